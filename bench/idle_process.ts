@@ -9,13 +9,14 @@ import type { Check } from "../src/domain/check.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
-import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
+import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { createSystem } from "../src/system/deno_system.ts";
 import { startScheduler } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
 import { NO_REPORTING } from "../scripts/soak/no_notifying.ts";
 import { withRealStore } from "../scripts/soak/store.ts";
 import { askModule } from "./children.ts";
+import { HOUR_MS } from "../src/shared/time_units.ts";
 
 /** What is watched. */
 export interface IdleSubject {
@@ -34,7 +35,6 @@ export interface IdleSample {
 }
 
 const COUNT = 1000;
-const HOUR_MS = 3_600_000;
 /** Some time after its last work the runtime tidies its heap, once. */
 const BEGIN_SECONDS = 30;
 
@@ -44,12 +44,12 @@ export async function measureIdle(subject: IdleSubject): Promise<IdleSample> {
 }
 
 async function idle({ checks, seconds }: IdleSubject): Promise<IdleSample> {
-  if (checks === "hourly") return await withRealStore((store) => watch(store, seconds));
+  if (checks === "hourly") return await withRealStore((store) => service(store, seconds));
   await sleep(BEGIN_SECONDS);
   return await measure(seconds, () => 0);
 }
 
-async function watch(store: Store, seconds: number): Promise<IdleSample> {
+async function service(store: Store, seconds: number): Promise<IdleSample> {
   let runs = 0;
   const fail = (error: unknown): never => {
     throw error;
@@ -67,7 +67,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
     { length: COUNT },
     (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
   );
-  for (const check of checks) enterRun(repository, check);
+  for (const check of checks) recordRun(repository, check);
   const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
     system: createSystem(createRealClock()),
     jobs: null,
@@ -88,7 +88,7 @@ async function watch(store: Store, seconds: number): Promise<IdleSample> {
 }
 
 /** A run of before, so that the checks are spread over the hour as they are after some hours. */
-function enterRun(repository: StateRepository, check: Check): void {
+function recordRun(repository: StateRepository, check: Check): void {
   const nowMs = Date.now();
   const observed = { condition: "ok", output: "", detail: "", metrics: {}, performanceData: "" } as const;
   repository.record({ ...observed, check, startedAtMs: nowMs, durationMs: 1 }, {
@@ -96,7 +96,7 @@ function enterRun(repository: StateRepository, check: Check): void {
     suppressedBy: null,
     queue: () => [],
     plan: () => ({
-      atMs: nextOnGrid(nowMs, HOUR_MS, phaseOf(check.name)),
+      atMs: nextAtOffset(nowMs, HOUR_MS, splayOf(check.name)),
       intervalMs: HOUR_MS,
       missed: 0,
     }),

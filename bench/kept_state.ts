@@ -2,7 +2,7 @@
 import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
-import { nextOnGrid, phaseOf } from "../src/scheduler/plan.ts";
+import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { openSqliteStore } from "../src/state/sqlite_store.ts";
 import { createStoreFiles } from "../src/system/store_files.ts";
 
@@ -23,14 +23,14 @@ const BATCH = 5_000;
 export async function keepChecks(path: string, { names, intervalMs }: KeptChecks): Promise<void> {
   const nowMs = Date.now();
   const store = await openStore(path, nowMs);
-  const inOrder = names.toSorted((one, other) => phaseOf(one) - phaseOf(other));
+  const inOrder = names.toSorted((one, other) => splayOf(one) - splayOf(other));
   for (let from = 0; from < inOrder.length; from += BATCH) {
     await store.save(
       inOrder.slice(from, from + BATCH).map((name) =>
         updateOf(name, {
           atMs: nowMs,
           intervalMs,
-          nextRunAtMs: nextOnGrid(nowMs, intervalMs, phaseOf(name)),
+          nextRunAtMs: nextAtOffset(nowMs, intervalMs, splayOf(name)),
         })
       ),
     );

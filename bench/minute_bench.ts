@@ -1,6 +1,6 @@
 import type { Row } from "./row.ts";
-import { compareSteady, latenessText, rateText, shareOf, type SteadySide, typical } from "./steady_rows.ts";
-import { measureBareRequests, measureWatchedRequests } from "./watch_subject.ts";
+import { compareSteady, lagText, rateText, shareOf, type SteadySide, typical } from "./steady_rows.ts";
+import { measureBareRequests, measureScheduledRequests } from "./service_subject.ts";
 import type { Workplace } from "./workplace.ts";
 
 const CHECKS = 10_000;
@@ -19,11 +19,11 @@ export async function benchMinute(workplace: Workplace): Promise<readonly Row[]>
     seconds: workplace.effort.seconds(SECONDS),
   };
   // Both at once, since they take little, and so the same of everything else.
-  const [watched, looped] = await Promise.all([
-    measureWatchedRequests(workplace, { ...span, count: CHECKS, intervalSeconds: INTERVAL_SECONDS }),
+  const [scheduled, looped] = await Promise.all([
+    measureScheduledRequests(workplace, { ...span, count: CHECKS, intervalSeconds: INTERVAL_SECONDS }),
     measureBareRequests(workplace, { ...span, perSecond }),
   ]);
-  const monitor: SteadySide = { name: "watching", samples: [watched], perSecond };
+  const monitor: SteadySide = { name: "watching", samples: [scheduled], perSecond };
   const bare: SteadySide = { name: "a bare fetch loop", samples: [looped], perSecond };
   const name = "10,000 requests a minute";
   return [
@@ -32,7 +32,7 @@ export async function benchMinute(workplace: Workplace): Promise<readonly Row[]>
       value: shareOf(monitor),
       unit: "%",
       aim: SHARE_AIM,
-      note: `in ${span.seconds} s; ${rateText(monitor)}; ${latenessText(monitor)}`,
+      note: `in ${span.seconds} s; ${rateText(monitor)}; ${lagText(monitor)}`,
     },
     {
       name: `${name}, most memory that was resident`,

@@ -7,11 +7,11 @@ import { compareSteady, type SteadySide } from "./steady_rows.ts";
 import {
   measureBare,
   measureBareRequests,
-  measureWatch,
-  measureWatchedRequests,
+  measureScheduledRequests,
+  measureService,
+  type ServiceSample,
   type Span,
-  type WatchSample,
-} from "./watch_subject.ts";
+} from "./service_subject.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** A command that exits at once: starting, following and ending it is what is measured. */
@@ -53,12 +53,12 @@ async function benchRequests(
   { perSecond, withoutState = false, readsBody = false }: RequestsOptions,
 ): Promise<readonly Row[]> {
   const span = spanOf(workplace);
-  const watched = { ...checksOf(perSecond), ...span };
-  const subjects: Readonly<Record<string, () => Promise<WatchSample | SteadySample>>> = {
-    monitor: () => measureWatchedRequests(workplace, { ...watched, readsBody }),
+  const scheduled = { ...checksOf(perSecond), ...span };
+  const subjects: Readonly<Record<string, () => Promise<ServiceSample | SteadySample>>> = {
+    monitor: () => measureScheduledRequests(workplace, { ...scheduled, readsBody }),
     bare: () => measureBareRequests(workplace, { ...span, perSecond, readsBody }),
     ...(withoutState && {
-      stateless: () => measureWatchedRequests(workplace, { ...watched, isKept: false }),
+      stateless: () => measureScheduledRequests(workplace, { ...scheduled, isKept: false }),
     }),
   };
   const samples = await measureAtOnce(workplace.effort.rounds(ROUNDS), subjects);
@@ -86,10 +86,10 @@ async function benchScripts(
   { perSecond, atOnce }: ScriptsOptions,
 ): Promise<readonly Row[]> {
   const span = spanOf(workplace);
-  const watched = { check: scriptCheck(PROGRAM), ...checksOf(perSecond), ...span };
+  const scheduled = { check: scriptCheck(PROGRAM), ...checksOf(perSecond), ...span };
   const bare = { ...span, target: PROGRAM, perSecond };
   const subjects = {
-    monitor: (): Promise<WatchSample | SteadySample> => measureWatch(workplace, watched),
+    monitor: (): Promise<ServiceSample | SteadySample> => measureService(workplace, scheduled),
     bare: () => measureBare(workplace, { ...bare, work: "scripts" }),
     groups: () => measureBare(workplace, { ...bare, work: "scripts_in_groups" }),
   };

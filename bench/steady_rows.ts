@@ -7,7 +7,7 @@ export interface SteadySide {
   /** What people call it. */
   readonly name: string;
   /** What it took, round by round. */
-  readonly samples: readonly (SteadySample & { readonly latenessMs?: readonly number[] })[];
+  readonly samples: readonly (SteadySample & { readonly lagMs?: readonly number[] })[];
   /** How many pieces of work it was to do in a second. */
   readonly perSecond: number;
 }
@@ -27,7 +27,7 @@ export function compareSteady(
     `${cost.toFixed(0)} µs to ${bareCost.toFixed(0)} µs each`,
     `${shareOf(side).toFixed(1)} % to ${shareOf(against).toFixed(1)} % of a processor`,
     rateText(side, against),
-    latenessText(side),
+    lagText(side),
   ];
   const [resident, bareResident] = [side, against].map((one) => typical(one, "residentBytes"));
   const [peak, barePeak] = [side, against].map((one) => typical(one, "peakBytes"));
@@ -79,9 +79,9 @@ export function rateText(...sides: readonly SteadySide[]): string {
 }
 
 /** How late runs began, where that is known. */
-export function latenessText({ samples }: SteadySide): string {
-  const latenessMs = samples.flatMap((sample) => sample.latenessMs ?? []);
-  if (latenessMs.length === 0) return "";
-  const text = (share: number): string => quantile(latenessMs, share).toFixed(0);
+export function lagText({ samples }: SteadySide): string {
+  const lagMs = samples.flatMap((sample) => sample.lagMs ?? []);
+  if (lagMs.length === 0) return "";
+  const text = (share: number): string => quantile(lagMs, share).toFixed(0);
   return `late by ${text(0.5)} ms (median), ${text(0.99)} ms (p99)`;
 }

@@ -3,7 +3,7 @@
  * that the project names, used or not.
  *
  *     deno task compile                   dist/monitor, for this machine
- *     deno task compile --target TARGET   dist/monitor_SYSTEM_MACHINE, for another one
+ *     deno task compile --target TARGET   dist/monitor_system_machine, for another one
  *     deno task compile --all             one for each of the five targets whose base executable can be had
  *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, permitted what that needs and no more
  *
@@ -15,7 +15,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { bake } from "./bake.ts";
+import { readLockedDownBuild } from "./locked_down.ts";
 import { bundle, runDeno } from "./bundle.ts";
 import { keptLicenses, readLicenses } from "./licenses.ts";
 
@@ -184,14 +184,14 @@ export async function writeChecksums(directory: URL): Promise<void> {
 async function main(args: readonly string[]): Promise<void> {
   const targets = readTargets(args, Deno.env.get("DENORT_BIN"));
   const config = readConfig(args);
-  const baked = config === null ? null : await bake(config);
-  const module = await bundleProgram(baked?.entry);
+  const lockedDown = config === null ? null : await readLockedDownBuild(config);
+  const module = await bundleProgram(lockedDown?.entry);
   const compileTarget = async (target: Target | null): Promise<void> => {
     const plain = target === null ? OWN_NAME : executableName(target);
-    const name = `dist/${plain.replace(/(\.exe)?$/, `${baked?.ending ?? ""}$1`)}`;
+    const name = `dist/${plain.replace(/(\.exe)?$/, `${lockedDown?.ending ?? ""}$1`)}`;
     await compileModule(module, name, {
       ...(target !== null && { target }),
-      ...(baked !== null && { permissionFlags: baked.permissionFlags }),
+      ...(lockedDown !== null && { permissionFlags: lockedDown.permissionFlags }),
     });
     const { size } = await Deno.stat(new URL(name, PROJECT));
     console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
@@ -213,9 +213,9 @@ async function main(args: readonly string[]): Promise<void> {
   if (skipped.length === TARGETS.length) {
     throw new Error("Cannot build: no base executable can be downloaded");
   }
-  if (baked !== null) {
-    console.log([`for ${baked.config} alone, permitted:`, ...baked.permissionFlags].join("\n  "));
-    if (baked.warning !== null) console.error(`compile: warning: ${baked.warning}`);
+  if (lockedDown !== null) {
+    console.log([`for ${lockedDown.config} alone, permitted:`, ...lockedDown.permissionFlags].join("\n  "));
+    if (lockedDown.warning !== null) console.error(`compile: warning: ${lockedDown.warning}`);
   }
   await writeChecksums(new URL("dist/", PROJECT));
 }

@@ -97,17 +97,17 @@ export function configPage(schema: JsonObject): string {
 }
 
 function section(mark: string, title: string, definition: JsonObject, schema: JsonObject): string[] {
-  const rows = memberRows(definition, schema, "");
+  const rows = keyRows(definition, schema, "");
   const table = rows.length === 0
     ? ["No keys."]
     : ["| Key | Type | Default | Description |", "| --- | --- | --- | --- |", ...rows];
   return [`${mark}${title}`, "", String(definition["description"] ?? ""), "", ...table, ""];
 }
 
-function memberRows(definition: JsonObject, schema: JsonObject, prefix: string): string[] {
+function keyRows(definition: JsonObject, schema: JsonObject, prefix: string): string[] {
   const required = (definition["required"] ?? []) as string[];
-  return Object.entries((definition["properties"] ?? {}) as JsonObject).flatMap(([name, member]) => {
-    const own = member as JsonObject;
+  return Object.entries((definition["properties"] ?? {}) as JsonObject).flatMap(([name, key]) => {
+    const own = key as JsonObject;
     const resolved = { ...lookUp(own, schema), ...own };
     const path = prefix + name;
     const defaultText = required.includes(name) ? "required" : defaultOf(name, definition, resolved);
@@ -116,13 +116,13 @@ function memberRows(definition: JsonObject, schema: JsonObject, prefix: string):
       cell(String(resolved["description"] ?? ""))
     } ${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")} |`;
     const isInline = own["$ref"] === undefined && resolved["properties"] !== undefined;
-    return [row, ...(isInline ? memberRows(resolved, schema, `${path}.`) : [])];
+    return [row, ...(isInline ? keyRows(resolved, schema, `${path}.`) : [])];
   });
 }
 
 /** A default that depends on the kind is listed for each kind. */
-function defaultOf(name: string, definition: JsonObject, member: JsonObject): string {
-  if (member["default"] !== undefined) return code(member["default"]);
+function defaultOf(name: string, definition: JsonObject, key: JsonObject): string {
+  if (key["default"] !== undefined) return code(key["default"]);
   const byKind = branches(definition).flatMap(({ kind, then }) => {
     const value = ((then["properties"] as JsonObject)[name] as JsonObject | undefined)?.["default"];
     return value === undefined ? [] : [`${kind}: ${code(value)}`];
@@ -144,9 +144,9 @@ function branches(definition: JsonObject): Branch[] {
   });
 }
 
-function lookUp(member: JsonObject, schema: JsonObject): JsonObject {
-  const name = /^#\/\$defs\/(\w+)$/.exec(String(member["$ref"] ?? ""))?.[1];
-  return name === undefined ? member : (schema["$defs"] as JsonObject)[name] as JsonObject;
+function lookUp(key: JsonObject, schema: JsonObject): JsonObject {
+  const name = /^#\/\$defs\/(\w+)$/.exec(String(key["$ref"] ?? ""))?.[1];
+  return name === undefined ? key : (schema["$defs"] as JsonObject)[name] as JsonObject;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
@@ -155,13 +155,13 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   array: "list",
 };
 
-function typeOf(member: JsonObject): string {
-  const choices = member["enum"] as Json[] | undefined;
+function typeOf(key: JsonObject): string {
+  const choices = key["enum"] as Json[] | undefined;
   if (choices !== undefined) return choices.map(code).join(", ");
-  const types = [member["type"] ?? "object"].flat() as string[];
+  const types = [key["type"] ?? "object"].flat() as string[];
   const words = types.map((type) => TYPE_WORDS[type] ?? type).join(" or ");
-  const { minimum, maximum } = member;
-  if (member["format"] === "interval" || minimum === undefined) return words;
+  const { minimum, maximum } = key;
+  if (key["format"] === "interval" || minimum === undefined) return words;
   return maximum === undefined ? `${words}, ${minimum} or more` : `${words}, ${minimum} to ${maximum}`;
 }
 

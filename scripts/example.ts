@@ -39,7 +39,7 @@ try {
       ...Deno.args,
     ],
     cwd: PROJECT,
-    env: { EXAMPLE_FOLDER: directory, EXAMPLE_PORT: String(server.addr.port) },
+    env: { EXAMPLE_DIRECTORY: directory, EXAMPLE_PORT: String(server.addr.port) },
     stdin: "null",
   }).spawn().status;
   Deno.exitCode = code;

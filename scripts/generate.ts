@@ -95,6 +95,7 @@ const FORMATS = [
   "address",
   "argument",
   "channel_name",
+  "command",
   "count_or_percentage",
   "cron",
   "duration",
@@ -107,7 +108,6 @@ const FORMATS = [
   "json_path",
   "path",
   "pattern",
-  "program",
   "range",
   "secret",
   "size",
@@ -224,12 +224,12 @@ function withBranchesAsUnion(node: Json): Json {
           if: { properties: { kind: Json } };
           then: { properties: { parameters: Json } };
         };
-        const members = {
+        const keys = {
           ...common,
           kind: parts.if.properties.kind,
           parameters: parts.then.properties.parameters,
         };
-        return withBranchesAsUnion({ ...rest, properties: members });
+        return withBranchesAsUnion({ ...rest, properties: keys });
       }),
     };
   }

@@ -16,8 +16,8 @@ const KEPT = new URL("src/cli/generated/licenses.json", PROJECT);
  * @throws {Error} If a package does not say what its license is.
  */
 export async function readLicenses(sources: Iterable<string>): Promise<Licenses> {
-  const files = [...sources].sort().filter((source) => PACKAGE_FOLDER.test(source));
-  const directories = new Set(files.flatMap((source) => PACKAGE_FOLDER.exec(source)?.[0] ?? []));
+  const files = [...sources].sort().filter((source) => PACKAGE_DIRECTORY.test(source));
+  const directories = new Set(files.flatMap((source) => PACKAGE_DIRECTORY.exec(source)?.[0] ?? []));
   const packages = await Promise.all([...directories].map(readPackage));
   const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
   const known = new Set(packages.map(({ name }) => name));
@@ -45,7 +45,7 @@ export async function keptLicenses(): Promise<Licenses> {
 }
 
 /** Where the runtime keeps a package: `…/npm/REGISTRY/NAME/VERSION/`, the name of some with a scope before it. */
-const PACKAGE_FOLDER = /^.*\/npm\/[^/]+\/(@[^/]+\/)?[^/]+\/\d[^/]*\//;
+const PACKAGE_DIRECTORY = /^.*\/npm\/[^/]+\/(@[^/]+\/)?[^/]+\/\d[^/]*\//;
 
 async function readPackage(directory: string): Promise<LicensedPackage> {
   const { name, version, license } = JSON.parse(await Deno.readTextFile(`${directory}package.json`)) as {

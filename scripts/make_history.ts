@@ -14,9 +14,8 @@ import type { QueuedNotification } from "../src/domain/outbox.ts";
 import type { Notification } from "../src/domain/notification.ts";
 import type { Store } from "../src/domain/store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
+import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** As long as roll-ups are hourly, checks are looked at more often than before. */
 const FINE_DAYS = 9;
 const COARSE_STEP_MS = 12 * HOUR_MS;

@@ -11,7 +11,7 @@
  * (testing/test_notes.ts), and this process ends `deno test` with everything that it started when a note
  * stays for longer than a minute.
  */
-import { type FailedTest, NOTES_FOLDER, type TestNote } from "../testing/test_notes.ts";
+import { type FailedTest, NOTES_DIRECTORY, type TestNote } from "../testing/test_notes.ts";
 import { BUNDLE } from "../testing/source.ts";
 import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../testing/tools.ts";
 
@@ -70,7 +70,7 @@ async function runInDirectory(directory: string): Promise<number> {
       ...hasPath ? [] : ["--ignore=tests/executable", "tests/"],
     ],
     cwd: PROJECT,
-    env: { [NOTES_FOLDER]: directory, [BUNDLE]: bundled.main },
+    env: { [NOTES_DIRECTORY]: directory, [BUNDLE]: bundled.main },
     stdin: "null",
     stdout: "piped",
   }).spawn();

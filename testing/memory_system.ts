@@ -1,4 +1,4 @@
-import type { PermissionClass } from "../src/domain/needs.ts";
+import type { PermissionClass } from "../src/domain/runtime_permissions.ts";
 import type { System } from "../src/domain/system.ts";
 import type { TextSink } from "../src/domain/text_sink.ts";
 import { createRealClock } from "./real_clock.ts";

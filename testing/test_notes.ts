@@ -25,7 +25,7 @@ export interface FailedTest {
 }
 
 /** The environment variable that names the directory of the notes. */
-export const NOTES_FOLDER = "MONITOR_TEST_NOTES";
+export const NOTES_DIRECTORY = "MONITOR_TEST_NOTES";
 
 let directory: string | undefined;
 let file: Deno.FsFile | null = null;
@@ -35,7 +35,7 @@ let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, faile
 
 /** Begins the notes of this module, if the test runner has started it. */
 export function startNotes(): void {
-  directory = Deno.env.get(NOTES_FOLDER);
+  directory = Deno.env.get(NOTES_DIRECTORY);
   if (directory === undefined) return;
   file = Deno.openSync(`${directory}/${crypto.randomUUID()}.json`, { write: true, createNew: true });
 }

@@ -1,4 +1,4 @@
-import { isIn, OUTSIDE_THE_ROOMS, placedRule } from "./place.ts";
+import { isIn, OUTSIDE_THE_LAYERS, placedRule } from "./place.ts";
 import { isGlobalUse } from "./scope.ts";
 import { membersTaken, type MemberUse, parentOf, withWrapping } from "./syntax.ts";
 
@@ -12,7 +12,7 @@ const EXIT_CODE = "exitCode";
  * whatever must happen before the end (a child to kill, a line to write) cannot be skipped by a call deep below.
  */
 export const exitInMain: Deno.lint.Rule = placedRule((context, path) => {
-  if (isIn(path, OUTSIDE_THE_ROOMS)) return {};
+  if (isIn(path, OUTSIDE_THE_LAYERS)) return {};
   return {
     Identifier(node) {
       if (!EXITING_GLOBALS.has(node.name) || !isGlobalUse(node)) return;

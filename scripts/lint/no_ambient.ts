@@ -1,5 +1,5 @@
 import { type ModuleUse, runtimeModule, visitModules } from "./modules.ts";
-import { isIn, OUTSIDE_THE_ROOMS, placedRule } from "./place.ts";
+import { isIn, OUTSIDE_THE_LAYERS, placedRule } from "./place.ts";
 import { isGlobalUse } from "./scope.ts";
 import { membersTaken, type Node, parentOf, withWrapping } from "./syntax.ts";
 
@@ -72,7 +72,7 @@ const AMBIENT_MODULES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Rooms that may use a module of the list nevertheless. */
-const MODULE_ROOMS: ReadonlyMap<string, readonly string[]> = new Map([["node:sqlite", ["src/state/"]]]);
+const MODULE_LAYERS: ReadonlyMap<string, readonly string[]> = new Map([["node:sqlite", ["src/state/"]]]);
 
 /** Exports that are ambient in modules that else are not. */
 const AMBIENT_EXPORTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -91,7 +91,7 @@ const AMBIENT_EXPORTS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /** Where everything is allowed. */
-const ALLOWED: readonly string[] = ["src/system/", ...OUTSIDE_THE_ROOMS];
+const ALLOWED: readonly string[] = ["src/system/", ...OUTSIDE_THE_LAYERS];
 
 /** The identifiers that are worth a look. */
 const ROOTS: ReadonlySet<string> = new Set([...GLOBAL_OBJECTS, ...[...AMBIENT.keys()].map(rootOf)]);
@@ -112,21 +112,21 @@ export const noAmbient: Deno.lint.Rule = placedRule((context, path) => {
 
   return {
     Identifier(node) {
-      if (ROOTS.has(node.name) && isGlobalUse(node)) judgeGlobal(node.name, node, report);
+      if (ROOTS.has(node.name) && isGlobalUse(node)) checkGlobal(node.name, node, report);
     },
-    ...visitModules((use) => judgeModule(use, path, report)),
+    ...visitModules((use) => checkModule(use, path, report)),
   };
 });
 
 type Notification = (node: Node, what: string, hint: string) => void;
 
-function judgeGlobal(name: string, node: Node, report: Notification): void {
+function checkGlobal(name: string, node: Node, report: Notification): void {
   const hint = AMBIENT.get(name);
   for (const use of membersTaken(node)) {
     const full = use.name === null ? name : `${name}.${use.name}`;
     if (GLOBAL_OBJECTS.has(name)) {
       if (use.name === null) report(use.node, name, "name the global that is needed");
-      else judgeGlobal(use.name, use.node, report);
+      else checkGlobal(use.name, use.node, report);
     } else if (hint !== undefined) {
       if (!HARMLESS.has(full)) report(use.node, full, hint);
     } else {
@@ -148,11 +148,11 @@ function callOf(name: string, value: Node): { readonly text: string; readonly no
   return { text: name, node: value };
 }
 
-function judgeModule(use: ModuleUse, path: string, report: Notification): void {
+function checkModule(use: ModuleUse, path: string, report: Notification): void {
   if (use.specifier === null || use.typeOnly) return;
   const name = runtimeModule(use.specifier);
   const hint = AMBIENT_MODULES.get(name);
-  if (hint !== undefined && !isIn(path, MODULE_ROOMS.get(name) ?? [])) return report(use.node, name, hint);
+  if (hint !== undefined && !isIn(path, MODULE_LAYERS.get(name) ?? [])) return report(use.node, name, hint);
   const ambientExports = AMBIENT_EXPORTS.get(name);
   if (ambientExports === undefined) return;
   for (const value of use.values) {

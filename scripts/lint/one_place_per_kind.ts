@@ -26,7 +26,7 @@ const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "job", "l
 const HINT = "make what varies by kind a field of the kind's entry, and take it from the registry";
 
 /** The rooms that have a file for each kind, and a registry of them. */
-const KIND_ROOMS: readonly string[] = ["src/channels/", "src/checks/"];
+const KIND_LAYERS: readonly string[] = ["src/channels/", "src/checks/"];
 
 /**
  * `one-place-per-kind`: the program asks a registry what varies by kind and never decides by a kind's name, so
@@ -36,9 +36,9 @@ const KIND_ROOMS: readonly string[] = ["src/channels/", "src/checks/"];
  */
 export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
   if (!path.startsWith("src/") || path.startsWith("src/domain/")) return {};
-  const inRegistry = isIn(path, KIND_ROOMS.map((room) => `${room}registry.ts`));
+  const inRegistry = isIn(path, KIND_LAYERS.map((layer) => `${layer}registry.ts`));
 
-  const judgeName = (node: Node, name: string | null) => {
+  const checkName = (node: Node, name: string | null) => {
     if (name === null || !TELLING_KINDS.has(name) || inRegistry || isIn(path, homesOf(name))) return;
     if (isType(node) || isPartOfDecision(node)) return;
     context.report({
@@ -67,21 +67,21 @@ export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
       });
     },
     Literal(node) {
-      judgeName(node, textOf(node));
+      checkName(node, textOf(node));
     },
     TemplateLiteral(node) {
-      judgeName(node, textOf(node));
+      checkName(node, textOf(node));
     },
     Identifier(node) {
       // A member or a key with such a name is a table by kind; `script` alone is too common a word for that.
-      if (node.name.includes("_") && namesMember(node)) judgeName(node, node.name);
+      if (node.name.includes("_") && namesMember(node)) checkName(node, node.name);
     },
   };
 });
 
 /** The files that may name a kind: the one named for it, or those in a directory named for it. */
 function homesOf(kind: string): readonly string[] {
-  return KIND_ROOMS.flatMap((room) => [`${room}${kind}.ts`, `${room}${kind}/`]);
+  return KIND_LAYERS.flatMap((layer) => [`${layer}${kind}.ts`, `${layer}${kind}/`]);
 }
 
 /** `….kind`, or a variable of that name. */

@@ -2,7 +2,7 @@
  * Where the program may touch the machine by itself, or where code is not part of the program at all. A path
  * that ends in a slash is a directory.
  */
-export const OUTSIDE_THE_ROOMS: readonly string[] = [
+export const OUTSIDE_THE_LAYERS: readonly string[] = [
   "main.ts",
   "scripts/",
   "testing/",
@@ -20,7 +20,7 @@ export function placedRule(
 ): Deno.lint.Rule {
   return {
     create(context) {
-      const path = projectPath(context.filename, PROJECT_FOLDER);
+      const path = projectPath(context.filename, PROJECT_DIRECTORY);
       return path === null ? {} : create(context, path);
     },
   };
@@ -39,7 +39,7 @@ export function isIn(path: string, places: readonly string[]): boolean {
 }
 
 // The plugin's own place tells the project's: a directory named src above the project cannot mislead it.
-const PROJECT_FOLDER = forwardSlashes(import.meta.dirname ?? "").replace(/\/scripts\/lint$/, "");
+const PROJECT_DIRECTORY = forwardSlashes(import.meta.dirname ?? "").replace(/\/scripts\/lint$/, "");
 
 function forwardSlashes(path: string): string {
   return path.replaceAll("\\", "/");

@@ -6,7 +6,7 @@ import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
-import { createPlayedSystem } from "../../testing/played_targets.ts";
+import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { askingCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
@@ -35,12 +35,12 @@ interface Sample {
  * @throws {Error} If the memory in use grows after the first fifth.
  */
 export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> {
-  await watchMemory(`${steps.toLocaleString("en")} steps of the condition machine`, soakSteps(steps));
+  await followMemory(`${steps.toLocaleString("en")} steps of the condition machine`, soakSteps(steps));
   await withRealStore(async (store) => {
     const clock = createFakeClock(Date.UTC(2026, 0, 31));
     let count = 0;
     const scheduler = startScheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
-      system: createPlayedSystem(clock, (_target, nowMs) => ({
+      system: createFakeTargets(clock, (_target, nowMs) => ({
         status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
         afterMs: 20,
       })),
@@ -67,7 +67,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
         yield;
       }
     };
-    await watchMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks`, passes());
+    await followMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks`, passes());
     const stopped = scheduler.stop(0);
     await clock.advance(1);
     await stopped;
@@ -98,7 +98,7 @@ async function* soakSteps(steps: number): AsyncGenerator<void> {
 }
 
 /** Prints the memory before some work and after each part of it. */
-async function watchMemory(what: string, work: AsyncGenerator<void>): Promise<void> {
+async function followMemory(what: string, work: AsyncGenerator<void>): Promise<void> {
   const samples = [measure()];
   for await (const _part of work) samples.push(measure());
   const series = (bytesOf: (sample: Sample) => number): string =>

@@ -22,10 +22,10 @@ const INTERVAL_MS = 1_000;
 const SETTLE_MS = 3_000;
 const LATER_BY_MS_MAX = 50;
 
-interface Lateness {
+interface Lag {
   readonly medianMs: number;
   readonly p99Ms: number;
-  readonly worstMs: number;
+  readonly highestMs: number;
 }
 
 /**
@@ -45,10 +45,10 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
     { length: HANGING },
     (_, index) => askingCheck(silent.address, { name: `hanging ${index}`, intervalMs: INTERVAL_MS }),
   );
-  const alone = await watchAndCount(checks, seconds);
-  console.log(`  ${CHECKS} checks: ${latenessText(alone)}`);
-  const beside = await watchAndCount([...checks, ...hanging], seconds);
-  console.log(`  beside ${HANGING} targets that hang: ${latenessText(beside)}`);
+  const alone = await runAndCount(checks, seconds);
+  console.log(`  ${CHECKS} checks: ${lagText(alone)}`);
+  const beside = await runAndCount([...checks, ...hanging], seconds);
+  console.log(`  beside ${HANGING} targets that hang: ${lagText(beside)}`);
   const laterByMs = beside.p99Ms - alone.p99Ms;
   console.log(`  p99 later by ${laterByMs.toFixed(1)} ms`);
   if (laterByMs >= LATER_BY_MS_MAX) {
@@ -57,7 +57,7 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
 }
 
 /** Watches, and answers how late the runs were that are not of a target that hangs. */
-async function watchAndCount(checks: readonly Check[], seconds: number): Promise<Lateness> {
+async function runAndCount(checks: readonly Check[], seconds: number): Promise<Lag> {
   return await withRealStore(async (store) => {
     const system = createSystem(createRealClock());
     const latenesses: number[] = [];
@@ -98,21 +98,21 @@ async function watchAndCount(checks: readonly Check[], seconds: number): Promise
       const count = counts.get(name) ?? 0;
       if (Math.abs(count - seconds) > 1) throw new Error(`${name} ran ${count} times in ${seconds} s`);
     }
-    return describeLateness(latenesses);
+    return describeLag(latenesses);
   });
 }
 
-function describeLateness(latenesses: readonly number[]): Lateness {
+function describeLag(latenesses: readonly number[]): Lag {
   const sorted = latenesses.toSorted((one, other) => one - other);
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-  return { medianMs: at(0.5), p99Ms: at(0.99), worstMs: at(1) };
+  return { medianMs: at(0.5), p99Ms: at(0.99), highestMs: at(1) };
 }
 
-function latenessText({ medianMs, p99Ms, worstMs }: Lateness): string {
+function lagText({ medianMs, p99Ms, highestMs }: Lag): string {
   const text = (ms: number): string => `${ms.toFixed(1)} ms`;
   return `each as often as it should; late by ${text(medianMs)} (median), ${text(p99Ms)} (p99), ${
-    text(worstMs)
+    text(highestMs)
   } (worst)`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The queue of one channel as a state machine. {@linkcode transition} takes a queue and an event, and returns the next
+ * The queue of one channel as a state machine. {@linkcode transitionQueue} takes a queue and an event, and returns the next
  * queue with the effects that the dispatcher executes in order. Pure.
  *
  * - At least once: a notification leaves the queue only if it was delivered, dropped, or moved to another queue.
@@ -20,16 +20,20 @@ import type {
   QueueEvent,
   QueueIn,
   QueueStatus,
+  QueueTransition,
   StatusKind,
-  Step,
 } from "./queue_state.ts";
 import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
 import { onDelivered, onFailed, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
 
 /** Returns what an event does to a queue. An event that a status does not know changes nothing. */
-export function transition(queue: ChannelQueue, event: QueueEvent, context: QueueContext): Step {
+export function transitionQueue(
+  queue: ChannelQueue,
+  event: QueueEvent,
+  context: QueueContext,
+): QueueTransition {
   const act = TRANSITIONS[queue.status.kind][event.kind] as
-    | Transition<StatusKind, QueueEvent["kind"]>
+    | TransitionOf<StatusKind, QueueEvent["kind"]>
     | undefined;
   return act?.(queue, event, context) ?? { queue, effects: [] };
 }
@@ -63,15 +67,15 @@ const lastByCheck = new WeakMap<
   ReadonlyMap<string, QueuedNotification>
 >();
 
-type Transition<S extends StatusKind, E extends QueueEvent["kind"]> = (
+type TransitionOf<S extends StatusKind, E extends QueueEvent["kind"]> = (
   queue: QueueIn<S>,
   event: EventOf<E>,
   context: QueueContext,
-) => Step;
+) => QueueTransition;
 
 /** By status and event. */
 const TRANSITIONS: {
-  readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: Transition<S, E> };
+  readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
 } = {
   idle: { added: addAndWait, reloaded: reload, stopped: stop },
   batching: { added, woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
@@ -97,7 +101,7 @@ const TRANSITIONS: {
 };
 
 /** Adds notifications, in order. Those that were moved may be older than what is queued. */
-function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueContext): Step {
+function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueContext): QueueTransition {
   const notifications = [
     ...queue.notifications,
     ...event.notifications.map((queued) => restore(queued, nowMs)),
@@ -114,7 +118,7 @@ function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueCon
 }
 
 /** New ones wait for more. Restored ones wait as long as they still had to. */
-function addAndWait(before: ChannelQueue, event: EventOf<"added">, context: QueueContext): Step {
+function addAndWait(before: ChannelQueue, event: EventOf<"added">, context: QueueContext): QueueTransition {
   const { queue } = added(before, event, context);
   const retried = event.notifications.filter(({ state, attempts }) => state === "pending" && attempts > 0);
   if (retried.length === 0) return { queue: rest(queue, context), effects: [] };
@@ -132,7 +136,7 @@ function addDuringBackoff(
   before: QueueIn<"backing_off">,
   event: EventOf<"added">,
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { queue } = added(before, event, context);
   const untilMs = soonerForNew(before.status, context.nowMs);
   return { queue: { ...queue, status: { ...before.status, untilMs } }, effects: [] };
@@ -143,18 +147,22 @@ function wake(
   queue: QueueIn<"batching" | "backing_off" | "rejected">,
   { isForced }: EventOf<"woke">,
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { status } = queue;
   if (!isForced && context.nowMs < status.untilMs) return merge(queue, null, context);
   const failures = status.kind === "backing_off" ? status.failures : 0;
   return startRound(queue, { failures, isForced }, context);
 }
 
-function merge(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): Step {
+function merge(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
   return mergeDue(queue, nowMs);
 }
 
-function reload(queue: ChannelQueue, { notifications }: EventOf<"reloaded">, context: QueueContext): Step {
+function reload(
+  queue: ChannelQueue,
+  { notifications }: EventOf<"reloaded">,
+  context: QueueContext,
+): QueueTransition {
   return { queue: retrySoon(mergeSoon({ ...queue, notifications }, context.nowMs), context), effects: [] };
 }
 
@@ -162,7 +170,7 @@ function reload(queue: ChannelQueue, { notifications }: EventOf<"reloaded">, con
 function reloadWhileSending(
   queue: QueueIn<"sending">,
   { notifications, moved }: EventOf<"reloaded">,
-): Step {
+): QueueTransition {
   const { message } = queue.status;
   const own = message.notifications.filter(({ id }) => !moved.has(id));
   const status: QueueStatus = {
@@ -174,7 +182,7 @@ function reloadWhileSending(
 }
 
 /** What waits does not wait longer because the wall clock was set back. */
-function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Step {
+function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): QueueTransition {
   const { notifications, status, mergeAtMs } = queue;
   return {
     queue: {
@@ -194,12 +202,16 @@ function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Step
   };
 }
 
-function stop(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): Step {
+function stop(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
   const merged = mergeNow(queue, nowMs);
   return { ...merged, queue: { ...merged.queue, status: { kind: "stopped" } } };
 }
 
-function stopWhileSending(queue: QueueIn<"sending">, _event: unknown, { nowMs }: QueueContext): Step {
+function stopWhileSending(
+  queue: QueueIn<"sending">,
+  _event: unknown,
+  { nowMs }: QueueContext,
+): QueueTransition {
   return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, nowMs);
 }
 

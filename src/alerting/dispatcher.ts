@@ -15,7 +15,7 @@ import type { KeptOutbox } from "../domain/store.ts";
 import type { Failure } from "./retry.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
-import { EMPTY_QUEUE, lastOf, transition, wakeAtMs } from "./channel_queue.ts";
+import { EMPTY_QUEUE, lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
@@ -195,7 +195,7 @@ export class Dispatcher {
   #apply(running: RunningQueue, event: QueueEvent): Promise<void> {
     const target = this.#options.targetOf(running.channelKey);
     this.#followClock();
-    const { queue, effects } = transition(running.queue, event, {
+    const { queue, effects } = transitionQueue(running.queue, event, {
       nowMs: this.#options.clock.wallMs(),
       batchingMs: this.#options.batchingMs,
       batches: target?.batches ?? false,

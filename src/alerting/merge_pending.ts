@@ -6,7 +6,7 @@
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";
-import type { ChannelQueue, QueueEffect, Step } from "./queue_state.ts";
+import type { ChannelQueue, QueueEffect, QueueTransition } from "./queue_state.ts";
 
 /** New notifications are merged together after this time, since each time costs a transaction. */
 const MERGE_AFTER_MS = 1_000;
@@ -22,13 +22,13 @@ export function mergeSoon(queue: ChannelQueue, nowMs: number): ChannelQueue {
 }
 
 /** Merges a queue if it is time. */
-export function mergeDue(queue: ChannelQueue, nowMs: number): Step {
+export function mergeDue(queue: ChannelQueue, nowMs: number): QueueTransition {
   if (queue.mergeAtMs === null || nowMs < queue.mergeAtMs) return { queue, effects: [] };
   return mergeNow(queue, nowMs);
 }
 
 /** Merges a queue. The first time that problems are counted is logged, until the count is sent. */
-export function mergeNow(before: ChannelQueue, nowMs: number): Step {
+export function mergeNow(before: ChannelQueue, nowMs: number): QueueTransition {
   const queue = { ...before, mergeAtMs: null };
   const merged = mergeNotifications(queue.notifications);
   if (merged === null) return { queue, effects: [] };

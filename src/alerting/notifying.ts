@@ -10,7 +10,7 @@ import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
-import type { DeliverContext } from "../domain/deliver.ts";
+import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";

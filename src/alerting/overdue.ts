@@ -2,14 +2,16 @@
 import { isAttentive } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
-import { isCron } from "../domain/schedule.ts";
+import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
 /** What matters of a check here. */
 export type Scheduled = Pick<Check, "name" | "schedule">;
 
-/** The interval that applies to a check: the attentive one while it is being watched. `null`: it has other times. */
-export function intervalOf({ schedule }: Scheduled, state: ConditionState): number | null {
+/** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */
+export function intervalOf(schedule: IntervalSchedule, state: ConditionState): number;
+export function intervalOf(schedule: Schedule, state: ConditionState): number | null;
+export function intervalOf(schedule: Schedule, state: ConditionState): number | null {
   if (isAttentive(state)) return schedule.attentiveIntervalMs;
   return isCron(schedule) ? null : schedule.regularIntervalMs;
 }
@@ -49,7 +51,7 @@ function secondRunAfter(
   state: ConditionState,
   timeMs: number,
 ): number {
-  const intervalMs = intervalOf(check, state);
+  const intervalMs = intervalOf(check.schedule, state);
   if (intervalMs !== null) {
     return timeMs + Math.max(OVERDUE_INTERVALS * intervalMs, check.timeoutMs + intervalMs);
   }

@@ -98,7 +98,7 @@ export interface QueueContext {
 }
 
 /** What a transition returns. */
-export interface Step {
+export interface QueueTransition {
   readonly queue: ChannelQueue;
   readonly effects: readonly QueueEffect[];
 }

@@ -15,8 +15,8 @@ import type {
   QueueEffect,
   QueueIn,
   QueueStatus,
+  QueueTransition,
   SentMessage,
-  Step,
 } from "./queue_state.ts";
 import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedWaitMs } from "./retry.ts";
 
@@ -28,11 +28,11 @@ export function startRound(
   queue: ChannelQueue,
   { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
   context: QueueContext,
-): Step {
+): QueueTransition {
   return sendNext(queue, newRound(failures, isForced), context);
 }
 
-function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Step {
+function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {
   const { queue: merged, effects } = mergeNow(queue, context.nowMs);
   const stale = merged.notifications.filter((queued) =>
     isStale(queued, context.isStillTrue(queued), context)
@@ -76,7 +76,7 @@ export function onDelivered(
   queue: QueueIn<"sending">,
   { note }: EventOf<"delivered">,
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { message: { id, notifications: delivered }, round } = queue.status;
   const notifications = without(queue.notifications, delivered);
   const isWell = notifications.every(hasNotFailed);
@@ -106,7 +106,7 @@ export function onFailed(
   queue: QueueIn<"sending">,
   { failure: reported, jitter }: EventOf<"failed">,
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { message } = queue.status;
   // That it did not arrive this time does not mean that it never did.
   const failure = { ...reported, mayHaveArrived: reported.mayHaveArrived || message.mayHaveArrived };
@@ -128,7 +128,7 @@ function backOff(
   queue: QueueIn<"sending">,
   { failed, failure, jitter }: Failed & { readonly jitter: number },
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { nowMs } = context;
   const { message, round } = queue.status;
   const failures = round.failures + 1;
@@ -164,7 +164,7 @@ function reject(
   queue: QueueIn<"sending">,
   { failed, failure: reported }: Failed,
   context: QueueContext,
-): Step {
+): QueueTransition {
   const { nowMs } = context;
   // A batch that may have arrived keeps its id, but not for so long that one notification blocks the others.
   const failure = failed.length > 1 && hasFailedForLong(failed, nowMs)
@@ -219,7 +219,7 @@ function noteFailure(
   queue: QueueIn<"sending">,
   { failed, failure, nextAttemptAtMs }: Failed & { readonly nextAttemptAtMs: number },
   { nowMs, isStillTrue }: QueueContext,
-): Step {
+): QueueTransition {
   const { reason, retryable } = failure;
   const obsolete = failed.filter((queued) => isObsolete(queued, isStillTrue(queued), nowMs));
   const changed = without(failed, obsolete).map((queued) =>
@@ -252,8 +252,8 @@ function noteFailure(
 function after(
   queue: ChannelQueue,
   { effects, context }: { readonly effects: readonly QueueEffect[]; readonly context: QueueContext },
-  goOn: (queue: ChannelQueue) => Step,
-): Step {
+  goOn: (queue: ChannelQueue) => QueueTransition,
+): QueueTransition {
   const next = queue.status.kind === "sending" ? queue.status.next : "continue";
   if (next === "stop") return { queue: { ...queue, status: { kind: "stopped" } }, effects };
   if (next === "retry_soon") return { queue: retrySoon(queue, context), effects };

@@ -1,11 +1,11 @@
 import type { CommandChannel } from "../domain/channel.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
-import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
-import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
+import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { truncate } from "../shared/truncate.ts";
 
 /** The channel that runs a program, with the notification in its environment and as JSON on its standard input. */
@@ -14,7 +14,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
     for (const item of message.items) {
       // A batch of the channel as it was before an edit: each command gets a message of its own.
       const id = message.items.length === 1 ? message.id : item.notification.id;
-      const members = itemMembers(item, { isTest: message.isTest, itemCount: 1 });
+      const fields = itemFields(item, { isTest: message.isTest, itemCount: 1 });
       const end = await context.system.processes.run({
         path: channel.parameters.path,
         arguments: channel.parameters.arguments,
@@ -24,10 +24,10 @@ export const commandKind: ChannelKindEntry<"command"> = {
         }),
         directory: context.directory,
         timeoutMs: channel.parameters.timeoutMs,
-        input: `${JSON.stringify(members)}\n`,
+        input: `${JSON.stringify(fields)}\n`,
         outputBytesMax: OUTPUT_BYTES_MAX,
       }, context.signal);
-      const delivery = judge(end, channel);
+      const delivery = evaluate(end, channel);
       if (!delivery.delivered) return delivery;
       context.onStep("exited with code 0");
     }
@@ -35,7 +35,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
   },
   batches: () => false,
   describe: (channel) => `command ${channel.parameters.path}`,
-  needs: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
+  requiredPermissions: ({ parameters }) => Promise.resolve({ run: [parameters.path], env: PASSED_VARIABLES }),
   staleAfterMs: null,
   textMax: ITEM_TEXT_MAX,
 };
@@ -54,10 +54,10 @@ function notificationVariables(
   item: MessageItem,
   { id, isTest }: Pick<Message, "id" | "isTest">,
 ): Readonly<Record<string, string>> {
-  const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
+  const { missed_problem: _, ...fields } = itemFields(item, { isTest, itemCount: 1 });
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(
-    Object.entries({ ...members, message_id: id, summary }).map(([name, value]) => {
+    Object.entries({ ...fields, message_id: id, summary }).map(([name, value]) => {
       // No variable can hold a NUL.
       const text = String(value ?? "").replaceAll("\0", "\uFFFD");
       return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];
@@ -65,7 +65,7 @@ function notificationVariables(
   );
 }
 
-function judge(end: ProcessEnd, channel: CommandChannel): Delivery {
+function evaluate(end: ProcessEnd, channel: CommandChannel): Delivery {
   const program = `"${channel.parameters.path}"`;
   if (end.ended === "not_started") {
     return notDelivered(`cannot start ${program}: ${end.reason}`, { retryable: end.isShortage ?? false });

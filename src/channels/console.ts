@@ -1,6 +1,6 @@
 import { messageOf } from "../shared/describe_error.ts";
-import type { ChannelKindEntry } from "../domain/deliver.ts";
-import type { TextMax } from "../domain/deliver.ts";
+import type { ChannelKindEntry } from "../domain/channel_kind.ts";
+import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
@@ -26,7 +26,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   },
   batches: () => true,
   describe: () => "console",
-  needs: () => Promise.resolve({}),
+  requiredPermissions: () => Promise.resolve({}),
   staleAfterMs: null,
   textMax: LINE_TEXT_MAX,
 };

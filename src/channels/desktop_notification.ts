@@ -1,8 +1,8 @@
-import { findProgram, type FoundProgram, programPlaces, type ProgramSystem } from "../shared/find_program.ts";
+import { commandPaths, type CommandSystem, findCommand, type FoundCommand } from "../shared/find_command.ts";
 import type { DesktopNotificationChannel } from "../domain/channel.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
-import type { Needs } from "../domain/needs.ts";
+import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
 import { describeHistory, describeOutput, LINE_TEXT_MAX } from "./console.ts";
@@ -21,11 +21,11 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
   batches: () => false,
   describe: () => "desktop notification",
   findLack: async (system) => {
-    const { program } = NOTIFIERS[system.platform];
-    const { path, denied } = await findNotifier(program, system);
-    return path !== null || denied !== null ? null : missing(program);
+    const { command } = NOTIFIERS[system.platform];
+    const { path, denied } = await findNotifier(command, system);
+    return path !== null || denied !== null ? null : missing(command);
   },
-  needs: (_channel, system) => describeNeeds(system),
+  requiredPermissions: (_channel, system) => describePermissions(system),
   staleAfterMs: STALE_AFTER_MS,
   textMax: LINE_TEXT_MAX,
 };
@@ -37,11 +37,11 @@ async function deliverDesktopNotification(
 ): Promise<Delivery> {
   const { system } = context;
   const notifier = NOTIFIERS[system.platform];
-  const { path, denied } = await findNotifier(notifier.program, system);
+  const { path, denied } = await findNotifier(notifier.command, system);
   if (path === null) {
     const reason = denied === null
-      ? missing(notifier.program)
-      : `cannot look up "${notifier.program}": grant --allow-${denied.permission}=${denied.value}`;
+      ? missing(notifier.command)
+      : `cannot look up "${notifier.command}": grant --allow-${denied.permission}=${denied.value}`;
     return notDelivered(reason, { retryable: false });
   }
   for (const item of message.items) {
@@ -53,20 +53,20 @@ async function deliverDesktopNotification(
       timeoutMs: TIMEOUT_MS,
       outputBytesMax: 4096,
     }, context.signal);
-    const delivery = judge(end, path);
+    const delivery = evaluate(end, path);
     if (!delivery.delivered) return delivery;
     context.onStep("shown");
   }
   return DELIVERED;
 }
 
-function missing(program: string): string {
-  return `"${program}" is not in PATH; install libnotify-bin or libnotify`;
+function missing(command: string): string {
+  return `"${command}" is not in PATH; install libnotify-bin or libnotify`;
 }
 
-function judge(end: ProcessEnd, program: string): Delivery {
+function evaluate(end: ProcessEnd, command: string): Delivery {
   if (end.ended === "not_started") {
-    return notDelivered(`cannot start "${program}": ${end.reason}`, { retryable: end.isShortage ?? false });
+    return notDelivered(`cannot start "${command}": ${end.reason}`, { retryable: end.isShortage ?? false });
   }
   if (end.ended === "exited" && end.code === 0) return DELIVERED;
   if (end.ended === "timed_out") {
@@ -101,13 +101,13 @@ function plain(text: string): string {
 
 interface Notifier {
   /** A name without a slash is looked up in `PATH`. */
-  readonly program: string;
+  readonly command: string;
   arguments(notification: Notification, icon: string | undefined): readonly string[];
 }
 
 const NOTIFIERS: Readonly<Record<System["platform"], Notifier>> = {
   linux: {
-    program: "notify-send",
+    command: "notify-send",
     arguments: ({ title, text, isUrgent }, icon) => [
       "--app-name=monitor",
       `--urgency=${isUrgent ? "critical" : "normal"}`,
@@ -118,7 +118,7 @@ const NOTIFIERS: Readonly<Record<System["platform"], Notifier>> = {
     ],
   },
   darwin: {
-    program: "/usr/bin/osascript",
+    command: "/usr/bin/osascript",
     arguments: ({ title, text }) => [
       ...["-e", "on run argv"],
       ...["-e", "display notification (item 2 of argv) with title (item 1 of argv)"],
@@ -128,7 +128,7 @@ const NOTIFIERS: Readonly<Record<System["platform"], Notifier>> = {
     ],
   },
   windows: {
-    program: "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
+    command: "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
     arguments: ({ title, text }) => toastArguments(title, text),
   },
 };
@@ -165,21 +165,21 @@ function desktopEnvironment(system: Pick<System, "environment">): Readonly<Recor
 }
 
 /** Where the notifier cannot be found, it is still named, so that whoever reads the needs sees what is missing. */
-async function describeNeeds(system: DeliverContext["system"]): Promise<Needs> {
-  const { program } = NOTIFIERS[system.platform];
-  const path = (await findNotifier(program, system)).path ?? `/usr/bin/${program}`;
+async function describePermissions(system: DeliverContext["system"]): Promise<RequiredPermissions> {
+  const { command } = NOTIFIERS[system.platform];
+  const path = (await findNotifier(command, system)).path ?? `/usr/bin/${command}`;
   return {
-    read: hasDirectory(program) ? [] : programPlaces(program, system),
+    read: hasDirectory(command) ? [] : commandPaths(command, system),
     run: [path],
     env: SESSION_VARIABLES,
   };
 }
 
 /** What is named with its directory is started without looking; that fails with its own reason. */
-async function findNotifier(program: string, system: ProgramSystem): Promise<FoundProgram> {
-  return hasDirectory(program) ? { path: program, denied: null } : await findProgram(program, system);
+async function findNotifier(command: string, system: CommandSystem): Promise<FoundCommand> {
+  return hasDirectory(command) ? { path: command, denied: null } : await findCommand(command, system);
 }
 
-function hasDirectory(program: string): boolean {
-  return /[\\/]/.test(program);
+function hasDirectory(command: string): boolean {
+  return /[\\/]/.test(command);
 }

@@ -1,7 +1,7 @@
 import type { EmailChannel } from "../domain/channel.ts";
-import { hostAndPort, needsOfTls } from "../domain/needs.ts";
+import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import { CONDITIONS } from "../domain/condition.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { MailEnd } from "../domain/mail.ts";
 import { cleanLine } from "./clean_text.ts";
@@ -18,8 +18,8 @@ export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   batches: () => true,
   describe: describeEmail,
-  needs: ({ parameters: { access } }) =>
-    Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...needsOfTls(mayUseTls(access)) }),
+  requiredPermissions: ({ parameters: { access } }) =>
+    Promise.resolve({ net: [hostAndPort(access.host, access.port)], ...permissionsOfTls(mayUseTls(access)) }),
   staleAfterMs: null,
   textMax: BODY_TEXT_MAX,
 };

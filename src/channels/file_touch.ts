@@ -1,5 +1,5 @@
 import { unlessAborted } from "../shared/deadline.ts";
-import type { ChannelKindEntry } from "../domain/deliver.ts";
+import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
@@ -20,7 +20,7 @@ export const fileTouchKind: ChannelKindEntry<"file_touch"> = {
   },
   batches: () => true,
   describe: (channel) => `file ${channel.parameters.path}`,
-  needs: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
+  requiredPermissions: ({ parameters: { path } }) => Promise.resolve({ write: [path] }),
   staleAfterMs: null,
   textMax: { output: 0, detail: 0 },
 };

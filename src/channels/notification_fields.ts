@@ -1,4 +1,4 @@
-import type { TextMax } from "../domain/deliver.ts";
+import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { truncate } from "../shared/truncate.ts";
@@ -45,7 +45,7 @@ export function notificationFields(notification: Notification): NotificationFiel
 }
 
 /** An item of a message: its notification, whether it is a test, and the problem that was over before it was told. */
-interface ItemMembers extends NotificationFields {
+interface ItemFields extends NotificationFields {
   /** Whether it is only a test of the channel. */
   readonly test: boolean;
   /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
@@ -68,7 +68,7 @@ export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
 const SHARED_LENGTH_MAX = 512 * 1024;
 
 /** The members of an item, with an output and a detail of a size that receivers take. */
-export function itemMembers(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemMembers {
+export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemFields {
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({
     ...notificationFields(notification),

@@ -2,7 +2,7 @@
  * The words of a notification as channels with text share them. Times are UTC, as everywhere else in the program, so that
  * what two machines tell can be compared.
  */
-import type { TextMax } from "../domain/deliver.ts";
+import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";

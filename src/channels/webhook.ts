@@ -1,8 +1,8 @@
 import { startDeadline } from "../shared/deadline.ts";
 import type { WebhookChannel } from "../domain/channel.ts";
-import { needsOfUrl } from "../domain/needs.ts";
+import { permissionsOfUrl } from "../domain/runtime_permissions.ts";
 import type { Condition } from "../domain/condition.ts";
-import type { ChannelKindEntry, DeliverContext } from "../domain/deliver.ts";
+import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
@@ -19,7 +19,7 @@ import {
 } from "../shared/template.ts";
 import { describeItem } from "./console.ts";
 import { afterColon, DELIVERED, notDelivered } from "./failures.ts";
-import { ITEM_TEXT_MAX, itemMembers } from "./notification_fields.ts";
+import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { oneLine, truncate } from "../shared/truncate.ts";
 
 /** The channel that posts notifications to an address. */
@@ -28,7 +28,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   batches: (channel) => !isTemplate(channel),
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
-  needs: ({ parameters }) => Promise.resolve(needsOfUrl(parameters.target)),
+  requiredPermissions: ({ parameters }) => Promise.resolve(permissionsOfUrl(parameters.target)),
   staleAfterMs: null,
   textMax: ITEM_TEXT_MAX,
 };
@@ -84,7 +84,7 @@ function requestOf(
 }
 
 function notificationsJson(items: readonly MessageItem[], isTest: boolean): string {
-  const notifications = items.map((item) => itemMembers(item, { isTest, itemCount: items.length }));
+  const notifications = items.map((item) => itemFields(item, { isTest, itemCount: items.length }));
   return JSON.stringify({ notifications });
 }
 
@@ -100,7 +100,7 @@ async function post(request: FilledRequest, { channel, context }: Posting): Prom
   let response: IncomingResponse | null = null;
   try {
     response = await requests.send({ ...request, method }, deadline.signal);
-    return await judge(response, channel, context);
+    return await evaluate(response, channel, context);
   } catch (error) {
     context.signal.throwIfAborted();
     if (deadline.isTimeUp) {
@@ -134,7 +134,7 @@ const GATEWAY_STATUSES: readonly number[] = [502, 504];
 /** Statuses below 500 that only ask to come back later (RFC 9110, RFC 8470, RFC 6585). */
 const TRY_AGAIN_STATUSES: readonly number[] = [408, 425, 429];
 
-async function judge(
+async function evaluate(
   response: IncomingResponse,
   channel: WebhookChannel,
   { onStep, system }: DeliverContext,
@@ -234,15 +234,15 @@ const SEVERITIES: Readonly<Record<Condition, string>> = {
 };
 
 function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<TemplateField, string>> {
-  const { missed_problem: _, ...members } = itemMembers(item, { isTest, itemCount: 1 });
+  const { missed_problem: _, ...itemFieldsOfOne } = itemFields(item, { isTest, itemCount: 1 });
   return {
-    ...members,
-    title: members.title ?? members.check,
-    occurrences: String(members.occurrences),
+    ...itemFieldsOfOne,
+    title: itemFieldsOfOne.title ?? itemFieldsOfOne.check,
+    occurrences: String(itemFieldsOfOne.occurrences),
     test: String(isTest),
-    summarized: String(members.summarized),
+    summarized: String(itemFieldsOfOne.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
-    action: members.event === "recovery" ? "resolve" : "trigger",
-    severity: SEVERITIES[members.condition],
+    action: itemFieldsOfOne.event === "recovery" ? "resolve" : "trigger",
+    severity: SEVERITIES[itemFieldsOfOne.condition],
   };
 }

@@ -1,7 +1,7 @@
 import type { TimeLeft } from "../domain/time_left.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { Caveat } from "../domain/observe.ts";
+import type { ParameterProblem } from "../domain/check_kind.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
 import { quote } from "../shared/quote.ts";
 
@@ -15,7 +15,7 @@ interface CertificateVerdict {
 }
 
 /** Judges a certificate by the time now and by what the handshake said of it. */
-export function judgeCertificate(
+export function evaluateCertificate(
   { problem, facts }: CertificateReading,
   { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
   nowMs: number,
@@ -79,10 +79,10 @@ function refusalText(
 }
 
 /** What deserves a warning in limits of the time left; `path` leads to their object. */
-export function timeLeftCaveats(
+export function timeLeftWarnings(
   { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
   path: readonly string[],
-): readonly Caveat[] {
+): readonly ParameterProblem[] {
   if (criticalBeforeExpiryMs <= warningBeforeExpiryMs) return [];
   const both = `${exactDuration(criticalBeforeExpiryMs)}, not ${exactDuration(warningBeforeExpiryMs)}`;
   return [{

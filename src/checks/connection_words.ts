@@ -1,4 +1,4 @@
-import { hostAndPort } from "../domain/needs.ts";
+import { hostAndPort } from "../domain/runtime_permissions.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
 /** Why nothing, or something bad, can be said of a target. */

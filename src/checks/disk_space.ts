@@ -1,28 +1,28 @@
 import type { DiskSpaceCheck } from "../domain/check.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { FileSystemFacts } from "../domain/host.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { type Observation, unknownObservation } from "../domain/result.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import { judgeMeasures, type Measure, thresholdCaveats } from "./thresholds.ts";
+import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 
 /** The `disk_space` kind. */
 export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   observe: observeDiskSpace,
   limit: "none",
-  caveats: ({ parameters: { free, freeInodes } }) => [
-    ...thresholdCaveats(free, ["free"]),
-    ...thresholdCaveats(freeInodes, ["free_inodes"]),
+  warnings: ({ parameters: { free, freeInodes } }) => [
+    ...thresholdWarnings(free, ["free"]),
+    ...thresholdWarnings(freeInodes, ["free_inodes"]),
   ],
-  needs: ({ parameters }) => ({ read: [parameters.path], sys: ["statfs"] }),
+  requiredPermissions: ({ parameters }) => ({ read: [parameters.path], sys: ["statfs"] }),
 };
 
 /** Compares the free space and the free inodes of a path's file system with thresholds. */
 async function observeDiskSpace(
   { parameters: { path, free, freeInodes }, timeoutMs }: DiskSpaceCheck,
   { system: { clock, host }, signal }: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   signal.throwIfAborted();
   let facts: FileSystemFacts;
   using deadline = startDeadline(clock, timeoutMs, signal);
@@ -33,10 +33,10 @@ async function observeDiskSpace(
     const reason = deadline.isTimeUp
       ? `the file system did not respond within ${describeDuration(timeoutMs)}`
       : describeFileError(error, { path });
-    return unknownObservation(`cannot read the free space of "${path}": ${reason}`);
+    return unknownResult(`cannot read the free space of "${path}": ${reason}`);
   }
   const { freeBytes, totalBytes, inodes } = facts;
-  if (totalBytes === 0) return unknownObservation(`the file system of "${path}" has no size`);
+  if (totalBytes === 0) return unknownResult(`the file system of "${path}" has no size`);
   const measures: readonly Measure[] = [
     { name: "free", value: freeBytes, total: totalBytes, unit: "bytes", thresholds: free },
     ...inodes === null ? [] : [{
@@ -47,7 +47,7 @@ async function observeDiskSpace(
       thresholds: freeInodes,
     }],
   ];
-  const { metrics, ...judged } = judgeMeasures(measures);
+  const { metrics, ...judged } = evaluateMeasures(measures);
   const totals = { total_bytes: totalBytes, ...inodes !== null && { total_inodes: inodes.total } };
   return { ...judged, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
 }

@@ -1,8 +1,13 @@
 import type { DnsLookupCheck } from "../domain/check.ts";
 import type { DnsAnswer, DnsServerAddress } from "../domain/dns.ts";
-import { hostAndPort, type Needs, NET_ALL, RESOLVER_FILE } from "../domain/needs.ts";
-import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import {
+  hostAndPort,
+  NET_ALL,
+  type RequiredPermissions,
+  RESOLVER_FILE,
+} from "../domain/runtime_permissions.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
@@ -13,9 +18,9 @@ import { absoluteName, isDomainName, RECORD_FORMS } from "./dns_records.ts";
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
-  caveats: () => [],
-  mistakes: findMistakes,
-  needs: needsOfDnsLookup,
+  warnings: () => [],
+  errors: findErrors,
+  requiredPermissions: needsOfDnsLookup,
 };
 
 /** What one server returned. */
@@ -29,7 +34,7 @@ interface ServerAnswer {
  * Asks every server at the same time. All must return the same records, and what is expected of them must hold. A
  * server that returns none, or nothing within the timeout, is a violation.
  */
-async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext): Promise<Observation> {
+async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext): Promise<CheckResult> {
   const { system: { clock, dns }, signal } = context;
   const { type, server } = check.parameters;
   signal.throwIfAborted();
@@ -50,17 +55,17 @@ async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext):
   const lookupMs = Math.round((clock.monotonicMs() - startMs) * 10) / 10;
   const counts = answers.flatMap(({ answer }) => "records" in answer ? [answer.records.length] : []);
   return {
-    ...judge(answers, check),
+    ...evaluate(answers, check),
     detail: "",
     metrics: { ...counts.length > 0 && { records: Math.min(...counts) }, lookup_ms: lookupMs },
     performanceData: "",
   };
 }
 
-function judge(
+function evaluate(
   answers: readonly ServerAnswer[],
   { parameters }: DnsLookupCheck,
-): Pick<Observation, "condition" | "output"> {
+): Pick<CheckResult, "condition" | "output"> {
   const { canonical } = RECORD_FORMS[parameters.type];
   const violations: string[] = [];
   const obstacles: string[] = [];
@@ -157,7 +162,7 @@ function parseServer(text: string): DnsServerAddress | null {
 async function needsOfDnsLookup(
   { parameters: { server } }: DnsLookupCheck,
   { dns }: Pick<System, "dns">,
-): Promise<Needs> {
+): Promise<RequiredPermissions> {
   const named = serversOf(server).flatMap((text) => text === null ? [] : parseServer(text) ?? []);
   const servers = named.length > 0 ? named : await dns.machineServers();
   const net = servers.map(({ host, port }) => hostAndPort(host, port));
@@ -172,16 +177,16 @@ async function needsOfDnsLookup(
   };
 }
 
-function findMistakes({ parameters }: DnsLookupCheck): readonly Caveat[] {
+function findErrors({ parameters }: DnsLookupCheck): readonly ParameterProblem[] {
   const { name, type, server } = parameters;
   const { isValid, example } = RECORD_FORMS[type];
-  const caveats: Caveat[] = [];
+  const warnings: ParameterProblem[] = [];
   if (!isDomainName(name) && !(type === "PTR" && canonicalAddress(name) !== null)) {
-    caveats.push({ path: ["name"], message: "is not a domain name, expected labels of 1 to 63 characters" });
+    warnings.push({ path: ["name"], message: "is not a domain name, expected labels of 1 to 63 characters" });
   }
   for (const text of serversOf(server)) {
     if (text === null || parseServer(text) !== null) continue;
-    caveats.push({
+    warnings.push({
       path: ["server"],
       message: `${quote(text)} is not an IP address, expected one such as 192.0.2.53 or [2001:db8::53]:5353`,
     });
@@ -189,8 +194,8 @@ function findMistakes({ parameters }: DnsLookupCheck): readonly Caveat[] {
   for (const key of ["values", "contains"] as const) {
     for (const value of parameters[key] ?? []) {
       if (isValid(value)) continue;
-      caveats.push({ path: [key], message: `holds no ${type} record, expected one such as ${example}` });
+      warnings.push({ path: [key], message: `holds no ${type} record, expected one such as ${example}` });
     }
   }
-  return caveats;
+  return warnings;
 }

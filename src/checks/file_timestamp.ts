@@ -3,23 +3,23 @@ import { describeFileError } from "../shared/describe_error.ts";
 import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { quote } from "../shared/quote.ts";
 import { describeSize } from "../domain/describe_size.ts";
-import type { Observation } from "../domain/result.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
 
 /** The `file_timestamp` kind. */
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
   limit: "none",
-  caveats: findCaveats,
-  mistakes: ({ parameters: { newestOf, countMin } }) =>
+  warnings: findWarnings,
+  errors: ({ parameters: { newestOf, countMin } }) =>
     newestOf !== undefined || countMin === undefined
       ? []
       : [{ path: ["count_min"], message: "count_min is given without newest_of, expected both" }],
-  needs: ({ parameters }) => ({ read: [parameters.path] }),
+  requiredPermissions: ({ parameters }) => ({ read: [parameters.path] }),
 };
 
 /**
@@ -32,7 +32,7 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
 export async function observeFileTimestamp(
   check: FileTimestampCheck,
   { system: { clock, files }, signal }: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   signal.throwIfAborted();
   const { parameters, timeoutMs } = check;
   let found: Found;
@@ -45,13 +45,13 @@ export async function observeFileTimestamp(
   } catch (error) {
     signal.throwIfAborted();
     if (!deadline.isTimeUp && !(error instanceof Deno.errors.TimedOut)) {
-      return judgeFailure(error, parameters);
+      return evaluateFailure(error, parameters);
     }
     const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
     return unknown(parameters.path, reason);
   }
   // The time after the answer: with a slow file system, the file may have changed after the question.
-  return judgeFound(found, { parameters, nowMs: clock.wallMs() });
+  return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
 }
 
 /** What stands at the path, or the newest file that matches. */
@@ -109,22 +109,22 @@ async function statIfThere(
   }
 }
 
-function judgeFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): Observation {
+function evaluateFailure(error: unknown, { path, conditionOnMissing }: FileTimestampParameters): CheckResult {
   if (error instanceof Deno.errors.NotFound) {
-    return observation(conditionOnMissing, `"${path}" does not exist`);
+    return checkResult(conditionOnMissing, `"${path}" does not exist`);
   }
   if (error instanceof Deno.errors.NotADirectory) {
-    return observation(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
+    return checkResult(conditionOnMissing, `"${path}" does not exist: a directory of this path is a file`);
   }
   return unknown(path, error instanceof RangeError ? error.message : describeFileError(error, { path }));
 }
 
-interface JudgeOptions {
+interface EvaluateOptions {
   readonly parameters: FileTimestampParameters;
   readonly nowMs: number;
 }
 
-function judgeFound({ facts, name, count }: Found, options: JudgeOptions): Observation {
+function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions): CheckResult {
   const { path, newestOf, sizeMinBytes, countMin, conditionOnMissing } = options.parameters;
   const violations: string[] = [];
   if (countMin !== undefined && count < countMin) {
@@ -139,8 +139,8 @@ function judgeFound({ facts, name, count }: Found, options: JudgeOptions): Obser
     violations.push(`size is ${size}, expected at least ${least}`);
   }
   const age = facts === null
-    ? observation(conditionOnMissing, `no file matches ${quote(newestOf ?? "")} in "${path}"`)
-    : judgeFacts(facts, options);
+    ? checkResult(conditionOnMissing, `no file matches ${quote(newestOf ?? "")} in "${path}"`)
+    : evaluateFacts(facts, options);
   return {
     ...age,
     condition: violations.length > 0 ? "critical" : age.condition,
@@ -153,7 +153,7 @@ function judgeFound({ facts, name, count }: Found, options: JudgeOptions): Obser
   };
 }
 
-function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOptions): Observation {
+function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: EvaluateOptions): CheckResult {
   if (modifiedAtMs === null) return unknown(parameters.path, "its file system keeps no modification time");
   // The sum makes 0 of -0.
   const ageSeconds = Math.trunc((nowMs - modifiedAtMs) / 1000) + 0;
@@ -161,7 +161,7 @@ function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOpt
   const ageMs = ageSeconds * 1000;
   if (ageMs < 0) {
     const output = `changed ${describeDuration(-ageMs)} in the future`;
-    return observation(parameters.conditionOnImplausible, output, metrics);
+    return checkResult(parameters.conditionOnImplausible, output, metrics);
   }
   const { warningAgeMs, criticalAgeMs } = parameters;
   const condition = ageMs > criticalAgeMs ? "critical" : ageMs > warningAgeMs ? "warning" : "ok";
@@ -170,7 +170,7 @@ function judgeFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: JudgeOpt
     warning: { warning: warningAgeMs, critical: criticalAgeMs },
     critical: { critical: criticalAgeMs },
   }[condition];
-  return observation(condition, describeAge(ageMs, limits), metrics);
+  return checkResult(condition, describeAge(ageMs, limits), metrics);
 }
 
 /** The age beside the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
@@ -183,19 +183,21 @@ function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): s
   return `changed ${age} ago${after.join("")}`;
 }
 
-function unknown(path: string, reason: string): Observation {
-  return observation("unknown", `cannot read "${path}": ${reason}`);
+function unknown(path: string, reason: string): CheckResult {
+  return checkResult("unknown", `cannot read "${path}": ${reason}`);
 }
 
-function observation(
+function checkResult(
   condition: Condition,
   output: string,
-  metrics: Observation["metrics"] = {},
-): Observation {
+  metrics: CheckResult["metrics"] = {},
+): CheckResult {
   return { condition, output, detail: "", metrics, performanceData: "" };
 }
 
-function findCaveats({ parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck): readonly Caveat[] {
+function findWarnings(
+  { parameters: { warningAgeMs, criticalAgeMs } }: FileTimestampCheck,
+): readonly ParameterProblem[] {
   if (criticalAgeMs >= warningAgeMs) return [];
   const [critical, warning] = [exactDuration(criticalAgeMs), exactDuration(warningAgeMs)];
   return [{

@@ -2,20 +2,20 @@ import { sleep, startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
 import type { HttpRequest } from "../domain/http_check.ts";
-import { hostAndPortOf, needsOfUrl } from "../domain/needs.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
+import { hostAndPortOf, permissionsOfUrl } from "../domain/runtime_permissions.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { QUOTED_LENGTH_MAX } from "../shared/quote.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import { truncate } from "../shared/truncate.ts";
-import type { Observation } from "../domain/result.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { IncomingResponse, RequestFailure } from "../domain/requests.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
-import { expectsBody, judgeBody } from "./http/expected_body.ts";
+import { evaluateBody, expectsBody } from "./http/expected_body.ts";
 import { durationViolation } from "./http/expected_duration.ts";
 import { headerViolations } from "./http/expected_headers.ts";
 import { expectsRedirection, isExpectedStatus, statusViolations } from "./http/expected_status.ts";
 import { type Asked, askFollowing, locationOf } from "./http/redirects.ts";
-import { findCaveats, findMistakes } from "./http/request_errors.ts";
+import { findErrors, findWarnings } from "./http/request_errors.ts";
 import { findCertificate } from "./http/response_certificate.ts";
 import { readTlsFiles } from "./tls_files.ts";
 
@@ -23,10 +23,10 @@ import { readTlsFiles } from "./tls_files.ts";
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
-  caveats: findCaveats,
-  mistakes: findMistakes,
-  needs: ({ parameters: { request: { target, tls = {} } } }) => ({
-    ...needsOfUrl(target),
+  warnings: findWarnings,
+  errors: findErrors,
+  requiredPermissions: ({ parameters: { request: { target, tls = {} } } }) => ({
+    ...permissionsOfUrl(target),
     read: [tls.caFile, tls.certificate, tls.key].filter((path) => path !== undefined),
   }),
 };
@@ -42,14 +42,14 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
 export async function observeHttpRequest(
   check: HttpRequestCheck,
   { system, signal }: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   signal.throwIfAborted();
   using deadline = startDeadline(system.clock, check.timeoutMs, signal);
   const exchange = { check, system, signal: deadline.signal, startedMs: system.clock.monotonicMs() };
   const findings = await examine(exchange);
   // What was found while the run was being ended is no finding.
   signal.throwIfAborted();
-  return observation(check, findings);
+  return checkResult(check, findings);
 }
 
 /** One run of a check. */
@@ -126,7 +126,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
     return { ...NOTHING, asked, metrics: { status: answer.status }, violations: [answer.problem] };
   }
   try {
-    return await judge(answer.response, exchange, asked);
+    return await evaluate(answer.response, exchange, asked);
   } finally {
     await answer.response.close();
   }
@@ -164,7 +164,7 @@ function timeoutText({ timeoutMs }: HttpRequestCheck): string {
   return `timeout after ${timeoutMs / 1000} s`;
 }
 
-async function judge(response: IncomingResponse, exchange: Exchange, asked: Asked): Promise<Findings> {
+async function evaluate(response: IncomingResponse, exchange: Exchange, asked: Asked): Promise<Findings> {
   const { check: { parameters }, system: { clock, requests }, signal, startedMs } = exchange;
   const { request, response: expected } = parameters;
   const metrics: Record<string, number> = {
@@ -182,7 +182,7 @@ async function judge(response: IncomingResponse, exchange: Exchange, asked: Aske
   let durationMs = 0;
   let obstacle: string | null;
   try {
-    const body = await judgeBody(expected, {
+    const body = await evaluateBody(expected, {
       response,
       nowMs: clock.wallMs(),
       onRead: () => durationMs = clock.monotonicMs() - startedMs,
@@ -230,7 +230,7 @@ function tenths(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;
 }
 
-function observation({ parameters }: HttpRequestCheck, findings: Findings): Observation {
+function checkResult({ parameters }: HttpRequestCheck, findings: Findings): CheckResult {
   const { asked, metrics, violations, warnings, obstacle } = findings;
   const all = [...violations, ...obstacle === null ? [] : [obstacle], ...warnings];
   const text = all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`;

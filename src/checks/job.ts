@@ -3,8 +3,8 @@ import type { JobCheck, JobParameters } from "../domain/check.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
-import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import { isCron } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
 
@@ -12,10 +12,10 @@ import { StoreError } from "../domain/store.ts";
 export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,
   limit: "none",
-  takesBeats: true,
-  caveats: findCaveats,
+  hasCheckIns: true,
+  warnings: findWarnings,
   // The state that it reads is the monitor's own.
-  needs: () => ({}),
+  requiredPermissions: () => ({}),
 };
 
 /**
@@ -27,7 +27,7 @@ export const jobKind: CheckKindEntry<"job"> = {
 async function observeJob(
   check: JobCheck,
   { system: { clock }, jobs, signal }: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   signal.throwIfAborted();
   if (jobs === null) {
     return unknown("no data: no state is stored");
@@ -41,10 +41,10 @@ async function observeJob(
     return unknown(`no data: ${error.message}`);
   }
   signal.throwIfAborted();
-  return judge(facts, { parameters: check.parameters, nowMs });
+  return evaluate(facts, { parameters: check.parameters, nowMs });
 }
 
-interface JudgeOptions {
+interface EvaluateOptions {
   readonly parameters: JobParameters;
   readonly nowMs: number;
 }
@@ -55,7 +55,7 @@ interface Fault {
   readonly text: string;
 }
 
-function judge(facts: JobFacts, options: JudgeOptions): Observation {
+function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
   const faults = [failure(last, options), ...lateness(facts, options), ...longRuns(facts, options)].filter((
     fault,
@@ -69,7 +69,7 @@ function judge(facts: JobFacts, options: JudgeOptions): Observation {
   };
 }
 
-function failure(last: EndedJobRun | null, { parameters, nowMs }: JudgeOptions): Fault | null {
+function failure(last: EndedJobRun | null, { parameters, nowMs }: EvaluateOptions): Fault | null {
   if (last === null || last.end.exitCode === 0) return null;
   const { end } = last;
   const printed = lastLine(end.output);
@@ -91,7 +91,7 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
 /** A clock that is so little off tells nothing. */
 const FUTURE_MS_MAX = 60_000;
 
-function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): Fault[] {
+function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
   const { expectedEveryMs, graceMs, conditionOnOverdue } = parameters;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
@@ -111,7 +111,7 @@ function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: 
   return [{ condition: conditionOnOverdue, text }];
 }
 
-function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): Fault[] {
+function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
   const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
   if (maxMs === undefined) return [];
   const expected = `at most ${exactDuration(maxMs)} expected`;
@@ -135,7 +135,7 @@ function justOver(durationMs: number, maxMs: number): string {
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
 }
 
-function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: JudgeOptions): string {
+function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): string {
   const running = describeRunning(underWay, nowMs);
   if (last !== null) {
     const { end } = last;
@@ -161,7 +161,7 @@ function describeRunning(underWay: readonly JobRun[], nowMs: number): string {
     : `${underWay.length} runs in progress, the longest for ${duration}`;
 }
 
-function metricsOf(end: JobEnd, nowMs: number): Observation["metrics"] {
+function metricsOf(end: JobEnd, nowMs: number): CheckResult["metrics"] {
   return {
     exit_code: end.exitCode,
     ...(end.durationMs !== null && { duration_seconds: end.durationMs / 1000 }),
@@ -206,24 +206,24 @@ function unshownOutput(last: EndedJobRun | null): string {
   return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
 }
 
-function unknown(output: string): Observation {
+function unknown(output: string): CheckResult {
   return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }
 
-function findCaveats({ parameters, schedule }: JobCheck): readonly Caveat[] {
+function findWarnings({ parameters, schedule }: JobCheck): readonly ParameterProblem[] {
   const { expectedEveryMs, graceMs, durationMaxMs } = parameters;
   const [every, grace] = [exactDuration(expectedEveryMs), exactDuration(graceMs)];
-  const caveats: Caveat[] = [];
+  const warnings: ParameterProblem[] = [];
   if (!isCron(schedule) && schedule.regularIntervalMs > expectedEveryMs) {
     const message = `expected_every is ${every} and the check looks every ${
       exactDuration(schedule.regularIntervalMs)
     }: a run that fails is not seen when a good one follows before the next look`;
-    caveats.push({ path: ["expected_every"], message });
+    warnings.push({ path: ["expected_every"], message });
   }
   if (durationMaxMs !== undefined && durationMaxMs > expectedEveryMs + graceMs) {
     const message = `duration_max is ${exactDuration(durationMaxMs)}, expected_every ${every} and grace ` +
       `${grace}: a run that takes so long is overdue before it is too long`;
-    caveats.push({ path: ["duration_max"], message });
+    warnings.push({ path: ["duration_max"], message });
   }
-  return caveats;
+  return warnings;
 }

@@ -1,8 +1,8 @@
 import type { LoadCheck } from "../domain/check.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import { type Observation, unknownObservation } from "../domain/result.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
-import { judgeMeasures, type Measure, thresholdCaveats } from "./thresholds.ts";
+import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 
 /** The keys of the parameters; the position is that in the averages. */
 const SPANS = ["load1", "load5", "load15"] as const;
@@ -11,22 +11,22 @@ const SPANS = ["load1", "load5", "load15"] as const;
 export const loadKind: CheckKindEntry<"load"> = {
   observe: async (check, context) => await observeLoad(check, context),
   limit: "none",
-  caveats: ({ parameters }) => SPANS.flatMap((name) => thresholdCaveats(parameters[name], [name])),
-  needs: () => ({ sys: ["loadavg"] }),
+  warnings: ({ parameters }) => SPANS.flatMap((name) => thresholdWarnings(parameters[name], [name])),
+  requiredPermissions: () => ({ sys: ["loadavg"] }),
 };
 
 /** Compares the load averages of this machine, divided by its processors, with thresholds. */
 function observeLoad(
   { parameters }: LoadCheck,
   { system: { host, platform }, signal }: ObserveContext,
-): Observation {
+): CheckResult {
   signal.throwIfAborted();
-  if (platform === "windows") return unknownObservation("Windows has no load average");
+  if (platform === "windows") return unknownResult("Windows has no load average");
   let averages: readonly number[];
   try {
     averages = host.loadAverages();
   } catch (error) {
-    return unknownObservation(`cannot read the load: ${describeHostError(error)}`);
+    return unknownResult(`cannot read the load: ${describeHostError(error)}`);
   }
   const { processors } = host;
   const measures = SPANS.map((name, index): Measure => ({
@@ -35,7 +35,7 @@ function observeLoad(
     unit: "number",
     thresholds: parameters[name],
   }));
-  const { condition, output, metrics } = judgeMeasures(measures);
+  const { condition, output, metrics } = evaluateMeasures(measures);
   return {
     condition,
     output: `${output} per processor`,

@@ -1,6 +1,6 @@
 import type { Check, CheckKind } from "../domain/check.ts";
 import { lazily } from "../shared/lazily.ts";
-import type { CheckKindEntry } from "../domain/observe.ts";
+import type { CheckKindEntry } from "../domain/check_kind.ts";
 
 /**
  * Every check kind, each in its own file. A kind that is missing here does not compile. A kind's modules are read

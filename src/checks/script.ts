@@ -1,8 +1,8 @@
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
 import type { ScriptCheck, ScriptParameters } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
 
@@ -10,8 +10,8 @@ import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
 export const scriptKind: CheckKindEntry<"script"> = {
   observe: observeScript,
   limit: "process",
-  caveats: () => [],
-  needs: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
+  warnings: () => [],
+  requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
 };
 
 /**
@@ -20,7 +20,7 @@ export const scriptKind: CheckKindEntry<"script"> = {
  * Anything but an exit code of 0 to 3 is `unknown` (a run beyond the time limit: what the check says), and the
  * output tells why before it repeats the program's own first line.
  */
-export async function observeScript(check: ScriptCheck, context: ObserveContext): Promise<Observation> {
+export async function observeScript(check: ScriptCheck, context: ObserveContext): Promise<CheckResult> {
   const end = await context.system.processes.run({
     path: check.parameters.path,
     arguments: check.parameters.arguments,
@@ -53,8 +53,8 @@ const CONDITIONS_BY_EXIT_CODE: readonly Condition[] = ["ok", "warning", "critica
 
 type StartedEnd = Exclude<ProcessEnd, { readonly ended: "not_started" }>;
 
-async function describe(end: StartedEnd, check: ScriptCheck): Promise<Observation> {
-  const verdict = judge(end, check);
+async function describe(end: StartedEnd, check: ScriptCheck): Promise<CheckResult> {
+  const verdict = evaluate(end, check);
   const { stdout, stderr } = end;
   const isStdoutEmpty = stdout.text.trim() === "";
   const shown = isStdoutEmpty ? stderr : stdout;
@@ -65,7 +65,7 @@ async function describe(end: StartedEnd, check: ScriptCheck): Promise<Observatio
   // A command that could not do its work says nothing of the target.
   const compared =
     end.ended === "exited" && verdict.condition !== "unknown" && expectsOutput(check.parameters)
-      ? await (await import("./script_expectations.ts")).judgePrinted(check.parameters, {
+      ? await (await import("./script_expectations.ts")).evaluatePrinted(check.parameters, {
         text,
         isWhole: !shown.truncated,
         performanceData,
@@ -105,7 +105,7 @@ function describeOutput(reason: string, printed: string, end: StartedEnd): strin
 }
 
 /** The reason is empty where the program speaks for itself. */
-function judge(
+function evaluate(
   end: StartedEnd,
   check: ScriptCheck,
 ): { readonly condition: Condition; readonly reason: string } {

@@ -28,7 +28,7 @@ interface Finding {
 }
 
 /** Compares what a command printed with what is expected: text, pattern, value, performance data. */
-export async function judgePrinted(
+export async function evaluatePrinted(
   parameters: ScriptParameters,
   { text, isWhole, performanceData }: PrintedOutput,
 ): Promise<OutputFindings> {

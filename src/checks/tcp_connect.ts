@@ -1,8 +1,8 @@
 import { startDeadline } from "../shared/deadline.ts";
 import type { TcpConnectCheck } from "../domain/check.ts";
-import { hostAndPort, needsOfTls } from "../domain/needs.ts";
-import type { Caveat, CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { Connection, ConnectionPhase } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
@@ -12,8 +12,11 @@ import { quote } from "../shared/quote.ts";
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
-  caveats: findCaveats,
-  needs: ({ parameters: { host, port, tls } }) => ({ net: [hostAndPort(host, port)], ...needsOfTls(tls) }),
+  warnings: findWarnings,
+  requiredPermissions: ({ parameters: { host, port, tls } }) => ({
+    net: [hostAndPort(host, port)],
+    ...permissionsOfTls(tls),
+  }),
 };
 
 /**
@@ -23,7 +26,7 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
 async function observeTcpConnect(
   check: TcpConnectCheck,
   context: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   const { system: { clock, connections }, signal } = context;
   const { host, port, tls, send, expect } = check.parameters;
   signal.throwIfAborted();
@@ -51,7 +54,7 @@ async function observeTcpConnect(
     if (deadline.signal.aborted) return violated(check, course, limitText(check, course, search));
     const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase), { host, port });
     const text = `${verdict.text}${soFar(search)}`;
-    return verdict.isObstacle ? observation("unknown", text, course) : violated(check, course, text);
+    return verdict.isObstacle ? checkResult("unknown", text, course) : violated(check, course, text);
   } finally {
     connection?.close();
   }
@@ -116,32 +119,34 @@ function soFar(search: AnswerSearch | null): string {
   return search === null || search.length === 0 ? "" : `; it had sent ${quote(`${search.text()}…`)}`;
 }
 
-function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): Observation {
+function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): CheckResult {
   const how = tls ? "connected with TLS" : "connected";
-  return observation("ok", expect === undefined ? how : `${how}, response contains ${quote(expect)}`, course);
+  return checkResult("ok", expect === undefined ? how : `${how}, response contains ${quote(expect)}`, course);
 }
 
-function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): Observation {
-  return observation(asWarning ? "warning" : "critical", text, course);
+function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): CheckResult {
+  return checkResult(asWarning ? "warning" : "critical", text, course);
 }
 
-function observation(condition: Observation["condition"], output: string, course: Course): Observation {
+function checkResult(condition: CheckResult["condition"], output: string, course: Course): CheckResult {
   return { condition, output, detail: "", metrics: course.metrics(), performanceData: "" };
 }
 
-function findCaveats({ parameters: { send, expect, tls, port } }: TcpConnectCheck): readonly Caveat[] {
-  const caveats: Caveat[] = [];
+function findWarnings(
+  { parameters: { send, expect, tls, port } }: TcpConnectCheck,
+): readonly ParameterProblem[] {
+  const warnings: ParameterProblem[] = [];
   if (expect !== undefined && new TextEncoder().encode(expect).length > ANSWER_BYTES_MAX) {
-    caveats.push({
+    warnings.push({
       path: ["expect"],
       message: `is longer than the ${ANSWER_BYTES_MAX / 1024} KiB that are read of a response`,
     });
   }
-  if (send === "") caveats.push({ path: ["send"], message: "is empty, so nothing is sent" });
+  if (send === "") warnings.push({ path: ["send"], message: "is empty, so nothing is sent" });
   if (!tls && TLS_PORTS.has(port)) {
-    caveats.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
+    warnings.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
   }
-  return caveats;
+  return warnings;
 }
 
 /** HTTPS, SMTP, LDAP, IMAP and POP3 with TLS from the start (IANA's list of service names). */

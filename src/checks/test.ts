@@ -1,4 +1,4 @@
-import type { CheckKindEntry } from "../domain/observe.ts";
+import type { CheckKindEntry } from "../domain/check_kind.ts";
 
 /** The `test` kind: it looks at nothing and reports what its parameters say. */
 export const testKind: CheckKindEntry<"test"> = {
@@ -7,6 +7,6 @@ export const testKind: CheckKindEntry<"test"> = {
     return Promise.resolve({ condition, output, detail: "", metrics: {}, performanceData: "" });
   },
   limit: "none",
-  caveats: () => [],
-  needs: () => ({}),
+  warnings: () => [],
+  requiredPermissions: () => ({}),
 };

@@ -1,8 +1,8 @@
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { exactSize, roundedSize } from "../domain/describe_size.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import type { Caveat } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import type { ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import type { Limit, Thresholds } from "../domain/thresholds.ts";
 
 /** A value that a check measured. */
@@ -30,9 +30,9 @@ const SIDES = [
 type Side = typeof SIDES[number];
 
 /** Compares measured values with their thresholds. The output has all of them, with the threshold that is crossed. */
-export function judgeMeasures(
+export function evaluateMeasures(
   measures: readonly Measure[],
-): Pick<Observation, "condition" | "output" | "metrics"> {
+): Pick<CheckResult, "condition" | "output" | "metrics"> {
   const judged = measures.map((measure) => ({ measure, crossed: crossedSide(measure) }));
   return {
     condition: highestSeverity(judged.map(({ crossed }) => crossed?.condition ?? "ok")),
@@ -42,7 +42,10 @@ export function judgeMeasures(
 }
 
 /** Warns of a warning that is never reached; `path` leads to the thresholds. */
-export function thresholdCaveats(thresholds: Thresholds, path: readonly string[]): readonly Caveat[] {
+export function thresholdWarnings(
+  thresholds: Thresholds,
+  path: readonly string[],
+): readonly ParameterProblem[] {
   return (["below", "above"] as const).flatMap((words) => {
     const [critical, warning] = SIDES.filter((side) => side.words === words)
       .map(({ key }) => amountOf(thresholds[key]));

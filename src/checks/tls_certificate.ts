@@ -1,13 +1,13 @@
 import { startDeadline } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
-import { hostAndPort, needsOfTls } from "../domain/needs.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/observe.ts";
-import type { Observation } from "../domain/result.ts";
+import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import type { CheckResult } from "../domain/result.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { ConnectionPhase } from "../domain/connections.ts";
 import type { Files } from "../domain/files.ts";
-import { judgeCertificate, timeLeftCaveats } from "./certificate_verdict.ts";
+import { evaluateCertificate, timeLeftWarnings } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { TLS_FILE_BYTES_MAX } from "./tls_files.ts";
 
@@ -15,10 +15,10 @@ import { TLS_FILE_BYTES_MAX } from "./tls_files.ts";
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
-  caveats: ({ parameters }) => timeLeftCaveats(parameters, []),
-  needs: ({ parameters: { host, port, caFile } }) => ({
+  warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
+  requiredPermissions: ({ parameters: { host, port, caFile } }) => ({
     net: [hostAndPort(host, port)],
-    ...needsOfTls(true),
+    ...permissionsOfTls(true),
     ...caFile !== undefined && { read: [caFile] },
   }),
 };
@@ -30,7 +30,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
 async function observeTlsCertificate(
   check: TlsCertificateCheck,
   { system: { clock, connections, files }, signal }: ObserveContext,
-): Promise<Observation> {
+): Promise<CheckResult> {
   const { host, port, serverName = host, starttls, caFile } = check.parameters;
   signal.throwIfAborted();
   using deadline = startDeadline(clock, check.timeoutMs, signal);
@@ -38,24 +38,24 @@ async function observeTlsCertificate(
   try {
     const authorities = caFile === undefined ? [] : await readAuthorities(files, caFile);
     signal.throwIfAborted();
-    if (!Array.isArray(authorities)) return observation("unknown", `${authorities}`);
+    if (!Array.isArray(authorities)) return checkResult("unknown", `${authorities}`);
     const reading = await connections.readCertificate(
       { host, port, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
       { onPhase: (next) => phase = next, signal: deadline.signal },
     );
     signal.throwIfAborted();
-    const { condition, text, leftSeconds } = judgeCertificate(reading, check.parameters, clock.wallMs());
-    return observation(condition, text, leftSeconds);
+    const { condition, text, leftSeconds } = evaluateCertificate(reading, check.parameters, clock.wallMs());
+    return checkResult(condition, text, leftSeconds);
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.signal.aborted) {
-      return observation("critical", timeoutText(check.timeoutMs, phase, { host, port }));
+      return checkResult("critical", timeoutText(check.timeoutMs, phase, { host, port }));
     }
     const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase), {
       host,
       port,
     });
-    return observation(isObstacle ? "unknown" : "critical", text);
+    return checkResult(isObstacle ? "unknown" : "critical", text);
   }
 }
 
@@ -75,11 +75,11 @@ async function readAuthorities(files: Files, path: string): Promise<readonly str
   return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
 }
 
-function observation(
-  condition: Observation["condition"],
+function checkResult(
+  condition: CheckResult["condition"],
   output: string,
   leftSeconds: number | null = null,
-): Observation {
+): CheckResult {
   return {
     condition,
     output,

@@ -13,13 +13,13 @@ export const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 /** Reads the files that a config names for TLS. */
 export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
   const read: { authority?: string; certificate?: string; key?: string } = {};
-  for (const member of ["authority", "certificate", "key"] as const) {
-    const key = member === "authority" ? "caFile" : member;
+  for (const file of ["authority", "certificate", "key"] as const) {
+    const key = file === "authority" ? "caFile" : file;
     const path = tls[key];
     if (path === undefined) continue;
     try {
       const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
-      read[member] = new TextDecoder().decode(bytes);
+      read[file] = new TextDecoder().decode(bytes);
     } catch (error) {
       return unreadable(key === "caFile" ? "ca_file" : key, path, describeFileError(error, { path }));
     }
@@ -27,6 +27,6 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
   return { tls: read };
 }
 
-function unreadable(member: string, path: string, reason: string): TlsFiles {
-  return { problem: `cannot read tls.${member} "${path}": ${reason}` };
+function unreadable(file: string, path: string, reason: string): TlsFiles {
+  return { problem: `cannot read tls.${file} "${path}": ${reason}` };
 }

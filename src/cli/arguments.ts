@@ -60,7 +60,7 @@ export function parseBeforeCommand(
     return { ...parseInvocation(command, own), trailing };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { options: new Map(), operands: [], trailing, mistake: error };
+    return { options: new Map(), operands: [], trailing, usageError: error };
   }
 }
 

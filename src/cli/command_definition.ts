@@ -1,4 +1,4 @@
-import type { PermissionClass } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { nearest } from "../config/nearest.ts";
 import type { System } from "../domain/system.ts";
 import type { Ending } from "./exit_code.ts";
@@ -33,7 +33,7 @@ export interface Invocation {
   /** What follows `--`, where the command takes another one's command line; absent without `--`. */
   readonly trailing?: readonly string[];
   /** What is wrong before `--`: the command that follows is to run all the same. */
-  readonly mistake?: UsageError;
+  readonly usageError?: UsageError;
 }
 
 /** What was given for an option. */

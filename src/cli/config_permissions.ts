@@ -4,18 +4,27 @@ import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import { type Needs, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
+import {
+  PERMISSION_CLASSES,
+  type PermissionClass,
+  type RequiredPermissions,
+} from "../domain/runtime_permissions.ts";
 import { COMPANIONS } from "../domain/store_files.ts";
 import type { System } from "../domain/system.ts";
-import { needsOfReplacing } from "../shared/temporary_path.ts";
-import { joinNeeds, missingNeeds, type Need, needsOf } from "../permissions/required_permissions.ts";
+import { permissionsOfReplacing } from "../shared/temporary_path.ts";
+import {
+  joinPermissions,
+  missingPermissions,
+  type RequiredPermission,
+  requiredPermissionsOf,
+} from "../permissions/required_permissions.ts";
 import { type Invocation, optionValue } from "./command_definition.ts";
 import type { OpenConfig } from "./open_config.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** What decides the needs of a config besides itself. */
-interface ConfigNeedsOptions {
+interface ConfigPermissionsOptions {
   readonly invocation: Invocation;
   readonly system: System;
   readonly checks: readonly Check[];
@@ -26,36 +35,40 @@ interface ConfigNeedsOptions {
 }
 
 /** Lists what running some checks of a config needs. */
-export async function needsOfConfig(
+export async function permissionsOfConfig(
   config: OpenConfig,
-  { invocation, system, checks, notifies = true, channels = [] }: ConfigNeedsOptions,
-): Promise<readonly Need[]> {
+  { invocation, system, checks, notifies = true, channels = [] }: ConfigPermissionsOptions,
+): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
-  const needs = await needsOf({ checks, heartbeat, notifies, channels }, system);
+  const requiredPermissions = await requiredPermissionsOf({ checks, heartbeat, notifies, channels }, system);
   // What is lacking may be a host.
-  const isOnNetwork = config.lacks.length > 0 || needs.some(({ permission }) => permission === "net");
+  const isOnNetwork = config.lacks.length > 0 ||
+    requiredPermissions.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, config, system);
   const named = optionValue(invocation, "config") ?? system.ownConfig ?? undefined;
-  const vital = joinNeeds([
-    { neededBy: "the config", needs: needsOfText(config, named) },
-    { neededBy: "the state", needs: await needsOfState(place, system) },
-    { neededBy: "the page", needs: config.page === null ? {} : needsOfReplacing(config.page.path) },
+  const vital = joinPermissions([
+    { neededBy: "the config", requiredPermissions: permissionsOfText(config, named) },
+    { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
+    {
+      neededBy: "the page",
+      requiredPermissions: config.page === null ? {} : permissionsOfReplacing(config.page.path),
+    },
     {
       neededBy: "metrics",
-      needs: config.metrics === null ? {} : needsOfReplacing(config.metrics.path),
+      requiredPermissions: config.metrics === null ? {} : permissionsOfReplacing(config.metrics.path),
     },
   ]);
-  const others = joinNeeds([
-    { neededBy: "commands of the config", needs: needsOfPrograms(config) },
-    { neededBy: "placeholders of the config", needs: needsOfSecrets(config) },
-    { neededBy: "notifications", needs: { sys: ["hostname"] } },
-    { neededBy: "ownership of files", needs: { sys: ["uid"] } },
-    { neededBy: "color", needs: { env: ["NO_COLOR", "TERM"] } },
-    { neededBy: "the proxy warning", needs: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
+  const others = joinPermissions([
+    { neededBy: "commands of the config", requiredPermissions: permissionsOfCommands(config) },
+    { neededBy: "placeholders of the config", requiredPermissions: permissionsOfSecrets(config) },
+    { neededBy: "notifications", requiredPermissions: { sys: ["hostname"] } },
+    { neededBy: "ownership of files", requiredPermissions: { sys: ["uid"] } },
+    { neededBy: "color", requiredPermissions: { env: ["NO_COLOR", "TERM"] } },
+    { neededBy: "the proxy warning", requiredPermissions: isOnNetwork ? { env: PROXY_VARIABLES } : {} },
   ]);
   const isVital = new Set(vital.map(keyOf));
-  const all = new Map<string, Need>();
-  for (const need of [...needs, ...vital, ...others]) {
+  const all = new Map<string, RequiredPermission>();
+  for (const need of [...requiredPermissions, ...vital, ...others]) {
     const key = keyOf(need);
     if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
   }
@@ -71,11 +84,11 @@ export class MissingPermissionsError extends Error {
   /** The name of the class. */
   override readonly name = "MissingPermissionsError";
   /** What is missing; at least one. */
-  readonly missing: readonly Need[];
+  readonly missing: readonly RequiredPermission[];
   readonly hint: string;
 
   /** The message tells nothing of the needs; whoever prints it lists them. */
-  constructor(missing: readonly Need[], { ownConfig }: Pick<System, "ownConfig">) {
+  constructor(missing: readonly RequiredPermission[], { ownConfig }: Pick<System, "ownConfig">) {
     super("missing permissions of the config");
     this.missing = missing;
     this.hint = ownConfig === null
@@ -93,13 +106,17 @@ export class MissingPermissionsError extends Error {
  *
  * @throws {MissingPermissionsError} If something is missing without which nothing can run.
  */
-export function keepToNeeds(
-  needs: readonly Need[],
+export function dropOtherPermissions(
+  requiredPermissions: readonly RequiredPermission[],
   { system, config }: { readonly system: System; readonly config: Pick<OpenConfig, "lacks"> },
-): readonly Need[] {
-  const missing = requireGranted(needs, system);
-  for (const { permission, value } of needs) if (permission === "env") system.environment(value);
-  const used = new Set(needs.filter((need) => !isReadAtStart(need)).map(({ permission }) => permission));
+): readonly RequiredPermission[] {
+  const missing = requireGranted(requiredPermissions, system);
+  for (const { permission, value } of requiredPermissions) {
+    if (permission === "env") system.environment(value);
+  }
+  const used = new Set(
+    requiredPermissions.filter((need) => !isReadAtStart(need)).map(({ permission }) => permission),
+  );
   const isComplete = config.lacks.length === 0;
   // A redirect may lead to TLS, whatever the config names.
   if (used.has("net") || !isComplete) system.trustMachine();
@@ -115,9 +132,12 @@ export function keepToNeeds(
  *
  * @throws {MissingPermissionsError} If nothing can run without some of it, or it was given up and takes a restart.
  */
-export function requireGranted(needs: readonly Need[], system: System): readonly Need[] {
-  const required = needs.filter((need) => !isReadAtStart(need));
-  const missing = missingNeeds(required, system.permissions);
+export function requireGranted(
+  requiredPermissions: readonly RequiredPermission[],
+  system: System,
+): readonly RequiredPermission[] {
+  const required = requiredPermissions.filter((need) => !isReadAtStart(need));
+  const missing = missingPermissions(required, system.permissions);
   const vital = missing.filter(({ isVital = false, permission }) =>
     isVital || system.permissions.isDropped(permission)
   );
@@ -126,7 +146,7 @@ export function requireGranted(needs: readonly Need[], system: System): readonly
 }
 
 /** Puts into words that something is not granted, where that is no reason to end. */
-export function describeMissing({ permission, value, neededBy }: Need): string {
+export function describeMissing({ permission, value, neededBy }: RequiredPermission): string {
   return `missing permission: ${permissionFlag(permission, [value])} (${neededBy})`;
 }
 
@@ -135,23 +155,23 @@ const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
 /** Facts of the system that are known from the start on; checks ask for the others at each run. */
 const START_FACTS: ReadonlySet<string> = new Set(["hostname", "uid"]);
 
-function isReadAtStart({ permission, value }: Need): boolean {
+function isReadAtStart({ permission, value }: RequiredPermission): boolean {
   return READ_AT_START.has(permission) && (permission !== "sys" || START_FACTS.has(value));
 }
 
-function keyOf({ permission, value }: Need): string {
+function keyOf({ permission, value }: RequiredPermission): string {
   return `${permission} ${value}`;
 }
 
-function needsOfText(config: OpenConfig, named: string | undefined): Needs {
+function permissionsOfText(config: OpenConfig, named: string | undefined): RequiredPermissions {
   return {
     read: configPaths(config),
     env: named === undefined ? ["MONITOR_CONFIG", "XDG_CONFIG_HOME", "HOME"] : [],
   };
 }
 
-function needsOfPrograms({ programs }: OpenConfig): Needs {
-  return programs.size === 0 ? {} : { read: [...programs.values()], env: ["PATH"] };
+function permissionsOfCommands({ commands }: OpenConfig): RequiredPermissions {
+  return commands.size === 0 ? {} : { read: [...commands.values()], env: ["PATH"] };
 }
 
 /** The files of a config and the directories that its patterns look through, without what lies in such a directory. */
@@ -164,7 +184,7 @@ function configPaths({ sources, listedDirectories }: OpenConfig): readonly strin
   return [...paths, ...directories].filter((path) => !isCovered(path));
 }
 
-function needsOfSecrets({ files }: OpenConfig): Needs {
+function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
   const named = files.map(({ written, source }) => ({ ...namedInPlaceholders(written), source }));
   return {
     env: named.flatMap(({ variables }) => variables),
@@ -176,7 +196,10 @@ function needsOfSecrets({ files }: OpenConfig): Needs {
  * The directory of a state that nobody named is the monitor's own. Of a named one only the files themselves are
  * needed, unless it turns out damaged and has to be quarantined under another name.
  */
-async function needsOfState({ path, named }: StatePlace, { files }: System): Promise<Needs> {
+async function permissionsOfState(
+  { path, named }: StatePlace,
+  { files }: System,
+): Promise<RequiredPermissions> {
   if (path === null) return {};
   if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
   const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);

@@ -41,8 +41,8 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-function jsonLine(members: LogFields): string {
-  return `${jsonText(members, { indent: 0 })}\n`;
+function jsonLine(logFields: LogFields): string {
+  return `${jsonText(logFields, { indent: 0 })}\n`;
 }
 
 function textFields(fields: LogFields): string {

@@ -20,7 +20,7 @@ const EXCERPT_WIDTH = 100;
 const MASKED_WIDTH = 8 * 1024;
 
 /** A member with a text for its value. The name is looked at by itself: in one go a long one would take minutes. */
-const TEXT_MEMBER = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
+const TEXT_KEY = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
 
 /** What is in a name that says that its value is a secret. */
 const SECRET_NAME =
@@ -28,7 +28,7 @@ const SECRET_NAME =
 
 /** Hides literal secrets of a config, sign by sign so that all else stays in its place; placeholders are none. */
 function maskSecrets(text: string): string {
-  return text.replace(TEXT_MEMBER, (whole: string, name: string, value: string) => {
+  return text.replace(TEXT_KEY, (whole: string, name: string, value: string) => {
     const isSecret = SECRET_NAME.test(name) && !/^\$\{(env|file):[^}]*\}$/.test(value);
     const shown = isSecret ? mask(value) : value.includes("//") ? hideInAddress(value, mask) : value;
     return whole.slice(0, whole.length - value.length) + shown;

@@ -1,5 +1,5 @@
 import { ConfigError } from "../config/problem.ts";
-import { PERMISSION_CLASSES } from "../domain/needs.ts";
+import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import { UsageError } from "./command_definition.ts";
 import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./config_permissions.ts";
@@ -26,7 +26,7 @@ export function describeFailure(error: unknown, options: { readonly color: boole
       : renderProblems(error.source, error.problems, { color: options.color, severity: "error" });
     return { text: problems + message(error.message, error.hint), exitCode: EXIT.config };
   }
-  if (error instanceof MissingPermissionsError) return describeMissingNeeds(error);
+  if (error instanceof MissingPermissionsError) return describeMissingPermissions(error);
   const denied = error instanceof Deno.errors.NotCapable ? error : missingPermissionIn(error);
   if (denied !== null) return describeMissingPermission(denied);
   const stateCode = stateExitCode(error);
@@ -56,7 +56,7 @@ export class OutputError extends Error {
   override readonly name = "OutputError";
 }
 
-function describeMissingNeeds({ message: text, missing, hint }: MissingPermissionsError): Failure {
+function describeMissingPermissions({ message: text, missing, hint }: MissingPermissionsError): Failure {
   const lines = missing.map(({ permission, value, neededBy }) =>
     printable(`  ${permissionFlag(permission, [value])} (${neededBy})`)
   );

@@ -90,7 +90,7 @@ export function describeMonitorTrouble(
 }
 
 /** The same for machines; fields are only ever added. */
-export function monitorMembers(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
+export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
   if (status === null) return null;
   const { state, run, config } = status;
   const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();

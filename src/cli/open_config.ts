@@ -6,7 +6,7 @@ import { nearest } from "../config/nearest.ts";
 import type { ConfigLocation } from "../config/source.ts";
 import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
 import type { Check, CheckKind } from "../domain/check.ts";
-import type { Caveat, CheckKindEntry } from "../domain/observe.ts";
+import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
 import { locateState } from "./state.ts";
@@ -43,11 +43,11 @@ export async function openConfig(
   });
   rememberSecrets(config.secrets);
   const entryOf = await entriesOf(config.checks);
-  refuseMistakes(config, entryOf);
-  const caveats = config.checks.flatMap((check) => placesOf(check, entryOf(check).caveats(check)));
+  rejectErrors(config, entryOf);
+  const warnings = config.checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   const placedWarnings = inTextOrder(
-    [...config.warnings, ...caveats, ...lacks].map(config.place),
+    [...config.warnings, ...warnings, ...lacks].map(config.place),
     config.sources,
   );
   return { ...config, placedWarnings };
@@ -75,19 +75,19 @@ export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): vo
 }
 
 /** What a kind finds wrong only when all else is right; all errors at once. */
-function refuseMistakes(
+function rejectErrors(
   { checks, source, sources, place }: LoadedConfig,
   entryOf: (check: Check) => CheckKindEntry<CheckKind>,
 ): void {
-  const mistakes = checks.flatMap((check) => placesOf(check, entryOf(check).mistakes?.(check) ?? []));
-  const problems = inTextOrder(mistakes.map(place), sources);
+  const errors = checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? []));
+  const problems = inTextOrder(errors.map(place), sources);
   if (problems.length === 0) return;
   const message = `cannot use config "${source.label}": ${countErrors(problems.length)}`;
   throw new ConfigError(message, { source, problems });
 }
 
-function placesOf(check: Check, caveats: readonly Caveat[]): readonly Problem[] {
-  return caveats.map(({ path, message }) => ({
+function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly Problem[] {
+  return warnings.map(({ path, message }) => ({
     path: ["checks", check.name, "parameters", ...path],
     message,
   }));

@@ -1,5 +1,5 @@
 import { nearest } from "../config/nearest.ts";
-import { PERMISSION_CLASSES } from "../domain/needs.ts";
+import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
 import { type Command, UsageError } from "./command_definition.ts";

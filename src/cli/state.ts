@@ -58,11 +58,11 @@ export async function locateState(
   const { path } = config.source;
   if (path === null) return { path: null, named: false };
   const directory = stateDirectory(system);
-  if (directory === null) return { path: null, named: false, obstacle: NO_FOLDER };
+  if (directory === null) return { path: null, named: false, obstacle: NO_DIRECTORY };
   return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
-const NO_FOLDER = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
+const NO_DIRECTORY = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
 
 function stateDirectory(system: System): string | null {
   // A relative one is to be ignored (XDG Base Directory Specification 0.8): it would mean many places.

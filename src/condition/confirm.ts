@@ -25,7 +25,7 @@ export interface Thresholds {
 }
 
 /** A move of the confirmed condition. */
-export interface SettledChange {
+export interface ConfirmedChange {
   readonly from: Condition;
   /** The confirmed condition from now on; never the same. */
   readonly to: Condition;
@@ -33,7 +33,7 @@ export interface SettledChange {
 }
 
 /** The counters before the first observation. */
-export const NO_OBSERVATIONS: Counters = {
+export const NO_RESULTS: Counters = {
   atLeast: { ok: 0, unknown: 0, warning: 0, critical: 0 },
   atMost: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
@@ -60,11 +60,11 @@ export function occurrences(counters: Counters, condition: Condition): number {
  * to the highest of the last `recoveryThreshold` where that is better. The last observation is among both, so
  * never both apply. `null` when it stays, as it does while there are fewer observations than the threshold.
  */
-export function settle(
+export function confirm(
   counters: Counters,
   confirmed: Condition,
   thresholds: Thresholds,
-): SettledChange | null {
+): ConfirmedChange | null {
   const { threshold, recoveryThreshold } = thresholds;
   const from = severity(confirmed);
   const raised = CONDITIONS.findLast((to) => severity(to) > from && counters.atLeast[to] >= threshold);
@@ -90,9 +90,7 @@ function mapCounts(
   };
 }
 
-function reasonFor(observations: number, condition: Condition, beyond: " or worse" | " or better"): string {
+function reasonFor(results: number, condition: Condition, beyond: " or worse" | " or better"): string {
   const range = condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
-  return observations === 1
-    ? `the last result was ${range}`
-    : `the last ${observations} results were ${range}`;
+  return results === 1 ? `the last result was ${range}` : `the last ${results} results were ${range}`;
 }

@@ -9,7 +9,7 @@
 import type { CheckSettings } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ConditionState, NotificationEvent, Suppression } from "../domain/condition_state.ts";
-import { count, NO_OBSERVATIONS, occurrences, settle, type SettledChange } from "./confirm.ts";
+import { confirm, type ConfirmedChange, count, NO_RESULTS, occurrences } from "./confirm.ts";
 
 /** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<CheckSettings, "threshold" | "recoveryThreshold" | "annoy">;
@@ -63,7 +63,7 @@ export interface Transition {
   /** How many observations in a row were at least as bad as the last one; for `ok`: were `ok`. */
   readonly occurrences: number;
   /** How the confirmed condition moved; `null` when it stayed. */
-  readonly change: SettledChange | null;
+  readonly change: ConfirmedChange | null;
   readonly verdict: Verdict;
 }
 
@@ -75,7 +75,7 @@ export interface Transition {
 export function transition(policy: ConditionPolicy, state: ConditionState, observed: Observed): Transition {
   const { condition, nowMs } = observed;
   const counters = count(state, condition);
-  const change = settle(counters, state.confirmed, policy);
+  const change = confirm(counters, state.confirmed, policy);
   const confirmed = change === null ? state.confirmed : change.to;
   const watched = condition !== "ok" || confirmed !== "ok";
   const next: ConditionState = {
@@ -115,7 +115,7 @@ export function initialState(): ConditionState {
   return {
     confirmed: "ok",
     confirmedSinceMs: null,
-    ...NO_OBSERVATIONS,
+    ...NO_RESULTS,
     observed: null,
     observedAtMs: null,
     problemBeganAtMs: null,

@@ -53,11 +53,11 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
   const rest: JsonObject = Object.create(null) as JsonObject;
   for (const name of Object.keys(value).sort()) {
     const item = value[name];
-    const member = view.members.get(name) ?? view.otherMembers;
-    if (item === undefined || member === undefined) continue;
-    const format = view.members.has(name) ? reader.view(member, item).format : undefined;
+    const key = view.keys.get(name) ?? view.otherKeys;
+    if (item === undefined || key === undefined) continue;
+    const format = view.keys.has(name) ? reader.view(key, item).format : undefined;
     if (format === undefined || !CREDENTIAL_FORMATS.includes(format)) {
-      rest[name] = withoutCredentials(item, member, place);
+      rest[name] = withoutCredentials(item, key, place);
     }
   }
   return rest;
@@ -65,5 +65,5 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
 
 /** Whether a text depends on the directory it is read from; a program without a slash is looked up in `PATH`. */
 function isRelative(text: string, format: string | undefined): boolean {
-  return format === "path" || format === "input_file" || (format === "program" && text.includes("/"));
+  return format === "path" || format === "input_file" || (format === "command" && text.includes("/"));
 }

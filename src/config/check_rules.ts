@@ -2,13 +2,13 @@ import type { System } from "../domain/system.ts";
 import { findExpressionProblems } from "./expressions.ts";
 import { findFormatProblem, type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import type { FormattedValue } from "./formatted_value.ts";
-import { completeFragment } from "./included_file.ts";
+import { completeIncludedFile } from "./included_file.ts";
 import { warnOfInputFiles } from "./input_files.ts";
-import type { Part } from "./config_file.ts";
+import type { ConfigFile } from "./config_file.ts";
 import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
-import { findPrograms, type FoundPrograms } from "./programs.ts";
+import { findCommands, type FoundCommands } from "./check_commands.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
@@ -16,8 +16,8 @@ import { findStructureProblems, type Validator } from "./validate_schema.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
 /** A file that was held to the schema. */
-export interface JudgedPart {
-  readonly part: Part;
+export interface ValidatedFile {
+  readonly file: ConfigFile;
   readonly problems: readonly Problem[];
   readonly lacks: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -25,7 +25,7 @@ export interface JudgedPart {
   readonly value: JsonObject;
   readonly written: JsonObject;
   /** Absolute paths by the names that the file uses. */
-  readonly programs: ReadonlyMap<string, string>;
+  readonly commands: ReadonlyMap<string, string>;
   /** Reads cron expressions; `null`: the file has none. */
   readonly createCronTimes: CreateCronTimes | null;
 }
@@ -39,43 +39,43 @@ export interface JudgingSchema {
   readonly shapeName: string;
 }
 
-/** What {@linkcode judgePart} needs besides the file. */
-interface JudgeOptions {
+/** What {@linkcode validateFile} needs besides the file. */
+interface ValidateOptions {
   readonly schema: JudgingSchema;
   readonly system: System;
   readonly withoutSecrets: boolean;
-  readonly config: Part;
+  readonly config: ConfigFile;
   /** The names of all channels of the config; `null`: some file cannot be read, so they are not known. */
   readonly channelNames: ReadonlySet<string> | null;
 }
 
 /** Holds a file to the schema: the config itself as it is, an included file as a part of one. */
-export async function judgePart(part: Part, options: JudgeOptions): Promise<JudgedPart> {
+export async function validateFile(file: ConfigFile, options: ValidateOptions): Promise<ValidatedFile> {
   const { schema: { validate, ...schema }, system, withoutSecrets, config, channelNames } = options;
-  const { source, isUnresolved } = part;
-  const isIncluded = part !== config;
+  const { source, isUnresolved } = file;
+  const isIncluded = file !== config;
   const reader = schema.wider ?? schema.reader;
-  const { written, value, problems: fragmentProblems, warnings: fragmentWarnings } = isIncluded
-    ? completeFragment(part, { reader, configLabel: config.source.label })
-    : { ...part, problems: [], warnings: [] };
+  const { written, value, problems: includedProblems, warnings: includedWarnings } = isIncluded
+    ? completeIncludedFile(file, { reader, configLabel: config.source.label })
+    : { ...file, problems: [], warnings: [] };
   const located = (problems: readonly Problem[]): readonly Problem[] =>
     problems.map((problem) => ({ ...problem, source }));
   if (written === undefined || value === undefined) {
-    return { ...emptyPart(part), problems: located(part.problems.flat()) };
+    return { ...emptyFile(file), problems: located(file.problems.flat()) };
   }
   const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
-  const values = examineValues({ value, written, reader }, part);
+  const values = examineValues({ value, written, reader }, file);
   const found = withoutSecrets
-    ? NO_PROGRAMS
-    : await findPrograms(values.ofFormats("program"), source.directory, system);
+    ? NO_COMMANDS
+    : await findCommands(values.ofFormats("command"), source.directory, system);
   const cronExpressions = values.ofFormats("cron");
   const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
   const all = joinProblems([
-    ...part.problems,
-    fragmentProblems,
+    ...file.problems,
+    includedProblems,
     structureProblems,
     [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
     scheduleProblems,
@@ -84,13 +84,13 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       : findChannelNameProblems(values.ofFormats("channel_name"), { known: channelNames, value, reader }),
   ]);
   return {
-    part,
+    file,
     problems: located(all.filter((problem) => !isUsableWithout(problem))),
     lacks: located(all.filter(isUsableWithout)),
     warnings: located([
       ...warnOfFile(source),
-      ...part.warnings,
-      ...fragmentWarnings,
+      ...file.warnings,
+      ...includedWarnings,
       ...values.exposures,
       ...withoutSecrets
         ? []
@@ -98,26 +98,26 @@ export async function judgePart(part: Part, options: JudgeOptions): Promise<Judg
       ...await warnOfPaths(values.ofFormats(...PATH_FORMATS), {
         directory: source.directory,
         files: withoutSecrets ? null : system.files,
-        programs: found.programs,
+        commands: found.commands,
       }),
     ]),
     value: isObject(value) ? value : createObject(),
     written: isObject(written) ? written : createObject(),
-    programs: found.programs,
+    commands: found.commands,
     createCronTimes,
   };
 }
 
 /** A file whose syntax is broken. */
-function emptyPart(part: Part): JudgedPart {
+function emptyFile(file: ConfigFile): ValidatedFile {
   return {
-    part,
+    file,
     problems: [],
     lacks: [],
     warnings: [],
     value: createObject(),
     written: createObject(),
-    programs: new Map(),
+    commands: new Map(),
     createCronTimes: null,
   };
 }
@@ -132,7 +132,7 @@ interface ExaminedValues {
   ofFormats(...formats: readonly string[]): readonly FormattedValue[];
 }
 
-function examineValues(config: FormattedConfig, { source, isUnresolved }: Part): ExaminedValues {
+function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile): ExaminedValues {
   const problems: Problem[] = [];
   const exposures: Problem[] = [];
   const kept: FormattedValue[] = [];
@@ -156,7 +156,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Part):
 /** Formats that are looked at even where a placeholder has no value: none may stand there. */
 const KNOWN_FORMATS: readonly string[] = ["include", "tag", "channel_name"];
 
-const PATH_FORMATS: readonly string[] = ["path", "input_file", "program"];
+const PATH_FORMATS: readonly string[] = ["path", "input_file", "command"];
 
 /** Formats with rules that need more than the value. */
 const KEPT_FORMATS = new Set([...PATH_FORMATS, "cron", "channel_name", "pattern", "json_path"]);
@@ -169,7 +169,7 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
   return isLack && !isKind && path[0] !== "state";
 }
 
-const NO_PROGRAMS: FoundPrograms = { programs: new Map(), problems: [] };
+const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
 
 /** Only a config with times of the calendar needs what reads them. */
 async function loadCron(): Promise<CreateCronTimes> {

@@ -6,7 +6,7 @@ import type { Source } from "./source_text.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */
-export interface Part {
+export interface ConfigFile {
   /** The text that was read, and where it came from. */
   readonly source: Source;
   /** Its value with placeholders; `undefined` when its syntax is broken. */
@@ -21,11 +21,11 @@ export interface Part {
 }
 
 /** Reads a text and replaces its placeholders. Paths of `${file:…}` start at the file's directory. */
-export async function openPart(
+export async function openConfigFile(
   source: Source,
   system: System,
   options: { readonly withoutSecrets: boolean },
-): Promise<Part> {
+): Promise<ConfigFile> {
   const { value: written, problems } = parseText(source.text);
   if (written === undefined) {
     const nothing = { written, value: written, substitutions: [], warnings: [] };
@@ -47,17 +47,17 @@ export async function openPart(
 }
 
 /** The names of the checks that a file holds, errors in them or not. */
-export function checkNames(part: Part): readonly string[] {
-  return namesIn(part, "checks");
+export function checkNames(file: ConfigFile): readonly string[] {
+  return namesIn(file, "checks");
 }
 
 /** The names of the channels that a file defines, errors in them or not. */
-export function channelNames(part: Part): readonly string[] {
-  return namesIn(part, "channels");
+export function channelNames(file: ConfigFile): readonly string[] {
+  return namesIn(file, "channels");
 }
 
-function namesIn({ written }: Part, member: string): readonly string[] {
-  const named = isObject(written) ? written[member] : undefined;
+function namesIn({ written }: ConfigFile, key: string): readonly string[] {
+  const named = isObject(written) ? written[key] : undefined;
   return isObject(named) ? Object.keys(named) : [];
 }
 

@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import { nearest } from "./nearest.ts";
-import { type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 
 /** Names in `depends_on` that are no checks, and checks that need themselves by way of others. */
 export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
@@ -15,8 +15,8 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
         : undefined;
       problems.push({
         path: ["checks", check.name, "depends_on", index],
-        message: `is ${quote(name)}, expected the name of a check`,
-        ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }),
+        message: `is ${quoteValue(name)}, expected the name of a check`,
+        ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
       });
     }
   }
@@ -66,7 +66,11 @@ function describeCircle(path: readonly string[], place: number): string {
   const first = path[place] ?? "";
   const left = path.length - place + 1 - SHOWN_MAX;
   const shown = left > 1
-    ? [...path.slice(place, place + SHOWN_MAX - 2).map(quote), `… (${left} more) …`, quote(path.at(-1) ?? "")]
-    : path.slice(place).map(quote);
-  return [...shown, quote(first)].join(" depends on ");
+    ? [
+      ...path.slice(place, place + SHOWN_MAX - 2).map(quoteValue),
+      `… (${left} more) …`,
+      quoteValue(path.at(-1) ?? ""),
+    ]
+    : path.slice(place).map(quoteValue);
+  return [...shown, quoteValue(first)].join(" depends on ");
 }

@@ -35,21 +35,21 @@ export function explainCheck(
   if (!isObject(check)) return [];
   const view = reader.at(config, ["checks", name]);
   const settings: ExplainedSetting[] = [];
-  for (const [member, schema] of view?.members ?? []) {
+  for (const [key, schema] of view?.keys ?? []) {
     const builtIn = reader.view(schema, undefined).default;
-    const { value, origin } = pickSetting(member, check, {
+    const { value, origin } = pickSetting(key, check, {
       defaults: defaultsOf(config),
       outer: outer === null ? null : defaultsOf(outer),
       builtIn,
     });
-    if (member === "maintenance_windows") {
+    if (key === "maintenance_windows") {
       for (const setting of explainConfigWindows(outer ?? config, reader)) settings.push(setting);
     }
     if (value !== undefined) {
-      const place = { schema, origin, path: [member] };
+      const place = { schema, origin, path: [key] };
       for (const setting of explainValue(value, place, reader)) settings.push(setting);
-    } else if (member in FOLLOWED) {
-      settings.push({ path: member, value: FOLLOWED[member] ?? "", origin: "built-in" });
+    } else if (key in FOLLOWED) {
+      settings.push({ path: key, value: FOLLOWED[key] ?? "", origin: "built-in" });
     }
   }
   return settings;
@@ -58,14 +58,14 @@ export function explainCheck(
 /** What holds for the config as a whole; what it is about, `checks` and `defaults`, is left out. */
 export function explainConfig(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
   const settings: ExplainedSetting[] = [];
-  for (const [member, schema] of reader.view(reader.root, config).members) {
-    if (LEFT_OUT.includes(member)) continue;
-    const value = config[member] ?? reader.view(schema, undefined).default;
-    const origin: ExplainedOrigin = member in config ? "config" : "built-in";
+  for (const [key, schema] of reader.view(reader.root, config).keys) {
+    if (LEFT_OUT.includes(key)) continue;
+    const value = config[key] ?? reader.view(schema, undefined).default;
+    const origin: ExplainedOrigin = key in config ? "config" : "built-in";
     if (value !== undefined) {
-      const place = { schema, origin, path: [member] };
+      const place = { schema, origin, path: [key] };
       for (const setting of explainValue(value, place, reader)) settings.push(setting);
-    } else settings.push({ path: member, value: FOLLOWED[member] ?? "none", origin });
+    } else settings.push({ path: key, value: FOLLOWED[key] ?? "none", origin });
   }
   return settings;
 }
@@ -97,11 +97,11 @@ const FOLLOWED: Readonly<Record<string, string>> = {
 };
 
 /** The same, where it depends on what else the object says. */
-function followedMember(path: ConfigPath, value: JsonObject): string | undefined {
-  const [member] = path;
+function followedKey(path: ConfigPath, value: JsonObject): string | undefined {
+  const [key] = path;
   const name = path.at(-1);
   if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
-  if (member !== "schedule" || name !== "attentive_interval") return undefined;
+  if (key !== "schedule" || name !== "attentive_interval") return undefined;
   return "regular_interval" in value ? "as regular_interval" : "none, cron alone";
 }
 
@@ -118,20 +118,20 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
     for (const [index, item] of value.entries()) {
       yield* explainValue(item, { schema: view.items, origin, path: [...path, index] }, reader);
     }
-  } else if (isObject(value) && view.otherMembers !== undefined && holdsObjects(value, view, reader)) {
+  } else if (isObject(value) && view.otherKeys !== undefined && holdsObjects(value, view, reader)) {
     for (const [name, item] of Object.entries(value)) {
-      yield* explainValue(item, { schema: view.otherMembers, origin, path: [...path, name] }, reader);
+      yield* explainValue(item, { schema: view.otherKeys, origin, path: [...path, name] }, reader);
     }
-  } else if (isObject(value) && view.members.size > 0) {
-    for (const [member, memberSchema] of view.members) {
-      const isGiven = member in value;
-      const item = isGiven ? value[member] : reader.view(memberSchema, undefined).default;
+  } else if (isObject(value) && view.keys.size > 0) {
+    for (const [key, keySchema] of view.keys) {
+      const isGiven = key in value;
+      const item = isGiven ? value[key] : reader.view(keySchema, undefined).default;
       const next = {
-        schema: memberSchema,
+        schema: keySchema,
         origin: isGiven ? origin : "built-in" as const,
-        path: [...path, member],
+        path: [...path, key],
       };
-      const followed = followedMember(next.path, value);
+      const followed = followedKey(next.path, value);
       if (item !== undefined) yield* explainValue(item, next, reader);
       else if (followed !== undefined) {
         yield { path: describePath(next.path), value: followed, origin: "built-in" };
@@ -143,16 +143,16 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
 }
 
 /** Whether the keys with free names are settings of their own, one or more. */
-function holdsObjects(value: JsonObject, { otherMembers }: SchemaView, reader: SchemaReader): boolean {
-  if (otherMembers === undefined || Object.keys(value).length === 0) return false;
-  return reader.view(otherMembers, undefined).types.join() === "object";
+function holdsObjects(value: JsonObject, { otherKeys }: SchemaView, reader: SchemaReader): boolean {
+  if (otherKeys === undefined || Object.keys(value).length === 0) return false;
+  return reader.view(otherKeys, undefined).types.join() === "object";
 }
 
 function showValue(value: JsonValue, { view, path, reader }: Shown): string {
-  const { format, otherMembers } = view;
-  if (isObject(value) && otherMembers !== undefined) {
+  const { format, otherKeys } = view;
+  if (isObject(value) && otherKeys !== undefined) {
     const shown = Object.entries(value).map(([name, item]) => {
-      const place = { view: reader.view(otherMembers, item), path: [...path, name], reader };
+      const place = { view: reader.view(otherKeys, item), path: [...path, name], reader };
       return `${JSON.stringify(name)}:${showValue(item, place)}`;
     });
     return `{${shown.join(",")}}`;

@@ -2,7 +2,7 @@ import { messageOf } from "../shared/describe_error.ts";
 import type { JSONPathQuery } from "json-p3";
 import { estimateSteps, PATTERN_STEPS_MAX } from "../shared/pattern_size.ts";
 import type { FormattedValue } from "./formatted_value.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 
 /**
  * Holds regular expressions (RE2 syntax) and JSON paths (RFC 9535) to their grammars. What reads them is loaded only
@@ -11,7 +11,7 @@ import { type Problem, quote } from "./problem.ts";
 export async function findExpressionProblems(items: readonly FormattedValue[]): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
   // Many checks have the same expression.
-  const judged = new Map<string, Verdict>();
+  const validated = new Map<string, Verdict>();
   let steps = 0;
   for (const { format, ...item } of items) {
     if (problems.length === EXPRESSION_PROBLEMS_MAX) break;
@@ -19,10 +19,10 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
     // A text that comes from a variable or a file is not for showing, and what is wrong would quote it.
     const isShown = item.value === item.written;
     const key = `${format} ${text}`;
-    let verdict = judged.get(key);
+    let verdict = validated.get(key);
     if (verdict === undefined) {
-      verdict = format === "pattern" ? await judgePattern(text) : await judgeJsonPath(text);
-      judged.set(key, verdict);
+      verdict = format === "pattern" ? await validatePattern(text) : await validateJsonPath(text);
+      validated.set(key, verdict);
       steps += verdict.steps;
     }
     if (steps > STEPS_MAX) {
@@ -35,7 +35,7 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
     problems.push({
       path: item.path,
       ...(item.at !== undefined && { at: item.at }),
-      message: `${quote(item.written)} is not a ${kind}${isShown ? `: ${reason}` : ""}`,
+      message: `${quoteValue(item.written)} is not a ${kind}${isShown ? `: ${reason}` : ""}`,
       ...(format === "pattern" && isShown && LOOKS_AROUND.test(text) && { hint: LOOKAROUND_HINT }),
     });
   }
@@ -58,7 +58,7 @@ const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
 
 const LOOKAROUND_HINT = "RE2 has no look-around and no back-references";
 
-async function judgePattern(pattern: string): Promise<Verdict> {
+async function validatePattern(pattern: string): Promise<Verdict> {
   // Before the library makes a program of it, which costs time and memory.
   if (pattern.length > LENGTH_MAX) return refuse(tooLong(pattern));
   if (estimateSteps(pattern) > 10 * PATTERN_STEPS_MAX) {
@@ -81,7 +81,7 @@ function tooLong(expression: string): string {
   return `it has ${expression.length} characters, at most ${LENGTH_MAX} are accepted`;
 }
 
-async function judgeJsonPath(path: string): Promise<Verdict> {
+async function validateJsonPath(path: string): Promise<Verdict> {
   if (path.length > LENGTH_MAX) return refuse(tooLong(path));
   const { compile } = await import("json-p3");
   try {

@@ -4,7 +4,7 @@ import type { Files } from "../domain/files.ts";
 import { temporaryPathOf } from "../shared/temporary_path.ts";
 import { type FormattedConfig, visitFormattedValues } from "./formats.ts";
 import { filesInPlaceholders } from "./placeholders.ts";
-import { type ConfigPath, describePath, type PlacedProblem, type Problem, quote } from "./problem.ts";
+import { type ConfigPath, describePath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
@@ -110,7 +110,7 @@ export class FileUses {
       message: "",
       ...source !== undefined && { source },
     });
-    return `${role} of ${quote(describePath(of))} (${label}:${line}:${column})`;
+    return `${role} of ${quoteValue(describePath(of))} (${label}:${line}:${column})`;
   }
 }
 
@@ -125,7 +125,7 @@ export function stateFiles(file: string, of: ConfigPath | string): readonly Used
 /** The files that one file of a config names to read or to run: secrets, commands, and those for TLS. */
 export function readFiles(
   config: FormattedConfig,
-  { source, programs }: { readonly source: Source; readonly programs: ReadonlyMap<string, string> },
+  { source, commands }: { readonly source: Source; readonly commands: ReadonlyMap<string, string> },
 ): readonly UsedFile[] {
   const used: UsedFile[] = filesInPlaceholders(config.written).map(({ path, file }) => ({
     file: absolutePath(file, source.directory),
@@ -137,7 +137,7 @@ export function readFiles(
     const text = String(value);
     // What is looked at or touched may well be overwritten: a check of the page's age is a good one.
     const isRead = format === "input_file";
-    const command = format !== "program" ? undefined : text.includes("/") ? text : programs.get(text);
+    const command = format !== "command" ? undefined : text.includes("/") ? text : commands.get(text);
     const file = isRead ? text : command;
     if (file !== undefined) used.push({ file: absolutePath(file, source.directory), of: path, source });
   });

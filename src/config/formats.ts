@@ -16,7 +16,7 @@ import { nearest } from "./nearest.ts";
 import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { minuteOfDay } from "./time_of_day.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
 
@@ -59,10 +59,10 @@ export function visitFormattedValues(
       for (let index = 0; index < here.length; index++) walkChild(index, here[index], view.items);
     } else if (isObject(here)) {
       for (const name of Object.keys(here)) {
-        if (view.nameFormat !== undefined && !view.members.has(name)) {
+        if (view.nameFormat !== undefined && !view.keys.has(name)) {
           visit({ path: [...path, name], format: view.nameFormat, value: name, written: name, at: "name" });
         }
-        walkChild(name, here[name], view.members.get(name) ?? view.otherMembers);
+        walkChild(name, here[name], view.keys.get(name) ?? view.otherKeys);
       }
     } else if (view.format !== undefined && isFormattable(here)) {
       visit({
@@ -99,7 +99,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   path: checkText,
   file_name: checkFileName,
   input_file: checkText,
-  program: checkText,
+  command: checkText,
   argument: checkText,
   variable: checkText,
   template: checkBody,
@@ -124,14 +124,14 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
   if ("ms" in interval) return null;
   // What exactly is wrong would quote from a secret.
   const problem = value === written ? interval.problem : `is not an interval, expected ${INTERVAL_FORMS}`;
-  return { message: `${quote(written)} ${problem}` };
+  return { message: `${quoteValue(written)} ${problem}` };
 }
 
 function checkDuration({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   const duration = parseDuration(value);
   if ("ms" in duration) return null;
   const problem = value === written ? duration.problem : `is not a duration, expected ${DURATION_FORMS}`;
-  return { message: `${quote(written)} ${problem}` };
+  return { message: `${quoteValue(written)} ${problem}` };
 }
 
 function checkSize({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
@@ -139,7 +139,7 @@ function checkSize({ value, written }: FormattedValue): Pick<Problem, "message">
   const size = typeof value === "number" ? null : parseSize(value);
   if (size === null || "bytes" in size) return null;
   const problem = value === written ? size.problem : `holds no size, expected ${SIZE_FORMS}`;
-  return { message: `${quote(written)} ${problem}` };
+  return { message: `${quoteValue(written)} ${problem}` };
 }
 
 function checkLimit(
@@ -150,27 +150,31 @@ function checkLimit(
   const parsed = typeof value === "number" ? null : parseLimit(value, format);
   if (parsed === null || "limit" in parsed) return null;
   const problem = value === written ? parsed.problem : `holds no limit, expected ${LIMIT_FORMS[format]}`;
-  return { message: `${quote(written)} ${problem}` };
+  return { message: `${quoteValue(written)} ${problem}` };
 }
 
 function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   // The schema looks at numbers.
   if (typeof value === "number" || parseRange(value) !== null) return null;
-  return { message: `${quote(written)} is not a range, expected one such as "10", "10:", "~:10" or "10:20"` };
+  return {
+    message: `${quoteValue(written)} is not a range, expected one such as "10", "10:", "~:10" or "10:20"`,
+  };
 }
 
 function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   // The schema looks at numbers.
   if (typeof value === "number" || /^[1-5]xx$/.test(value)) return null;
   return {
-    message: `${quote(written)} is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
+    message: `${
+      quoteValue(written)
+    } is not a status, expected a code from 100 to 599 or a class such as "2xx"`,
     ...statusHint(value),
   };
 }
 
 function statusHint(value: string): Pick<Problem, "hint"> {
   if (/^([1-5]\d\d|null)$/.test(value)) return { hint: `write ${value} without quotes` };
-  return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quote(value.toLowerCase())}?` } : {};
+  return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quoteValue(value.toLowerCase())}?` } : {};
 }
 
 /** What ends a header, or would be taken for its end (RFC 9110, section 5.5). The value itself is not for showing. */
@@ -192,21 +196,23 @@ function checkUrl(
   // The URL parser skips any number of slashes, and line breaks and tabs.
   if (mayHoldFields && hasFields(/^[^/\\]*[/\\\s]*[^/\\?#]*/.exec(text)?.[0] ?? "")) {
     return {
-      message: `${quote(written)} has a field in its scheme, host or port, expected one in path or query`,
+      message: `${
+        quoteValue(written)
+      } has a field in its scheme, host or port, expected one in path or query`,
     };
   }
   if (isWeb && /^https?:\/\//i.test(text.trim())) return null;
   const expected = "expected one that begins with http:// or https://";
   if (/^[\w.-]+(:\d+)?(\/|$)/.test(text)) {
     return {
-      message: `the URL ${quote(shown)} has no scheme, ${expected}`,
-      hint: `did you mean ${quote(`https://${shown}`)}?`,
+      message: `the URL ${quoteValue(shown)} has no scheme, ${expected}`,
+      hint: `did you mean ${quoteValue(`https://${shown}`)}?`,
     };
   }
   if (url !== null && !isWeb && value === written) {
-    return { message: `the URL ${quote(shown)} has the scheme "${url.protocol}", ${expected}` };
+    return { message: `the URL ${quoteValue(shown)} has the scheme "${url.protocol}", ${expected}` };
   }
-  return { message: `${quote(shown)} is not a URL, expected one such as https://example.org/health` };
+  return { message: `${quoteValue(shown)} is not a URL, expected one such as https://example.org/health` };
 }
 
 /** One mailbox as RFC 5321 writes it, without quoting: what mail servers take everywhere. */
@@ -214,7 +220,9 @@ const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
 function checkAddress({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (ADDRESS.test(String(value))) return null;
-  return { message: `${quote(written)} is not an email address, expected one such as admin@example.org` };
+  return {
+    message: `${quoteValue(written)} is not an email address, expected one such as admin@example.org`,
+  };
 }
 
 function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
@@ -223,31 +231,31 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
   if (text === "") return null;
   if (/^[^:]*:\d*$/.test(text)) {
     return {
-      message: `${quote(written)} contains a port, expected only the host`,
+      message: `${quoteValue(written)} contains a port, expected only the host`,
       hint: 'the port goes into "port"',
     };
   }
   if (/^[^\s/@?#\p{Cc}]+$/u.test(text)) return null;
   return {
-    message: `${quote(written)} is not a host, expected a name or IP address`,
+    message: `${quoteValue(written)} is not a host, expected a name or IP address`,
   };
 }
 
 function checkText({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!String(value).includes("\0")) return null;
-  return { message: `${quote(written)} contains a NUL character, expected none` };
+  return { message: `${quoteValue(written)} contains a NUL character, expected none` };
 }
 
 /** What has to be known without secrets: which files there are, by which words checks are chosen, names of channels. */
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
-  return { message: `${quote(written)} contains a placeholder, expected plain text` };
+  return { message: `${quoteValue(written)} contains a placeholder, expected plain text` };
 }
 
 function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (!String(item.value).includes("/")) return checkText(item);
   return {
-    message: `${quote(item.written)} holds a slash, expected a pattern of file names`,
+    message: `${quoteValue(item.written)} holds a slash, expected a pattern of file names`,
     hint: 'the directory goes into "path"',
   };
 }
@@ -255,7 +263,7 @@ function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> 
 function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (!String(item.value).includes("**")) return checkKnown(item) ?? checkText(item);
   return {
-    message: `${quote(item.written)} contains "**", expected * for characters of one name`,
+    message: `${quoteValue(item.written)} contains "**", expected * for characters of one name`,
     hint: "write each level, such as conf.d/*/*.jsonc",
   };
 }
@@ -270,8 +278,8 @@ function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "me
   }
   const meant = nearest(unknown, TEMPLATE_FIELDS);
   return {
-    message: `a notification has no field ${quote(`{{${unknown}}}`)}, ${expected}`,
-    ...(meant !== undefined && { hint: `did you mean ${quote(`{{${meant}}}`)}?` }),
+    message: `a notification has no field ${quoteValue(`{{${unknown}}}`)}, ${expected}`,
+    ...(meant !== undefined && { hint: `did you mean ${quoteValue(`{{${meant}}}`)}?` }),
   };
 }
 
@@ -303,7 +311,7 @@ function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem,
   const isEnd = path.at(-1) === "to";
   if (minute !== null && (isEnd || minute < 24 * 60)) return null;
   return {
-    message: `${quote(written)} is not a time of day, expected one from "00:00" to "${
+    message: `${quoteValue(written)} is not a time of day, expected one from "00:00" to "${
       isEnd ? "24:00" : "23:59"
     }"`,
   };
@@ -311,10 +319,12 @@ function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem,
 
 function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (isTimeZone(String(value))) return null;
-  const message = `${quote(written)} is not a time zone, expected a name such as "Europe/Zurich" or "UTC"`;
+  const message = `${
+    quoteValue(written)
+  } is not a time zone, expected a name such as "Europe/Zurich" or "UTC"`;
   if (value !== written) return { message };
   const meant = nearestZone(String(value));
-  return { message, ...(meant !== undefined && { hint: `did you mean ${quote(meant)}?` }) };
+  return { message, ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }) };
 }
 
 /** What was found of names: most configs name one zone many times, and looking is costly. */

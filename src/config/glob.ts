@@ -36,8 +36,8 @@ export async function findMatches(pattern: string, directory: string, files: Fil
     for (const path of paths) {
       const place = path === "" ? directory : absolutePath(path, directory);
       directories.add(place);
-      if (directories.size > FOLDERS_MAX) {
-        throw new RangeError(`it leads through more than ${FOLDERS_MAX} directories`);
+      if (directories.size > DIRECTORIES_MAX) {
+        throw new RangeError(`it leads through more than ${DIRECTORIES_MAX} directories`);
       }
       const names = await namesIn(place, files);
       if (names === null) continue;
@@ -51,7 +51,7 @@ export async function findMatches(pattern: string, directory: string, files: Fil
 }
 
 /** Links that lead back up make directories without end. */
-const FOLDERS_MAX = 10_000;
+const DIRECTORIES_MAX = 10_000;
 
 function join(path: string, name: string): string {
   return path === "" || path.endsWith("/") ? path + name : `${path}/${name}`;

@@ -3,8 +3,8 @@ import { UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { findMatches, isGlob } from "./glob.ts";
-import { openPart, type Part } from "./config_file.ts";
-import { ConfigError, type ConfigPath, type Problem, quote } from "./problem.ts";
+import { type ConfigFile, openConfigFile } from "./config_file.ts";
+import { ConfigError, type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { childOf, isObject } from "./schema_view.ts";
 import { absolutePath, CONFIG_BYTES_MAX, readSource } from "./source.ts";
@@ -12,7 +12,7 @@ import type { Source } from "./source_text.ts";
 
 export interface Included {
   /** The config itself, then the other files as they are included, in depth. */
-  readonly parts: readonly Part[];
+  readonly files: readonly ConfigFile[];
   /** The directories that patterns were looked up in, those that are not there included; absolute. */
   readonly directories: readonly string[];
   /** What could not be read, and circles. */
@@ -41,9 +41,9 @@ export const INCLUDE_DEPTH_MAX = 10;
  *
  * @throws {Deno.errors.NotCapable} If something may not be read.
  */
-export async function readIncluded(config: Part, options: IncludeOptions): Promise<Included> {
+export async function readIncluded(config: ConfigFile, options: IncludeOptions): Promise<Included> {
   if (includesOf(config).length === 0) {
-    return { parts: [config], directories: [], problems: [], warnings: [] };
+    return { files: [config], directories: [], problems: [], warnings: [] };
   }
   const reader = new IncludeReader(config, options);
   await reader.read();
@@ -57,7 +57,7 @@ interface Entry {
 }
 
 /** What a file includes; what is no path there is told with the rest of its structure. */
-function includesOf({ value, written }: Part): readonly Entry[] {
+function includesOf({ value, written }: ConfigFile): readonly Entry[] {
   if (!isObject(value) || !isObject(written)) return [];
   const include = value["include"];
   const entries = Array.isArray(include) ? include : [include];
@@ -85,21 +85,21 @@ class TooMuch extends Error {
 }
 
 class IncludeReader implements Included {
-  readonly parts: Part[];
+  readonly files: ConfigFile[];
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
   readonly #directories = new Set<string>();
   readonly #seen = new Set<string>();
   readonly #options: IncludeOptions;
-  readonly #config: Part;
+  readonly #config: ConfigFile;
   #size: number;
   #entries = 0;
 
-  constructor(config: Part, options: IncludeOptions) {
+  constructor(config: ConfigFile, options: IncludeOptions) {
     this.#config = config;
     this.#options = options;
     this.#size = config.source.text.length;
-    this.parts = [config];
+    this.files = [config];
   }
 
   get directories(): readonly string[] {
@@ -116,9 +116,9 @@ class IncludeReader implements Included {
     }
   }
 
-  async #readIncludesOf(part: Part, chain: readonly Link[]): Promise<void> {
-    for (const entry of includesOf(part)) {
-      const at = { path: entry.path, source: part.source };
+  async #readIncludesOf(file: ConfigFile, chain: readonly Link[]): Promise<void> {
+    for (const entry of includesOf(file)) {
+      const at = { path: entry.path, source: file.source };
       if (++this.#entries > INCLUDE_ENTRIES_MAX) {
         this.#stop(
           at,
@@ -126,8 +126,8 @@ class IncludeReader implements Included {
         );
       }
       const isMatched = isGlob(entry.text);
-      const paths = isMatched ? await this.#match(entry.text, part.source, at) : [entry.text];
-      for (const path of paths) await this.#add(path, part.source, { at, chain, isMatched });
+      const paths = isMatched ? await this.#match(entry.text, file.source, at) : [entry.text];
+      for (const path of paths) await this.#add(path, file.source, { at, chain, isMatched });
     }
   }
 
@@ -139,12 +139,15 @@ class IncludeReader implements Included {
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
       const reason = describeFileError(error, { path: directory });
-      this.problems.push({ ...at, message: `${quote(pattern)} cannot be looked up: ${reason}` });
+      this.problems.push({ ...at, message: `${quoteValue(pattern)} cannot be looked up: ${reason}` });
       return [];
     }
     for (const place of matches.directories) await this.#addDirectory(place, at);
     if (matches.paths.length === 0) {
-      this.warnings.push({ ...at, message: `${quote(pattern)} matches no file, so it includes nothing` });
+      this.warnings.push({
+        ...at,
+        message: `${quoteValue(pattern)} matches no file, so it includes nothing`,
+      });
     }
     return matches.paths;
   }
@@ -156,9 +159,9 @@ class IncludeReader implements Included {
     if (mode === null || (mode & 0o002) === 0) return;
     this.warnings.push({
       ...at,
-      message: `every user of this machine can add files to the directory ${quote(directory)} (permissions ${
-        (mode & 0o777).toString(8)
-      })`,
+      message: `every user of this machine can add files to the directory ${
+        quoteValue(directory)
+      } (permissions ${(mode & 0o777).toString(8)})`,
       hint: `chmod o-w ${directory}`,
     });
   }
@@ -177,7 +180,7 @@ class IncludeReader implements Included {
     if (isMatched && place === chain.length - 1 && place >= 0) return;
     if (place >= 0) {
       const circle = [...chain.slice(place).map((link) => link.label), chain[place]?.label];
-      const message = `is a cycle: ${circle.map(quote).join(" includes ")}`;
+      const message = `is a cycle: ${circle.map(quoteValue).join(" includes ")}`;
       this.problems.push({ ...at, message });
       return;
     }
@@ -185,11 +188,11 @@ class IncludeReader implements Included {
     if (chain.length > INCLUDE_DEPTH_MAX) {
       this.problems.push({
         ...at,
-        message: `includes ${quote(label)}, nested more than ${INCLUDE_DEPTH_MAX} levels deep`,
+        message: `includes ${quoteValue(label)}, nested more than ${INCLUDE_DEPTH_MAX} levels deep`,
       });
       return;
     }
-    if (this.parts.length > INCLUDED_FILES_MAX) {
+    if (this.files.length > INCLUDED_FILES_MAX) {
       this.#stop(at, `includes more than ${INCLUDED_FILES_MAX} files`);
     }
     if (real !== null) this.#seen.add(real);
@@ -205,9 +208,9 @@ class IncludeReader implements Included {
     if (this.#size > CONFIG_BYTES_MAX) {
       this.#stop(at, `makes the config larger than ${CONFIG_BYTES_MAX} bytes`);
     }
-    const part = await openPart(source, system, { withoutSecrets });
-    this.parts.push(part);
-    await this.#readIncludesOf(part, [...chain, { path: real, label }]);
+    const file = await openConfigFile(source, system, { withoutSecrets });
+    this.files.push(file);
+    await this.#readIncludesOf(file, [...chain, { path: real, label }]);
   }
 
   #stop(at: Place, message: string): never {

@@ -1,11 +1,11 @@
 import { nearest } from "./nearest.ts";
-import type { Part } from "./config_file.ts";
-import { type Problem, quote } from "./problem.ts";
+import type { ConfigFile } from "./config_file.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** An included file made into what the schema of a config can judge. */
-interface Fragment {
+interface IncludedFile {
   /** Without the members that only a config has. */
   readonly value: JsonValue | undefined;
   readonly written: JsonValue | undefined;
@@ -16,20 +16,20 @@ interface Fragment {
 }
 
 /** The members that an included file may have. */
-const FRAGMENT_MEMBERS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
+const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**
  * Completes an included file to a config: `defaults` may be absent from it, and what holds for the config as a
  * whole may not stand in it.
  */
-export function completeFragment(
-  { value, written }: Part,
+export function completeIncludedFile(
+  { value, written }: ConfigFile,
   { reader, configLabel }: { readonly reader: SchemaReader; readonly configLabel: string },
-): Fragment {
+): IncludedFile {
   if (!isObject(value) || !isObject(written)) return { value, written, problems: [], warnings: [] };
-  const known = reader.view(reader.root, value).members;
-  const expected = `expected one of ${FRAGMENT_MEMBERS.join(", ")} in an included file`;
-  const problems = Object.keys(written).filter((name) => !FRAGMENT_MEMBERS.includes(name)).map(
+  const known = reader.view(reader.root, value).keys;
+  const expected = `expected one of ${INCLUDED_KEYS.join(", ")} in an included file`;
+  const problems = Object.keys(written).filter((name) => !INCLUDED_KEYS.includes(name)).map(
     (name): Problem => {
       const at = { path: [name], at: "name" } as const;
       if (known.has(name)) {
@@ -39,16 +39,16 @@ export function completeFragment(
           hint: `put it into ${configLabel}`,
         };
       }
-      const meant = nearest(name, FRAGMENT_MEMBERS.filter((member) => !(member in written)));
+      const meant = nearest(name, INCLUDED_KEYS.filter((key) => !(key in written)));
       return {
         ...at,
-        message: `unknown key ${quote(name)}, ${expected}`,
+        message: `unknown key ${quoteValue(name)}, ${expected}`,
         ...(meant !== undefined && { hint: `did you mean "${meant}"?` }),
       };
     },
   );
   const isEmpty = problems.length === 0 &&
-    !["checks", "channels", "include"].some((member) => member in written);
+    !["checks", "channels", "include"].some((key) => key in written);
   return {
     value: complete(value),
     written: complete(written),
@@ -57,11 +57,11 @@ export function completeFragment(
   };
 }
 
-function complete(fragment: JsonObject): JsonObject {
+function complete(includedFile: JsonObject): JsonObject {
   const config = createObject();
   config["defaults"] = createObject();
-  for (const name of FRAGMENT_MEMBERS) {
-    const value = fragment[name];
+  for (const name of INCLUDED_KEYS) {
+    const value = includedFile[name];
     if (value !== undefined) config[name] = value;
   }
   return config;

@@ -1,7 +1,7 @@
 import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import type { Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function warnOfInputFiles(
   for (const { path, value, written } of values) {
     const reason = await missingReason(absolutePath(String(value), directory), files);
     if (reason !== null) {
-      warnings.push({ path, message: `the file ${quote(written)} cannot be read: ${reason}` });
+      warnings.push({ path, message: `the file ${quoteValue(written)} cannot be read: ${reason}` });
     }
   }
   return warnings;

@@ -1,16 +1,16 @@
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
 import type { System } from "../domain/system.ts";
 import { readIncluded } from "./include.ts";
-import { openPart, type Part } from "./config_file.ts";
+import { type ConfigFile, openConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
-import { ConfigError, quote } from "./problem.ts";
+import { ConfigError, quoteValue } from "./problem.ts";
 import { createSchemaReader, isObject } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-/** The little of a config that {@linkcode glanceAt} looks at. */
-interface Glance {
+/** The little of a config that {@linkcode readJobIndex} looks at. */
+interface JobIndex {
   /** The text that was read, and where it came from; of what it includes nothing is told. */
   readonly source: Source;
   /** The kinds of the checks by name, as they are written; anything may stand there. */
@@ -28,26 +28,26 @@ interface Glance {
  *
  * @throws {ConfigError} If it cannot be read, or its `state` has no value here.
  */
-export async function glanceAt(location: ConfigLocation, system: System): Promise<Glance> {
+export async function readJobIndex(location: ConfigLocation, system: System): Promise<JobIndex> {
   const source = await readSource(location, system);
-  const config = await openPart(source, system, { withoutSecrets: false });
+  const config = await openConfigFile(source, system, { withoutSecrets: false });
   refuseUnusable(config);
-  const { parts } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
+  const { files } = await readIncluded(config, { system, named: location.named, withoutSecrets: false });
   const reader = createSchemaReader(monitorSchema);
   const state = isObject(config.value) ? config.value["state"] : undefined;
   return {
     source,
     // Of a name that stands twice, which validate tells, the first one counts.
-    kinds: new Map(parts.toReversed().flatMap(kindsIn)),
+    kinds: new Map(files.toReversed().flatMap(kindsIn)),
     statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.directory) : null,
-    secrets: parts.flatMap(({ value, substitutions }) =>
+    secrets: files.flatMap(({ value, substitutions }) =>
       value === undefined ? [] : findSecrets(value, substitutions, reader).values
     ),
   };
 }
 
-function refuseUnusable({ source, written, problems, isUnresolved }: Part): void {
-  const what = `cannot use config ${quote(source.label)}`;
+function refuseUnusable({ source, written, problems, isUnresolved }: ConfigFile): void {
+  const what = `cannot use config ${quoteValue(source.label)}`;
   if (written === undefined) {
     throw new ConfigError(`${what}: it is not JSON`, {
       source,
@@ -61,7 +61,7 @@ function refuseUnusable({ source, written, problems, isUnresolved }: Part): void
   }
 }
 
-function kindsIn({ value }: Part): readonly (readonly [name: string, kind: unknown])[] {
+function kindsIn({ value }: ConfigFile): readonly (readonly [name: string, kind: unknown])[] {
   const checks = isObject(value) ? value["checks"] : undefined;
   if (!isObject(checks)) return [];
   return Object.entries(checks).map(([name, check]) => [name, isObject(check) ? check["kind"] : undefined]);

@@ -7,8 +7,8 @@ import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import { type Included, readIncluded } from "./include.ts";
-import { type JudgedPart, judgePart } from "./check_rules.ts";
-import { channelNames, checkNames, openPart, type Part } from "./config_file.ts";
+import { type ValidatedFile, validateFile } from "./check_rules.ts";
+import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
@@ -18,9 +18,9 @@ import {
   countErrors,
   type PlacedProblem,
   type Problem,
-  quote,
+  quoteValue,
 } from "./problem.ts";
-import { defaultsOf, resolveChecks, resolveMember, type ResolveOptions } from "./resolve.ts";
+import { defaultsOf, resolveChecks, type ResolveOptions, resolveSetting } from "./resolve.ts";
 import { isObject, type SchemaReader, valueAt } from "./schema_view.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import { findSecrets } from "./secrets.ts";
@@ -77,7 +77,7 @@ export interface LoadedConfig {
   /** Of the default schema, whatever shape the config was held to. */
   readonly reader: SchemaReader;
   /** What was found in `PATH`: absolute paths by the name that the config uses. */
-  readonly programs: ReadonlyMap<string, string>;
+  readonly commands: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
   /** What is wrong if a file is written as the page is; `null`: nothing is. */
@@ -105,7 +105,7 @@ export async function loadConfig(
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const read = await readConfig(location, system, options);
-  const { source, included, judged, main, reader, place } = read;
+  const { source, included, validated, main, reader, place } = read;
   const resolved = resolveConfig(read, system);
   const { metrics } = resolved;
   const clashOptions = { files: system.files, label: source.label, place };
@@ -114,17 +114,17 @@ export async function loadConfig(
     return listUsedFiles(read, resolved, await options.locateState?.({ source, statePath }) ?? statePath);
   };
   await refuseClashes(read, resolved, { usedFiles, clashOptions });
-  const found = judged.map(({ value, part }) => ({
-    ...findSecrets(value, part.substitutions, reader),
-    source: part.source,
+  const found = validated.map(({ value, file }) => ({
+    ...findSecrets(value, file.substitutions, reader),
+    source: file.source,
   }));
   const secrets = [...new Set(found.flatMap(({ values }) => values))];
   const redact = createRedactor(secrets);
-  const checks = inConfigOrder(resolved.checks.filter(resolved.isKindKnown), included.parts, place);
+  const checks = inConfigOrder(resolved.checks.filter(resolved.isKindKnown), included.files, place);
   return {
     source,
-    sources: included.parts.map((part) => part.source),
-    files: judged.map(toWrittenFile),
+    sources: included.files.map((file) => file.source),
+    files: validated.map(toWrittenFile),
     listedDirectories: included.directories,
     checks: withoutSecretsInTitles(checks, redact),
     channels: resolved.channels,
@@ -139,7 +139,7 @@ export async function loadConfig(
     lacks: read.lacks,
     written: main.written,
     reader,
-    programs: new Map(judged.flatMap((part) => [...part.programs])),
+    commands: new Map(validated.flatMap((file) => [...file.commands])),
     secrets,
     clashOf: async (file) => {
       const uses = new FileUses(clashOptions);
@@ -158,10 +158,10 @@ interface ReadConfig {
   readonly source: Source;
   readonly included: Included;
   /** In the order of `included`. */
-  readonly judged: readonly JudgedPart[];
+  readonly validated: readonly ValidatedFile[];
   /** The first of them: the config itself. */
-  readonly main: JudgedPart;
-  readonly others: readonly JudgedPart[];
+  readonly main: ValidatedFile;
+  readonly others: readonly ValidatedFile[];
   readonly lacks: readonly Problem[];
   /** Of the default schema: whatever a config is held to, it means what that one says. */
   readonly reader: SchemaReader;
@@ -176,34 +176,34 @@ async function readConfig(
   { withoutSecrets = false, shape = "monitor" }: LoadOptions,
 ): Promise<ReadConfig> {
   const source = await readSource(location, system);
-  const config = await openPart(source, system, { withoutSecrets });
+  const config = await openConfigFile(source, system, { withoutSecrets });
   const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
-  const { parts } = included;
-  const place = createConfigPlacer(parts);
+  const { files } = included;
+  const place = createConfigPlacer(files);
   const refuse = (problems: readonly Problem[]): void => {
     if (problems.length === 0) return;
     throw new ConfigError(`cannot use config "${source.label}": ${countErrors(problems.length)}`, {
       source,
-      problems: inTextOrder(problems.map(place), parts.map((part) => part.source)),
+      problems: inTextOrder(problems.map(place), files.map((file) => file.source)),
     });
   };
   const schema = await openSchema(shape);
   // A name may stand in what cannot be read.
-  const isReadable = included.problems.length === 0 && parts.every(({ written }) => written !== undefined);
-  const names = isReadable ? new Set(parts.flatMap(channelNames)) : null;
+  const isReadable = included.problems.length === 0 && files.every(({ written }) => written !== undefined);
+  const names = isReadable ? new Set(files.flatMap(channelNames)) : null;
   const judging = { schema, system, withoutSecrets, config, channelNames: names };
-  const main = await judgePart(config, judging);
-  const others: JudgedPart[] = [];
-  for (const part of parts.slice(1)) others.push(await judgePart(part, judging));
-  const judged = [main, ...others];
+  const main = await validateFile(config, judging);
+  const others: ValidatedFile[] = [];
+  for (const file of files.slice(1)) others.push(await validateFile(file, judging));
+  const validated = [main, ...others];
   refuse([
     ...included.problems,
-    ...judged.flatMap((part) => part.problems),
-    ...findRepeatedNames(parts, place),
+    ...validated.flatMap((file) => file.problems),
+    ...findRepeatedNames(files, place),
   ]);
-  const lacks = judged.flatMap((part) => part.lacks);
+  const lacks = validated.flatMap((file) => file.lacks);
   const reader = schema.wider ?? schema.reader;
-  return { source, included, judged, main, others, lacks, reader, place, refuse };
+  return { source, included, validated, main, others, lacks, reader, place, refuse };
 }
 
 /** What the values of a config mean. */
@@ -211,58 +211,61 @@ interface ResolvedConfig
   extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
-  fileOf(name: string): JudgedPart;
+  fileOf(name: string): ValidatedFile;
   /** Whether the kind of a check stands in the config, not in an unresolved placeholder. */
   isKindKnown(check: Check): boolean;
 }
 
 /** @throws {ConfigError} If a check depends on itself, or on one that is not there. */
-function resolveConfig({ judged, main, others, reader, refuse }: ReadConfig, system: System): ResolvedConfig {
-  const createCronTimes = judged.find((part) => part.createCronTimes !== null)?.createCronTimes ??
+function resolveConfig(
+  { validated, main, others, reader, refuse }: ReadConfig,
+  system: System,
+): ResolvedConfig {
+  const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
     (() => null);
   const machine = { reader, timeZone: system.timeZone(), createCronTimes };
   const channels = new Map(
-    judged.flatMap((part) => resolveNamedChannels(part.value, toResolveOptions(part, machine))),
+    validated.flatMap((file) => resolveNamedChannels(file.value, toResolveOptions(file, machine))),
   );
   const context = { ...machine, channels };
   const options = toResolveOptions(main, context);
   const outer = { config: main.value, options };
   const checks = [
     ...resolveChecks(main.value, options),
-    ...others.flatMap((part) => resolveChecks(part.value, { ...toResolveOptions(part, context), outer })),
+    ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
   const fileOf = fileFinder(main, others);
   refuse(
     findDependencyProblems(checks)
-      .filter(({ path }) => !fileOf(String(path[1])).part.isUnresolved(path)),
+      .filter(({ path }) => !fileOf(String(path[1])).file.isUnresolved(path)),
   );
   const state = main.value["state"];
-  const memberOf = (name: string): unknown => resolveMember(main.value, name, options) ?? null;
+  const keyOf = (name: string): unknown => resolveSetting(main.value, name, options) ?? null;
   return {
     checks,
     channels,
-    statePath: typeof state === "string" ? absolutePath(state, main.part.source.directory) : null,
-    heartbeat: memberOf("heartbeat") as Heartbeat | null,
-    page: memberOf("report") as PageFile | null,
-    metrics: memberOf("metrics") as MetricsFile | null,
+    statePath: typeof state === "string" ? absolutePath(state, main.file.source.directory) : null,
+    heartbeat: keyOf("heartbeat") as Heartbeat | null,
+    page: keyOf("report") as PageFile | null,
+    metrics: keyOf("metrics") as MetricsFile | null,
     fileOf,
-    isKindKnown: ({ name }) => !fileOf(name).part.isUnresolved(kindPath(name)),
+    isKindKnown: ({ name }) => !fileOf(name).file.isUnresolved(kindPath(name)),
   };
 }
 
 /** Lists the files that a config needs. The state may be elsewhere than it names. */
 function listUsedFiles(
-  { included, judged, main, reader }: ReadConfig,
+  { included, validated, main, reader }: ReadConfig,
   { statePath, heartbeat }: ResolvedConfig,
   usedState: string | null,
 ): readonly UsedFile[] {
   return [
-    ...included.parts.flatMap((part) => configFiles(part, main.part)),
+    ...included.files.flatMap((file) => configFiles(file, main.file)),
     ...(statePath === null ? [] : stateFiles(statePath, ["state"])),
     ...(usedState === null || usedState === statePath ? [] : stateFiles(usedState, "the state")),
     ...(heartbeat?.path === undefined ? [] : [{ file: heartbeat.path, of: ["heartbeat", "path"] }]),
-    ...judged.flatMap(({ part, programs, ...texts }) =>
-      readFiles({ ...texts, reader }, { source: part.source, programs })
+    ...validated.flatMap(({ file, commands, ...texts }) =>
+      readFiles({ ...texts, reader }, { source: file.source, commands })
     ),
   ];
 }
@@ -280,43 +283,43 @@ async function refuseClashes(
   const outputs = [
     { path: ["report", "path"], file: page?.path },
     { path: ["metrics", "path"], file: metrics?.path },
-  ].filter(({ path }) => !main.part.isUnresolved(path));
+  ].filter(({ path }) => !main.file.isUnresolved(path));
   refuse(await findFileClashes(outputs, await usedFiles(), clashOptions));
 }
 
 /** Lists what deserves a warning, other than secrets. */
 function listWarnings(
-  { included, judged, main, lacks }: ReadConfig,
+  { included, validated, main, lacks }: ReadConfig,
   { checks, metrics, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
     ...included.warnings,
-    ...judged.flatMap((part) => part.warnings),
+    ...validated.flatMap((file) => file.warnings),
     ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
-    ...warnOfUnusedChannels(included.parts, checks),
-    ...findWarnings(checks, (name, member) => locateSetting(name, member, { main, file: fileOf(name) })),
-    ...(metrics === null || main.part.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...warnOfUnusedChannels(included.files, checks),
+    ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
+    ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];
 }
 
-function toWrittenFile({ part, written }: JudgedPart): WrittenFile {
-  return { source: part.source, written };
+function toWrittenFile({ file, written }: ValidatedFile): WrittenFile {
+  return { source: file.source, written };
 }
 
-function configFiles({ source: { path, label } }: Part, config: Part): readonly UsedFile[] {
+function configFiles({ source: { path, label } }: ConfigFile, config: ConfigFile): readonly UsedFile[] {
   if (path === null) return [];
   const isMain = path === config.source.path;
-  return [{ file: path, role: isMain ? "this config itself" : `the included config ${quote(label)}` }];
+  return [{ file: path, role: isMain ? "this config itself" : `the included config ${quoteValue(label)}` }];
 }
 
 function toResolveOptions<Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">>(
-  { part, written, programs, lacks }: JudgedPart,
+  { file, written, commands, lacks }: ValidatedFile,
   context: Context,
 ): Context & Omit<ResolveOptions, "channels"> {
   const lacksAt = createLackFinder(lacks);
-  return { ...context, written, directory: part.source.directory, programs, lacksAt };
+  return { ...context, written, directory: file.source.directory, commands, lacksAt };
 }
 
 /** Finds what is lacking in a value of a file, or anywhere below it. */
@@ -335,12 +338,12 @@ function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => read
 
 /** What does not work as long as something is lacking at a place. */
 function describeLoss(path: ConfigPath): string {
-  const [part, , member] = path;
-  if (part === "channels" || (part === "checks" ? member : path[1]) === "notifications") {
+  const [section, , key] = path;
+  if (section === "channels" || (section === "checks" ? key : path[1]) === "notifications") {
     return "the channel cannot deliver";
   }
-  if (part === "checks") return "the check is unknown";
-  return LOSSES[String(part)] ?? "it is ignored";
+  if (section === "checks") return "the check is unknown";
+  return LOSSES[String(section)] ?? "it is ignored";
 }
 
 const LOSSES: Readonly<Record<string, string>> = {
@@ -352,20 +355,20 @@ const LOSSES: Readonly<Record<string, string>> = {
 };
 
 /** Finds the file of a check; what stands nowhere belongs to the config itself. */
-function fileFinder(main: JudgedPart, others: readonly JudgedPart[]): (name: string) => JudgedPart {
-  const files = new Map(others.flatMap((part) => checkNames(part.part).map((name) => [name, part] as const)));
+function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (name: string) => ValidatedFile {
+  const files = new Map(others.flatMap((file) => checkNames(file.file).map((name) => [name, file] as const)));
   return (name) => files.get(name) ?? main;
 }
 
 function locateSetting(
   name: string,
-  member: string,
-  { main, file }: { readonly main: JudgedPart; readonly file: JudgedPart },
+  key: string,
+  { main, file }: { readonly main: ValidatedFile; readonly file: ValidatedFile },
 ): SettingPlace {
   const own = valueAt(file.written, ["checks", name]);
-  const isOwn = isObject(own) && member in own;
-  const isFromFile = isOwn || member in defaultsOf(file.written);
-  return { isOwn, source: (isFromFile ? file : main).part.source };
+  const isOwn = isObject(own) && key in own;
+  const isFromFile = isOwn || key in defaultsOf(file.written);
+  return { isOwn, source: (isFromFile ? file : main).file.source };
 }
 
 /** A title is shown and kept wherever its check is. */
@@ -382,10 +385,10 @@ const UNKNOWN_KIND = "is unknown without secrets, so the parameters are not vali
 /** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
 function inConfigOrder(
   checks: readonly Check[],
-  parts: readonly Part[],
+  files: readonly ConfigFile[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Check[] {
   if (!checks.some(({ name }) => /^\d{1,10}$/.test(name))) return checks;
   const placed = checks.map((check) => ({ check, ...place({ path: ["checks", check.name], message: "" }) }));
-  return inTextOrder(placed, parts.map((part) => part.source)).map(({ check }) => check);
+  return inTextOrder(placed, files.map((file) => file.source)).map(({ check }) => check);
 }

@@ -2,11 +2,11 @@
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import { namedChannelKey } from "./channel_key.ts";
-import { channelNames, type Part } from "./config_file.ts";
+import { channelNames, type ConfigFile } from "./config_file.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
-import { type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
-import { describeLacks, resolveMember, type ResolveOptions } from "./resolve.ts";
+import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { describeLacks, type ResolveOptions, resolveSetting } from "./resolve.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -17,7 +17,7 @@ export function resolveNamedChannels(
   config: JsonObject,
   { lacksAt, ...options }: Omit<ResolveOptions, "channels">,
 ): readonly (readonly [name: string, channel: Channel])[] {
-  const resolved = resolveMember(config, CHANNELS, { ...options, channels: new Map() });
+  const resolved = resolveSetting(config, CHANNELS, { ...options, channels: new Map() });
   return Object.entries((resolved ?? {}) as Readonly<Record<string, Channel>>).map(([name, channel]) => {
     const lacks = lacksAt?.([CHANNELS, name]) ?? [];
     const lack = lacks.length === 0 ? {} : { lack: describeLacks(lacks) };
@@ -45,18 +45,18 @@ export function findChannelNameProblems(
 function describeUnknownName({ path, written }: FormattedValue, options: ChannelNameOptions): Problem {
   const name = String(written);
   const known = [...options.known];
-  const message = `is ${quote(written)}, expected ${describeNames(known)}`;
+  const message = `is ${quoteValue(written)}, expected ${describeNames(known)}`;
   const meant = nearest(name, known);
-  if (meant !== undefined) return { path, message, hint: `did you mean ${quote(meant)}?` };
-  const kind = options.reader.at(options.value, path)?.members.get("kind");
+  if (meant !== undefined) return { path, message, hint: `did you mean ${quoteValue(meant)}?` };
+  const kind = options.reader.at(options.value, path)?.keys.get("kind");
   const isKind = kind !== undefined && options.reader.view(kind, undefined).enum?.includes(name) === true;
-  const channel = `{ "kind": ${isKind ? quote(name) : "…"}, "parameters": { … } }`;
+  const channel = `{ "kind": ${isKind ? quoteValue(name) : "…"}, "parameters": { … } }`;
   return {
     path,
     message,
     hint: isKind
       ? `write ${channel}`
-      : `define it at the top level: "channels": { ${quote(name)}: ${channel} }`,
+      : `define it at the top level: "channels": { ${quoteValue(name)}: ${channel} }`,
   };
 }
 
@@ -66,19 +66,22 @@ function describeNames(known: readonly string[]): string {
   if (known.length === 0) return 'an object: the config has no "channels"';
   if (known.length > NAMES_SHOWN_MAX) return `one of the ${known.length} names in "channels", or an object`;
   return known.length === 1
-    ? `the name ${known.map(quote).join()} or an object`
-    : `one of the names ${known.map(quote).join(", ")}, or an object`;
+    ? `the name ${known.map(quoteValue).join()} or an object`
+    : `one of the names ${known.map(quoteValue).join(", ")}, or an object`;
 }
 
 /** Warns of named channels that no check notifies. */
-export function warnOfUnusedChannels(parts: readonly Part[], checks: readonly Check[]): readonly Problem[] {
+export function warnOfUnusedChannels(
+  files: readonly ConfigFile[],
+  checks: readonly Check[],
+): readonly Problem[] {
   if (checks.length === 0) return [];
   const used = new Set(checks.flatMap(({ notifications }) => notifications.map(({ name }) => name)));
-  return parts.flatMap((part) =>
-    channelNames(part).filter((name) => !used.has(name)).map((name) => ({
+  return files.flatMap((file) =>
+    channelNames(file).filter((name) => !used.has(name)).map((name) => ({
       path: [CHANNELS, name],
       at: "name" as const,
-      source: part.source,
+      source: file.source,
       message: "no check uses this channel",
     }))
   );

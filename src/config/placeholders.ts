@@ -1,9 +1,9 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import type { PermissionClass } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
-import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
@@ -141,11 +141,11 @@ export async function substitute(config: JsonValue, options: PlaceholderOptions)
   const texts: { readonly path: ConfigPath; readonly text: string }[] = [];
   const resolver = createResolver(options);
   for (const { path, text } of found) {
-    const { resolved, parts, reasons, doubts } = await resolveText(text, resolver);
+    const { resolved, parts, reasons, textWarnings } = await resolveText(text, resolver);
     texts.push({ path, text: resolved ?? text });
     substitutions.push({ path, resolved, parts });
     for (const reason of reasons) problems.push({ path, ...reason });
-    for (const message of doubts) warnings.push({ path, message });
+    for (const message of textWarnings) warnings.push({ path, message });
   }
   return { value: replaceTexts(config, texts), substitutions, problems, warnings };
 }
@@ -163,12 +163,12 @@ type Resolver = (kind: string, name: string) => Answer | Promise<Answer>;
 
 interface ResolvedText extends Pick<Substitution, "resolved" | "parts"> {
   readonly reasons: readonly Reason[];
-  readonly doubts: readonly string[];
+  readonly textWarnings: readonly string[];
 }
 
 async function resolveText(text: string, resolve: Resolver): Promise<ResolvedText> {
   const reasons: Reason[] = [];
-  const doubts: string[] = [];
+  const textWarnings: string[] = [];
   const parts: { value: string; start: number }[] = [];
   let isWhole = true;
   let resolved = "";
@@ -184,28 +184,30 @@ async function resolveText(text: string, resolve: Resolver): Promise<ResolvedTex
     if (answer !== null && "value" in answer) {
       parts.push({ value: answer.value, start: resolved.length });
       resolved += answer.value;
-      if (answer.value === "") doubts.push(`the ${SOURCE_NAMES[kind] ?? kind} ${quote(name)} is empty`);
+      if (answer.value === "") {
+        textWarnings.push(`the ${SOURCE_NAMES[kind] ?? kind} ${quoteValue(name)} is empty`);
+      }
     } else {
       isWhole = false;
       if (answer !== null) reasons.push(answer.reason);
     }
   }
   return isWhole
-    ? { resolved: resolved + text.slice(end), parts, reasons, doubts }
-    : { resolved: null, parts: [], reasons, doubts };
+    ? { resolved: resolved + text.slice(end), parts, reasons, textWarnings }
+    : { resolved: null, parts: [], reasons, textWarnings };
 }
 
 function createResolver(options: PlaceholderOptions): Resolver {
   if (options.withoutSecrets) return () => null;
   // A file is read once, however often it is named.
   const files = new Map<string, Promise<Answer>>();
-  let mistakes = 0;
+  let errorCount = 0;
   return async (kind, name) => {
-    if (mistakes === PROBLEMS_MAX) return null;
+    if (errorCount === PROBLEMS_MAX) return null;
     let answer = kind === "env" ? readVariable(name, options) : files.get(name);
     if (answer === undefined) files.set(name, answer = readSecretFile(name, options));
     const confirmed = await answer;
-    if (confirmed !== null && "reason" in confirmed && confirmed.reason.isLack !== true) mistakes++;
+    if (confirmed !== null && "reason" in confirmed && confirmed.reason.isLack !== true) errorCount++;
     return confirmed;
   };
 }
@@ -217,14 +219,17 @@ function lack(message: string, denied?: PermissionClass): Answer {
 
 function readVariable(name: string, options: PlaceholderOptions): Answer {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    const message = `${quote(`\${env:${name}}`)} names no variable, expected letters, digits and _`;
+    const message = `${quoteValue(`\${env:${name}}`)} names no variable, expected letters, digits and _`;
     return { reason: { message } };
   }
   if (!options.mayReadEnvironment(name)) {
-    return lack(`the environment variable ${quote(name)} cannot be read: grant --allow-env=${name}`, "env");
+    return lack(
+      `the environment variable ${quoteValue(name)} cannot be read: grant --allow-env=${name}`,
+      "env",
+    );
   }
   const value = options.environment(name);
-  return value === undefined ? lack(`the environment variable ${quote(name)} is not set`) : { value };
+  return value === undefined ? lack(`the environment variable ${quoteValue(name)} is not set`) : { value };
 }
 
 async function readSecretFile(name: string, options: PlaceholderOptions): Promise<Answer> {
@@ -236,7 +241,7 @@ async function readSecretFile(name: string, options: PlaceholderOptions): Promis
   } catch (error) {
     const reason = error instanceof TypeError ? "it is not UTF-8" : describeFileError(error, { path });
     const denied = error instanceof Deno.errors.NotCapable ? "read" : undefined;
-    return lack(`the file ${quote(name)} cannot be read: ${reason}`, denied);
+    return lack(`the file ${quoteValue(name)} cannot be read: ${reason}`, denied);
   }
 }
 
@@ -261,7 +266,7 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
     const kind = word.toLowerCase() === "file" ? "file" : "env";
     return [{
       path: [...path],
-      message: `${quote(whole)} is not a placeholder and stays unchanged`,
+      message: `${quoteValue(whole)} is not a placeholder and stays unchanged`,
       hint: `write \${${kind}:${rest.trim()}} for the value, or $${whole} for the literal text`,
     }];
   });

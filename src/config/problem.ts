@@ -1,4 +1,4 @@
-import type { PermissionClass } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { Source } from "./source_text.ts";
 
@@ -115,14 +115,15 @@ export function describePath(path: ConfigPath): string {
   let text = "";
   for (const segment of path) {
     if (typeof segment === "number") text += `[${segment}]`;
-    else if (segment.length > QUOTED_LENGTH_MAX || !PLAIN_NAME.test(segment)) text += `[${quote(segment)}]`;
-    else text += text === "" ? segment : `.${segment}`;
+    else if (segment.length > QUOTED_LENGTH_MAX || !PLAIN_NAME.test(segment)) {
+      text += `[${quoteValue(segment)}]`;
+    } else text += text === "" ? segment : `.${segment}`;
   }
   return text;
 }
 
 /** A value of the config as it is shown in a message: JSON, on one line, shortened. */
-export function quote(value: unknown): string {
+export function quoteValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   if (typeof value !== "string") return String(value);

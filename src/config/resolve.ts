@@ -7,7 +7,7 @@ import { parseDuration } from "./parse_duration.ts";
 import { type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize } from "./parse_size.ts";
 import { parseInterval } from "./interval.ts";
-import { type ConfigPath, quote } from "./problem.ts";
+import { type ConfigPath, quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
@@ -23,7 +23,7 @@ export interface ResolveOptions {
   /** The config's directory, absolute. */
   readonly directory: string;
   /** Where each program that is named without a slash was found; absolute paths. */
-  readonly programs: ReadonlyMap<string, string>;
+  readonly commands: ReadonlyMap<string, string>;
   /** For an included file: the config itself, whose defaults hold where the file has none. */
   readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
   /** What this machine lacks of a value of the config, in words; empty: nothing. @default nothing */
@@ -50,9 +50,9 @@ export type Origin = "check" | "defaults" | "outer" | "built-in";
  */
 export function resolveChecks(config: JsonObject, options: ResolveOptions): readonly Check[] {
   const checks = config["checks"];
-  const schema = options.reader.view(options.reader.root, config).members.get("checks");
+  const schema = options.reader.view(options.reader.root, config).keys.get("checks");
   if (!isObject(checks) || schema === undefined) return [];
-  const checkSchema = options.reader.view(schema, checks).otherMembers;
+  const checkSchema = options.reader.view(schema, checks).otherKeys;
   if (checkSchema === undefined) return [];
   const resolver = new Resolver(config, options);
   return Object.keys(checks).map((name) => {
@@ -65,8 +65,8 @@ export function resolveChecks(config: JsonObject, options: ResolveOptions): read
  * A part of the config that is no check, such as `heartbeat`, resolved; `undefined` when it is not given, or this
  * machine lacks something that it names. Of a list only the items are left out that lack something.
  */
-export function resolveMember(config: JsonObject, name: string, options: ResolveOptions): unknown {
-  const schema = options.reader.view(options.reader.root, config).members.get(name);
+export function resolveSetting(config: JsonObject, name: string, options: ResolveOptions): unknown {
+  const schema = options.reader.view(options.reader.root, config).keys.get(name);
   const value = withoutLacking(config[name], [name], options);
   if (schema === undefined || value === undefined) return undefined;
   return new Resolver(config, options).resolveValue(schema, value);
@@ -117,7 +117,7 @@ interface ResolvedSettings extends Record<string, unknown> {
 }
 
 /** A member as the schema knows it. */
-interface Member {
+interface Setting {
   readonly name: string;
   readonly target: string;
   readonly schema: Schema;
@@ -132,7 +132,7 @@ class Resolver {
   readonly #config: JsonObject;
   readonly #defaults: JsonObject;
   readonly #options: ResolveOptions;
-  readonly #members = new WeakMap<SchemaView, readonly Member[]>();
+  readonly #settings = new WeakMap<SchemaView, readonly Setting[]>();
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
   /** Resolves what comes from the config's defaults: paths there start at its directory. */
@@ -161,9 +161,9 @@ class Resolver {
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
     const settings: Record<string, unknown> = { name };
     const lacks: string[] = [];
-    for (const member of this.#membersOf(view)) {
-      const { value, origin } = this.#pick(name, member, check, lacks);
-      if (value !== undefined) settings[member.target] = this.#resolve(member.schema, value, origin);
+    for (const setting of this.#settingsOf(view)) {
+      const { value, origin } = this.#pick(name, setting, check, lacks);
+      if (value !== undefined) settings[setting.target] = this.#resolve(setting.schema, value, origin);
     }
     if (lacks.length > 0) settings["lack"] = describeLacks(lacks);
     const { threshold, recoveryThreshold, schedule, notifications } = settings as ResolvedSettings;
@@ -183,21 +183,21 @@ class Resolver {
    */
   #pick(
     name: string,
-    member: Member,
+    setting: Setting,
     check: JsonObject,
     lacks: string[],
   ): ReturnType<typeof pickSetting> {
-    const picked = pickSetting(member.name, check, {
+    const picked = pickSetting(setting.name, check, {
       defaults: this.#defaults,
       outer: this.#outer === null ? null : this.#outer.#defaults,
-      builtIn: member.builtIn,
+      builtIn: setting.builtIn,
     });
     // A channel that lacks something is no reason not to run.
-    if (member.name === NOTIFICATIONS) return picked;
-    const found = this.#lacksOf(picked.origin, ["checks", name, member.name], ["defaults", member.name]);
+    if (setting.name === NOTIFICATIONS) return picked;
+    const found = this.#lacksOf(picked.origin, ["checks", name, setting.name], ["defaults", setting.name]);
     lacks.push(...found);
-    if (found.length === 0 || member.name === "parameters") return picked;
-    return { value: member.builtIn, origin: "built-in" };
+    if (found.length === 0 || setting.name === "parameters") return picked;
+    return { value: setting.builtIn, origin: "built-in" };
   }
 
   #lacksOf(origin: Origin, own: ConfigPath, shared: ConfigPath): readonly string[] {
@@ -218,7 +218,7 @@ class Resolver {
 
   #windowsOfAll(): CheckSettings["maintenanceWindows"] {
     return this.#configWindows ??= this.#withZones(
-      resolveMember(this.#config, "maintenance_windows", this.#options) as
+      resolveSetting(this.#config, "maintenance_windows", this.#options) as
         | CheckSettings["maintenanceWindows"]
         | undefined ?? [],
     );
@@ -247,7 +247,7 @@ class Resolver {
     if (/\$\{/.test(expression + timeZone)) return { expression, timeZone, after: () => NaN };
     const times = this.#options.createCronTimes(expression, timeZone);
     if (times === null) {
-      throw new Error(`Cannot resolve the expression ${quote(expression)}: it was not checked`);
+      throw new Error(`Cannot resolve the expression ${quoteValue(expression)}: it was not checked`);
     }
     return times;
   }
@@ -259,10 +259,10 @@ class Resolver {
     view: SchemaView,
   ): readonly (Channel | string)[] {
     const { reader, written } = this.#options;
-    const member = view.members.get(NOTIFICATIONS);
+    const setting = view.keys.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);
-    if (member === undefined || !isObject(check)) return channels;
-    const { default: builtIn, items } = reader.view(member, undefined);
+    if (setting === undefined || !isObject(check)) return channels;
+    const { default: builtIn, items } = reader.view(setting, undefined);
     const { value, origin } = pickSetting(NOTIFICATIONS, check, {
       defaults: defaultsOf(written),
       outer: this.#outer === null ? null : defaultsOf(this.#outer.#options.written),
@@ -316,17 +316,17 @@ class Resolver {
       return items === undefined ? value : value.map((item) => this.#resolve(items, item, "check"));
     }
     if (isObject(value)) {
-      return view.otherMembers === undefined
-        ? this.#resolveMembers(value, view)
-        : this.#resolveNamed(value, view.otherMembers);
+      return view.otherKeys === undefined
+        ? this.#resolveSettings(value, view)
+        : this.#resolveNamed(value, view.otherKeys);
     }
     const convert = format === undefined ? undefined : CONVERSIONS[format];
     return convert === undefined ? value : convert(value, this.#options);
   }
 
-  #resolveMembers(value: JsonObject, view: SchemaView): unknown {
+  #resolveSettings(value: JsonObject, view: SchemaView): unknown {
     const target: Record<string, unknown> = {};
-    for (const { name, target: targetName, schema, builtIn } of this.#membersOf(view)) {
+    for (const { name, target: targetName, schema, builtIn } of this.#settingsOf(view)) {
       const item = value[name];
       if (item !== undefined) target[targetName] = this.#resolve(schema, item, "check");
       else if (builtIn !== undefined) target[targetName] = this.#resolve(schema, builtIn, "built-in");
@@ -341,16 +341,16 @@ class Resolver {
     return target;
   }
 
-  #membersOf(view: SchemaView): readonly Member[] {
-    let members = this.#members.get(view);
-    if (members === undefined) {
-      members = [...view.members].map(([name, schema]) => this.#readMember(name, schema));
-      this.#members.set(view, members);
+  #settingsOf(view: SchemaView): readonly Setting[] {
+    let keys = this.#settings.get(view);
+    if (keys === undefined) {
+      keys = [...view.keys].map(([name, schema]) => this.#readSetting(name, schema));
+      this.#settings.set(view, keys);
     }
-    return members;
+    return keys;
   }
 
-  #readMember(name: string, schema: Schema): Member {
+  #readSetting(name: string, schema: Schema): Setting {
     const { format, types, default: builtIn } = this.#options.reader.view(schema, undefined);
     const unit = types.includes("boolean") ? "" : UNITS[format ?? ""] ?? "";
     return { name, target: camelCase(name) + unit, schema, builtIn };
@@ -388,8 +388,8 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
   size_or_percentage: (value) => limitOf(value, "size_or_percentage"),
   count_or_percentage: (value) => limitOf(value, "count_or_percentage"),
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
-  program: (value, options) =>
-    options.programs.get(String(value)) ?? absolutePath(String(value), options.directory),
+  command: (value, options) =>
+    options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),
 };
 
 /** What is no interval in a valid config is a placeholder that was left unresolved. */

@@ -1,7 +1,7 @@
 import type { CronTimes } from "../domain/schedule.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { isPlaceholder } from "./placeholders.ts";
-import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 
@@ -39,7 +39,7 @@ function windowProblems(written: JsonObject, path: ConfigPath): readonly Problem
     if (!isObject(window) || typeof window["to"] !== "string" || window["from"] !== window["to"]) return [];
     return [{
       path: [...path, index, "to"],
-      message: `is ${quote(window["to"])} as "from" is, expected another time`,
+      message: `is ${quoteValue(window["to"])} as "from" is, expected another time`,
       hint: 'for whole days: from "00:00" to "24:00"',
     }];
   });
@@ -76,7 +76,7 @@ export function findCronProblems(
     if (problems.length >= PROBLEMS_MAX && !isPlaceholder(written)) continue;
     const problem = cronProblem(String(value), createCronTimes, value === written);
     if (problem !== null) {
-      const message = `${quote(written)} ${problem.message}`;
+      const message = `${quoteValue(written)} ${problem.message}`;
       problems.push({ path, ...problem, message, ...(isPlaceholder(written) && { isLack: true }) });
     }
   }

@@ -76,9 +76,9 @@ export interface SchemaView {
   /** Names of the members that must be given; empty where none must. */
   readonly required: readonly string[];
   /** The schemas of members with fixed names, those of the value's kind included; may be empty. */
-  readonly members: ReadonlyMap<string, Schema>;
+  readonly keys: ReadonlyMap<string, Schema>;
   /** The schema of members with free names; `undefined` where there are none. */
-  readonly otherMembers: Schema | undefined;
+  readonly otherKeys: Schema | undefined;
   /** The schema of each element; `undefined` where no list is meant. */
   readonly items: Schema | undefined;
   /** What the free names must be, in words; `undefined` where any will do. */
@@ -121,7 +121,7 @@ export function createSchemaReader(root: Schema): SchemaReader {
     for (const segment of path) {
       const next: Schema | undefined = typeof segment === "number"
         ? here.items
-        : here.members.get(segment) ?? here.otherMembers;
+        : here.keys.get(segment) ?? here.otherKeys;
       if (next === undefined) return undefined;
       value = childOf(value, segment);
       here = view(next, value);
@@ -189,11 +189,11 @@ function lookUp(reference: string, root: Schema): Schema {
 function merge(schemas: readonly Schema[]): SchemaView {
   // Of what several say the first one counts. One look at each is several times cheaper than one for each keyword.
   const first: Schema = Object.assign({}, ...schemas.toReversed());
-  const members = new Map<string, Schema>();
+  const keys = new Map<string, Schema>();
   for (const schema of schemas) {
-    for (const [name, member] of Object.entries(schema.properties ?? {})) {
-      const earlier = members.get(name);
-      members.set(name, earlier === undefined ? member : { allOf: [member, earlier] });
+    for (const [name, key] of Object.entries(schema.properties ?? {})) {
+      const earlier = keys.get(name);
+      keys.set(name, earlier === undefined ? key : { allOf: [key, earlier] });
     }
   }
   const type = first.type;
@@ -207,8 +207,8 @@ function merge(schemas: readonly Schema[]): SchemaView {
     minimum: first.minimum,
     maximum: first.maximum,
     required: schemas.flatMap((schema) => schema.required ?? []),
-    members,
-    otherMembers: typeof other === "object" ? other : undefined,
+    keys,
+    otherKeys: typeof other === "object" ? other : undefined,
     items: first.items,
     names: first.propertyNames?.description,
     nameFormat: first.propertyNames?.format,

@@ -7,7 +7,7 @@ import type { SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
 /** Formats whose values are told freely: what is asked, and where and when. */
-const OPEN_FORMATS: readonly string[] = ["path", "input_file", "program", "host", "interval"];
+const OPEN_FORMATS: readonly string[] = ["path", "input_file", "command", "host", "interval"];
 
 /** What of a config must not be shown. */
 interface FoundSecrets {

@@ -1,10 +1,10 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import { missingPermission } from "../domain/needs.ts";
+import { missingPermission } from "../domain/runtime_permissions.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 import { positionOf } from "./positions.ts";
-import { ConfigError, quote } from "./problem.ts";
+import { ConfigError, quoteValue } from "./problem.ts";
 import type { Source } from "./source_text.ts";
 
 /** A place to read a config from. */
@@ -86,7 +86,7 @@ function parentDirectory(path: string): string {
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
   if (ownerId === null || ownerId === 0 || ownerId === userId) return;
   if (userId === null) {
-    throw missingPermission("sys", "uid", `to compare the owner of config ${quote(label)} is`);
+    throw missingPermission("sys", "uid", `to compare the owner of config ${quoteValue(label)} is`);
   }
   throw new ConfigError(
     `cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,

@@ -1,17 +1,17 @@
-import { channelNames, checkNames, type Part } from "./config_file.ts";
+import { channelNames, checkNames, type ConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
-import { type PlacedProblem, type Problem, quote } from "./problem.ts";
+import { type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
 import type { Source } from "./source_text.ts";
 
 /**
  * Makes a function that finds the places of problems in a config of several files: in the file that a problem
  * names, else in the one that holds its check, else in the config itself.
  */
-export function createConfigPlacer(parts: readonly Part[]): (problem: Problem) => PlacedProblem {
-  const [main, ...others] = parts;
+export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Problem) => PlacedProblem {
+  const [main, ...others] = files;
   const owners = new Map<string, Source>();
-  for (const part of others) {
-    for (const name of checkNames(part)) if (!owners.has(name)) owners.set(name, part.source);
+  for (const file of others) {
+    for (const name of checkNames(file)) if (!owners.has(name)) owners.set(name, file.source);
   }
   const placers = new Map<Source, (problem: Problem) => PlacedProblem>();
   const placeIn = (source: Source, problem: Problem): PlacedProblem => {
@@ -20,8 +20,8 @@ export function createConfigPlacer(parts: readonly Part[]): (problem: Problem) =
     return place(problem);
   };
   return (problem) => {
-    const { path: [member, name] } = problem;
-    const owner = member === "checks" ? owners.get(String(name)) : undefined;
+    const { path: [key, name] } = problem;
+    const owner = key === "checks" ? owners.get(String(name)) : undefined;
     const source = problem.source ?? owner ?? main?.source;
     if (source === undefined) throw new Error("A config has at least one file");
     const placed = placeIn(source, problem);
@@ -43,37 +43,37 @@ export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "sourc
 
 /** Names of checks or of channels that stand in two files; each is an error in the later one. */
 export function findRepeatedNames(
-  parts: readonly Part[],
+  files: readonly ConfigFile[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Problem[] {
-  if (parts.length < 2) return [];
+  if (files.length < 2) return [];
   return [
-    ...findRepeated("checks", parts.map((part) => [part, checkNames(part)]), place),
-    ...findRepeated("channels", parts.map((part) => [part, channelNames(part)]), place),
+    ...findRepeated("checks", files.map((file) => [file, checkNames(file)]), place),
+    ...findRepeated("channels", files.map((file) => [file, channelNames(file)]), place),
   ];
 }
 
 function findRepeated(
-  member: string,
-  parts: readonly (readonly [part: Part, names: readonly string[]])[],
+  key: string,
+  files: readonly (readonly [file: ConfigFile, names: readonly string[]])[],
   place: (problem: Problem) => PlacedProblem,
 ): readonly Problem[] {
   const problems: Problem[] = [];
   const first = new Map<string, Source>();
-  for (const [part, names] of parts) {
+  for (const [file, names] of files) {
     for (const name of names) {
       const source = first.get(name);
       if (source === undefined) {
-        first.set(name, part.source);
+        first.set(name, file.source);
         continue;
       }
-      const path = [member, name];
+      const path = [key, name];
       const { line, column } = place({ path, at: "name", source, message: "" });
       problems.push({
         path,
         at: "name",
-        source: part.source,
-        message: `the name ${quote(name)} is already defined in ${source.label}:${line}:${column}`,
+        source: file.source,
+        message: `the name ${quoteValue(name)} is already defined in ${source.label}:${line}:${column}`,
         hint: "rename or remove one of them",
       });
     }

@@ -1,5 +1,5 @@
 import { describeToken, explainString, hintForName, hintForValue, looksLikeYaml } from "./broken_syntax.ts";
-import { describePath, type Problem, quote } from "./problem.ts";
+import { describePath, type Problem, quoteValue } from "./problem.ts";
 import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
 
 /** A JSON value. Objects have no inherited members, so that a member may have any name. */
@@ -211,7 +211,7 @@ class Parser {
     this.#duplicates.push({
       path: [...this.#path],
       offset: this.#tokens.offset(),
-      message: `the name ${quote(name)} is specified more than once in one object`,
+      message: `the name ${quoteValue(name)} is specified more than once in one object`,
       hint: "rename or remove one of them",
     });
   }
@@ -283,7 +283,7 @@ class Parser {
 
   #failExpecting(expected: string): never {
     if (this.#token !== TOKEN.end) this.#fail(`unexpected ${this.#describe()}, expected ${expected}`);
-    const container = this.#path.length === 0 ? "the config" : quote(describePath(this.#path));
+    const container = this.#path.length === 0 ? "the config" : quoteValue(describePath(this.#path));
     const hint = /[}\]]$/.test(expected) ? `${container} is not closed` : null;
     return this.#fail(`unexpected end of the config, expected ${expected}`, hint);
   }

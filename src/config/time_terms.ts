@@ -1,4 +1,5 @@
-import { quote } from "./problem.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
+import { quoteValue } from "./problem.ts";
 
 /** What {@linkcode addUpTerms} accepts besides whole counts of seconds and more. */
 interface TermOptions {
@@ -6,19 +7,14 @@ interface TermOptions {
   readonly isShort: boolean;
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 /** Each unit by its abbreviations and by its word, whose plural is accepted as well. */
 const UNITS: readonly { readonly names: readonly string[]; readonly word: string; readonly ms: number }[] = [
   { names: ["ms"], word: "millisecond", ms: 1 },
-  { names: ["s"], word: "second", ms: SECOND },
-  { names: ["m", "min"], word: "minute", ms: MINUTE },
-  { names: ["h"], word: "hour", ms: HOUR },
-  { names: ["d"], word: "day", ms: DAY },
-  { names: ["w"], word: "week", ms: 7 * DAY },
+  { names: ["s"], word: "second", ms: SECOND_MS },
+  { names: ["m", "min"], word: "minute", ms: MINUTE_MS },
+  { names: ["h"], word: "hour", ms: HOUR_MS },
+  { names: ["d"], word: "day", ms: DAY_MS },
+  { names: ["w"], word: "week", ms: 7 * DAY_MS },
 ];
 
 const UNITS_MS: ReadonlyMap<string, number> = new Map(
@@ -45,8 +41,8 @@ export function addUpTerms(
     const unitMs = UNITS_MS.get(unit.toLowerCase());
     if (unitMs === undefined) return { problem: explainTerm(rest, { unit, isShort }) };
     if (!isShort && count.includes(".")) return { problem: "has a fraction" };
-    if (!isShort && unitMs < SECOND) {
-      return { problem: `has the unit ${quote(unit)}, expected seconds or longer units` };
+    if (!isShort && unitMs < SECOND_MS) {
+      return { problem: `has the unit ${quoteValue(unit)}, expected seconds or longer units` };
     }
     if (Number(count) === 0) return { problem: "has a count of zero" };
     ms += Number(count) * unitMs;
@@ -71,5 +67,7 @@ function explainTerm(rest: string, { unit, isShort }: TermOptions & { readonly u
   if (/^\d+\s*$/.test(rest)) return "has a count without a unit";
   if (unit === "") return "is not a length of time";
   const meant = ABBREVIATIONS[unit.toLowerCase()];
-  return `has the unknown unit ${quote(unit)}${meant === undefined ? "" : ` (did you mean "${meant}"?)`}`;
+  return `has the unknown unit ${quoteValue(unit)}${
+    meant === undefined ? "" : ` (did you mean "${meant}"?)`
+  }`;
 }

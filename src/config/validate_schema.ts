@@ -2,7 +2,7 @@ import { meantKey, plainName } from "./foreign_keys.ts";
 import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
-import { type ConfigPath, type Problem, PROBLEMS_MAX, quote } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
@@ -76,9 +76,9 @@ function findMisspelt(
   for (const { keyword, instancePath, params } of errors) {
     if (keyword !== "additionalProperties") continue;
     const place = { ...options, path: parsePointer(instancePath, options.value) };
-    const known = [...viewOf(place)?.members.keys() ?? []];
-    const member = memberMeant(String(params["additionalProperty"]), known, place);
-    if (member !== undefined) meant.add(`${instancePath}\0${member}`);
+    const known = [...viewOf(place)?.keys.keys() ?? []];
+    const key = keyMeant(String(params["additionalProperty"]), known, place);
+    if (key !== undefined) meant.add(`${instancePath}\0${key}`);
   }
   return new Set(
     errors.filter(({ keyword, instancePath, params }) =>
@@ -111,8 +111,8 @@ type Explain = (error: StructureError, place: Place) => Problem;
  * branch says itself what is wrong; so is `pattern`, which only `propertyNames` uses.
  */
 const EXPLANATIONS: Readonly<Record<string, Explain>> = {
-  additionalProperties: explainUnknownMember,
-  required: explainMissingMember,
+  additionalProperties: explainUnknownKey,
+  required: explainMissingKey,
   type: explainType,
   enum: explainEnumeration,
   minimum: explainRange,
@@ -127,78 +127,78 @@ function viewOf(place: Place): SchemaView | undefined {
   return place.reader.at(place.value, place.path);
 }
 
-function explainUnknownMember(error: StructureError, place: Place): Problem {
+function explainUnknownKey(error: StructureError, place: Place): Problem {
   const name = String(error.params["additionalProperty"]);
   const view = viewOf(place);
   const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
   const note = noteOf(view, name);
   if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "remove it" };
-  const known = [...view?.members.keys() ?? []];
-  const accepted = `expected ${describeMembers(known)}`;
-  if (place.wider?.at(place.value, place.path)?.members.has(name)) {
+  const known = [...view?.keys.keys() ?? []];
+  const accepted = `expected ${describeKeys(known)}`;
+  if (place.wider?.at(place.value, place.path)?.keys.has(name)) {
     return {
       ...at,
       message: `is not in ${place.shapeName}, ${accepted}`,
       hint: "the default schema has it",
     };
   }
-  const hint = hintForMember(name, known, place);
+  const hint = hintForKey(name, known, place);
   return {
     ...at,
-    message: `unknown key ${quote(name)}, ${accepted}`,
+    message: `unknown key ${quoteValue(name)}, ${accepted}`,
     ...(hint !== undefined && { hint }),
   };
 }
 
-function describeMembers(names: readonly string[]): string {
+function describeKeys(names: readonly string[]): string {
   if (names.length === 0) return "no keys here";
   return names.length === 1 ? `only ${names[0]}` : `one of ${names.join(", ")}`;
 }
 
 /** Where a member belongs that is known nearby, or how it may have been meant. */
-function hintForMember(name: string, known: readonly string[], place: Place): string | undefined {
-  const home = homeOfMember(name, known, place);
+function hintForKey(name: string, known: readonly string[], place: Place): string | undefined {
+  const home = homeOfKey(name, known, place);
   if (home !== undefined) return home;
   const foreign = meantKey(name, known);
   if (foreign !== undefined) {
-    const isThere = foreign.key !== null && hasMember(place.value, place.path, foreign.key);
+    const isThere = foreign.key !== null && hasKey(place.value, place.path, foreign.key);
     return isThere ? `remove it: "${foreign.key}" is there already` : foreign.hint;
   }
-  const meant = memberMeant(name, known, place);
+  const meant = keyMeant(name, known, place);
   return meant === undefined ? undefined : `did you mean "${meant}"?`;
 }
 
-function homeOfMember(name: string, known: readonly string[], place: Place): string | undefined {
+function homeOfKey(name: string, known: readonly string[], place: Place): string | undefined {
   const { reader, value, path } = place;
-  const owners = known.filter((member) => reader.at(value, [...path, member])?.members.has(name));
-  if (owners.length > 0) return `move it into ${owners.map(quote).join(" or ")}`;
+  const owners = known.filter((key) => reader.at(value, [...path, key])?.keys.has(name));
+  if (owners.length > 0) return `move it into ${owners.map(quoteValue).join(" or ")}`;
   const parent = path.at(-1);
-  if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.members.has(name)) {
-    return `move it one level up, next to ${quote(parent)}`;
+  if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.keys.has(name)) {
+    return `move it one level up, next to ${quoteValue(parent)}`;
   }
   return undefined;
 }
 
 /** The member of the same object that a misspelt name stands for. */
-function memberMeant(name: string, known: readonly string[], place: Place): string | undefined {
-  if (noteOf(viewOf(place), name) !== undefined || homeOfMember(name, known, place) !== undefined) {
+function keyMeant(name: string, known: readonly string[], place: Place): string | undefined {
+  if (noteOf(viewOf(place), name) !== undefined || homeOfKey(name, known, place) !== undefined) {
     return undefined;
   }
   const { value, path } = place;
   const foreign = meantKey(name, known);
   if (foreign !== undefined) return foreign.key ?? undefined;
-  return nearest(name, known.filter((member) => !hasMember(value, path, member)));
+  return nearest(name, known.filter((key) => !hasKey(value, path, key)));
 }
 
-function hasMember(config: JsonValue, path: ConfigPath, name: string): boolean {
+function hasKey(config: JsonValue, path: ConfigPath, name: string): boolean {
   const value = valueAt(config, path);
   return isObject(value) && name in value;
 }
 
-function explainMissingMember(error: StructureError, { path, reader, value }: Place): Problem {
+function explainMissingKey(error: StructureError, { path, reader, value }: Place): Problem {
   const name = String(error.params["missingProperty"]);
-  const member = reader.at(value, [...path, name]);
-  const choices = member?.enum === undefined ? "" : `, expected one of ${member.enum.map(quote).join(", ")}`;
+  const key = reader.at(value, [...path, name]);
+  const choices = key?.enum === undefined ? "" : `, expected one of ${key.enum.map(quoteValue).join(", ")}`;
   const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
   return { path, message: `missing key "${name}"${choices}${empty}` };
 }
@@ -209,19 +209,19 @@ function explainName(error: StructureError, place: Place): Problem {
   return {
     path: [...place.path, name],
     at: "name",
-    message: `${quote(name)} cannot be a name here, expected ${accepted}`,
+    message: `${quoteValue(name)} cannot be a name here, expected ${accepted}`,
   };
 }
 
 function explainEmptyText(_error: StructureError, { path, written }: Place): Problem {
   const shown = valueAt(written, path);
-  const subject = shown === "" || shown === undefined ? "" : `${quote(shown)} `;
+  const subject = shown === "" || shown === undefined ? "" : `${quoteValue(shown)} `;
   return { path, message: `${subject}is empty, expected some text` };
 }
 
 function explainEmptyObject(_error: StructureError, place: Place): Problem {
-  const known = [...viewOf(place)?.members.keys() ?? []];
-  return { path: place.path, message: `is empty, expected at least ${describeMembers(known)}` };
+  const known = [...viewOf(place)?.keys.keys() ?? []];
+  return { path: place.path, message: `is empty, expected at least ${describeKeys(known)}` };
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -265,7 +265,7 @@ function hintForType(
   if (types.includes("array") && view?.items !== undefined) {
     const items = place.reader.view(view.items, shown).types;
     if (items.includes(typeOf(shown))) {
-      return `put it in brackets: [${isObject(shown) ? " … " : quote(shown)}]`;
+      return `put it in brackets: [${isObject(shown) ? " … " : quoteValue(shown)}]`;
     }
   }
   const object = objectMeant(shown, types, place);
@@ -285,11 +285,11 @@ function objectMeant(
     return undefined;
   }
   const [only, ...others] = view.required;
-  const member = view.members.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : undefined;
-  const schema = member === undefined ? undefined : view.members.get(member);
-  if (member === undefined || schema === undefined) return undefined;
+  const key = view.keys.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : undefined;
+  const schema = key === undefined ? undefined : view.keys.get(key);
+  if (key === undefined || schema === undefined) return undefined;
   const accepts = place.reader.view(schema, shown).types.includes(typeOf(shown));
-  return accepts ? `{ ${quote(member)}: ${quote(shown)} }` : undefined;
+  return accepts ? `{ ${quoteValue(key)}: ${quoteValue(shown)} }` : undefined;
 }
 
 const INTERVAL_KEY = "regular_interval";
@@ -308,8 +308,8 @@ function typeOf(value: JsonValue | undefined): string {
 }
 
 function describeValue(value: JsonValue | undefined): string {
-  if (typeof value === "string") return `the string ${quote(value)}`;
-  return quote(value);
+  if (typeof value === "string") return `the string ${quoteValue(value)}`;
+  return quoteValue(value);
 }
 
 function explainEnumeration(_error: StructureError, place: Place): Problem {
@@ -318,11 +318,15 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
   const view = viewOf(place);
   const accepted = view?.enum ?? [];
   const note = typeof shown === "string" ? noteOf(view, shown) : undefined;
-  if (note !== undefined) return { path, message: `is ${quote(shown)}: ${note}` };
-  const message = `is ${quote(shown)}, expected one of ${accepted.map(quote).join(", ")}`;
+  if (note !== undefined) return { path, message: `is ${quoteValue(shown)}: ${note}` };
+  const message = `is ${quoteValue(shown)}, expected one of ${accepted.map(quoteValue).join(", ")}`;
   if (typeof shown !== "string" || holdsSecret(shown)) return { path, message };
   if (place.wider?.at(place.value, path)?.enum?.includes(shown)) {
-    return { path, message, hint: `${quote(shown)} is not in ${place.shapeName}; the default schema has it` };
+    return {
+      path,
+      message,
+      hint: `${quoteValue(shown)} is not in ${place.shapeName}; the default schema has it`,
+    };
   }
   const words = accepted.filter((item) => typeof item === "string");
   const known = own(view?.hints, plainName(shown));
@@ -336,7 +340,7 @@ function explainRange(_error: StructureError, place: Place): Problem {
   const view = viewOf(place);
   return {
     path: place.path,
-    message: `is ${quote(valueAt(place.written, place.path))}, expected ${describeRange(view)}`,
+    message: `is ${quoteValue(valueAt(place.written, place.path))}, expected ${describeRange(view)}`,
   };
 }
 

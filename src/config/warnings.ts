@@ -6,19 +6,19 @@ import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret } from "./placeholders.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
 /** What deserves a warning in the checks of a valid config, whatever their kinds. */
 export function findWarnings(
   checks: readonly Check[],
-  locate: (name: string, member: string) => SettingPlace,
+  locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
   return [...warnOfNothing(checks), ...warnOfSchedules(checks, locate)];
 }
 
-type SettingPath = readonly [member: string, ...rest: readonly (string | number)[]];
+type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
 
 /** Where a setting of a check stands. */
 export interface SettingPlace {
@@ -38,20 +38,20 @@ function warnOfNothing(checks: readonly Check[]): readonly Problem[] {
 
 function warnOfSchedules(
   checks: readonly Check[],
-  locate: (name: string, member: string) => SettingPlace,
+  locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
   const warnings: Problem[] = [];
   // What stands in "defaults" is said once, not for each check that takes it.
   const saidOfDefaults = new Map<Source, Set<string>>();
-  const warn = (name: string, [member, ...rest]: SettingPath, message: string): void => {
-    const { isOwn, source } = locate(name, member);
+  const warn = (name: string, [key, ...rest]: SettingPath, message: string): void => {
+    const { isOwn, source } = locate(name, key);
     if (!isOwn) {
       const said = saidOfDefaults.get(source) ?? new Set();
       saidOfDefaults.set(source, said);
-      if (said.has(member)) return;
-      said.add(member);
+      if (said.has(key)) return;
+      said.add(key);
     }
-    const path = [...(isOwn ? ["checks", name] : ["defaults"]), member, ...rest];
+    const path = [...(isOwn ? ["checks", name] : ["defaults"]), key, ...rest];
     warnings.push({ path, source, message });
   };
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
@@ -61,7 +61,7 @@ function warnOfSchedules(
     }
     for (const [index, parent] of dependsOn.entries()) {
       if (!active || !inactive.has(parent)) continue;
-      warn(name, ["depends_on", index], `is ${quote(parent)}, which is inactive and suppresses nothing`);
+      warn(name, ["depends_on", index], `is ${quoteValue(parent)}, which is inactive and suppresses nothing`);
     }
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;
@@ -115,7 +115,9 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   if (format === "argument" && holdsSecret(written)) {
     return {
       path,
-      message: `${quote(written)} puts a secret into the command's arguments, which ps shows to every user`,
+      message: `${
+        quoteValue(written)
+      } puts a secret into the command's arguments, which ps shows to every user`,
       hint: 'hand it over in "environment"',
     };
   }
@@ -135,13 +137,13 @@ interface PathOptions {
   /** Where the paths are; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;
   /** Commands that were found in `PATH`. */
-  readonly programs: ReadonlyMap<string, string>;
+  readonly commands: ReadonlyMap<string, string>;
 }
 
 /** What deserves a warning in paths that cannot work: what only a shell would expand, and commands that cannot start. */
 export async function warnOfPaths(
   values: readonly FormattedValue[],
-  { directory, files, programs }: PathOptions,
+  { directory, files, commands }: PathOptions,
 ): Promise<readonly Problem[]> {
   // All at once: on a hung mount each takes two seconds.
   const facts = new Map<string, Promise<FileFacts | "missing" | "unknown">>();
@@ -153,14 +155,14 @@ export async function warnOfPaths(
   };
   const warnings = await Promise.all(values.map(async (item) => {
     const { path, value, written } = item;
-    const isCommand = item.format === "program";
+    const isCommand = item.format === "command";
     const suspicion = suspect(item);
     const isNamedAlone = isCommand && !/[\\/]/.test(String(value));
     if (suspicion === null && (!isCommand || isNamedAlone)) return null;
-    if (isNamedAlone && programs.has(String(value))) return null;
+    if (isNamedAlone && commands.has(String(value))) return null;
     const found = isNamedAlone ? "missing" : await look(absolutePath(String(value), directory));
     if (suspicion !== null && (found === "missing" || found === "unknown")) {
-      return { path, message: `${quote(written)} ${suspicion.message}`, hint: suspicion.hint };
+      return { path, message: `${quoteValue(written)} ${suspicion.message}`, hint: suspicion.hint };
     }
     return isCommand ? warnOfCommand(found, { path, written }) : null;
   }));
@@ -193,7 +195,7 @@ function suspect({ format, value, written }: FormattedValue): Suspicion | null {
   if (path.includes("*")) {
     return { message: 'has a "*" in it, which no shell expands here', hint: "name one file" };
   }
-  if (format !== "program" || !/\s/.test(path)) return null;
+  if (format !== "command" || !/\s/.test(path)) return null;
   return { message: "has a space in it, and no shell splits it", hint: 'put arguments into "arguments"' };
 }
 
@@ -206,7 +208,7 @@ function warnOfCommand(
   found: FileFacts | "missing" | "unknown",
   { path, written }: Pick<FormattedValue, "path" | "written">,
 ): Problem | null {
-  const command = `the command ${quote(written)}`;
+  const command = `the command ${quoteValue(written)}`;
   if (found === "unknown") return null;
   if (found === "missing") return { path, message: `${command} does not exist` };
   if (found.kind !== "file") return { path, message: `${command} is not a file` };

@@ -43,7 +43,7 @@ export interface JobFacts {
 }
 
 /** Where a check looks for what jobs said of themselves. */
-export interface JobBook {
+export interface JobLog {
   /**
    * What is known of a job now, whichever process noted it.
    *

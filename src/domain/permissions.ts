@@ -1,4 +1,4 @@
-import type { PermissionClass } from "./needs.ts";
+import type { PermissionClass } from "./runtime_permissions.ts";
 
 /** What the runtime lets this process do. */
 export interface Permissions {

@@ -2,7 +2,7 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 
 /** What one look at a target showed. */
-export interface Observation {
+export interface CheckResult {
   /** What this one look says; thresholds are applied later. */
   readonly condition: Condition;
   /** One line for people; may be empty. */
@@ -16,12 +16,12 @@ export interface Observation {
 }
 
 /** A result without metrics: the check could not run. */
-export function unknownObservation(output: string): Observation {
+export function unknownResult(output: string): CheckResult {
   return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }
 
 /** An observation of a check with its time. */
-export interface Result extends Observation {
+export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;
   /** Wall time, milliseconds since 1970. */

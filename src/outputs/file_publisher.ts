@@ -5,7 +5,7 @@ import type { System } from "../domain/system.ts";
 import type { Log } from "../domain/log.ts";
 
 /** A file that is to be fresh while the monitor runs. */
-export interface KeptFile {
+export interface PublishedFile {
   /** What is in it, for messages: `the metrics`. */
   readonly what: string;
   /** Absolute. */
@@ -16,8 +16,8 @@ export interface KeptFile {
 }
 
 /** Files that are kept fresh. */
-export interface KeptFiles {
-  adopt(files: readonly KeptFile[]): void;
+export interface FilePublisher {
+  adopt(files: readonly PublishedFile[]): void;
   /** Writes all of them soon: what is in them has changed. */
   changed(): void;
   /** Writes all of them for the last time, after what is being written. */
@@ -26,7 +26,7 @@ export interface KeptFiles {
 }
 
 /** What keeping files fresh needs. */
-interface KeptFilesOptions {
+interface FilePublisherOptions {
   readonly system: Pick<System, "clock" | "files">;
   /** Told of trouble with a file, once, and when it is over. */
   readonly log: Pick<Log, "warning" | "info">;
@@ -41,12 +41,15 @@ const GAP_MS = 5_000;
 const GAP_TIMES = 20;
 
 /** Writes each file now and at its interval. A file that cannot be written is tried again, and nothing else ends. */
-export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOptions): KeptFiles {
+export function startFilePublisher(
+  files: readonly PublishedFile[],
+  options: FilePublisherOptions,
+): FilePublisher {
   const { system, log, onBug } = options;
   const { clock } = system;
   /** By path, so that a reload does not say it again. */
   const troubles = new Map<string, Trouble<string>>();
-  const troubleOf = ({ path, what }: KeptFile): Trouble<string> => {
+  const troubleOf = ({ path, what }: PublishedFile): Trouble<string> => {
     const trouble = troubles.get(path) ??
       createTrouble<string>((failure) =>
         failure === null ? log.info(`writing ${what} succeeds again`) : log.warning(failure)
@@ -58,7 +61,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
   /** One after another: what a reload replaces may still be on its way to the same path. */
   let writing: Promise<unknown> = Promise.resolve();
 
-  const keep = (file: KeptFile): Keeper => {
+  const keep = (file: PublishedFile): Keeper => {
     let isEnded = false;
     let isChanged = false;
     let cancel: (() => void) | null = null;
@@ -78,7 +81,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
       const beganMs = clock.monotonicMs();
       isChanged = false;
       const lateMs = Math.max(0, beganMs - plannedMs);
-      const turn = writing.then(() => isEnded ? null : writeKeptFile(file, system.files, lateMs));
+      const turn = writing.then(() => isEnded ? null : publishFile(file, system.files, lateMs));
       writing = turn.catch(() => {});
       const failure = await turn;
       if (isEnded) return;
@@ -112,7 +115,7 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
       end();
       await writing;
       for (const file of last) {
-        const failure = await writeKeptFile(file, system.files);
+        const failure = await publishFile(file, system.files);
         if (failure !== null) troubleOf(file).set(failure);
       }
     },
@@ -128,14 +131,14 @@ export function startKeptFiles(files: readonly KeptFile[], options: KeptFilesOpt
 }
 
 interface Keeper {
-  readonly file: KeptFile;
+  readonly file: PublishedFile;
   changed(): void;
   end(): void;
 }
 
 /** Writes a file once; the answer says what went wrong, in words, or `null`. */
-export async function writeKeptFile(
-  file: KeptFile,
+export async function publishFile(
+  file: PublishedFile,
   files: Pick<System["files"], "replace">,
   lateMs = 0,
 ): Promise<string | null> {

@@ -1,13 +1,14 @@
-import { NET_ALL, PERMISSION_CLASSES, type PermissionClass } from "../domain/needs.ts";
-import type { Need } from "./required_permissions.ts";
+import { NET_ALL, PERMISSION_CLASSES, type PermissionClass } from "../domain/runtime_permissions.ts";
+import type { RequiredPermission } from "./required_permissions.ts";
 
 /** What is needed of each class, sorted, each thing once. */
-export type NeedsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
+export type PermissionsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 
 /** Groups needs by their class. */
-export function groupNeeds(needs: readonly Need[]): NeedsByClass {
+export function groupPermissions(requiredPermissions: readonly RequiredPermission[]): PermissionsByClass {
   const values = (wanted: PermissionClass): readonly string[] =>
-    [...new Set(needs.flatMap(({ permission, value }) => permission === wanted ? [value] : []))].sort();
+    [...new Set(requiredPermissions.flatMap(({ permission, value }) => permission === wanted ? [value] : []))]
+      .sort();
   return {
     read: values("read"),
     write: values("write"),
@@ -19,7 +20,7 @@ export function groupNeeds(needs: readonly Need[]): NeedsByClass {
 }
 
 /** The runtime's flags for needs, in a fixed order; not quoted for any shell. */
-export function permissionFlags(groups: NeedsByClass): readonly string[] {
+export function permissionFlags(groups: PermissionsByClass): readonly string[] {
   return PERMISSION_CLASSES.flatMap((permission) =>
     groups[permission].length === 0 ? [] : [permissionFlag(permission, groups[permission])]
   );

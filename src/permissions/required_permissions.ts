@@ -5,17 +5,17 @@ import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import {
-  type Needs,
-  needsOfUrl,
   NET_ALL,
   PERMISSION_CLASSES,
   type PermissionClass,
-} from "../domain/needs.ts";
+  permissionsOfUrl,
+  type RequiredPermissions,
+} from "../domain/runtime_permissions.ts";
 import type { Permissions } from "../domain/permissions.ts";
 import type { System } from "../domain/system.ts";
 
 /** One thing that must be permitted. */
-export interface Need {
+export interface RequiredPermission {
   readonly permission: PermissionClass;
   /** What of the class: a path, a host with its port, a name. */
   readonly value: string;
@@ -30,7 +30,7 @@ export interface Need {
 }
 
 /** The parts of a config that need something. */
-interface NeedyConfig {
+interface PermittedConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
   readonly heartbeat: Heartbeat | null;
@@ -43,13 +43,19 @@ interface NeedyConfig {
  * What a config needs, each thing once, in the config's order. Nobody knows what a check or a channel needs that
  * lacks something, and it does nothing.
  */
-export async function needsOf(config: NeedyConfig, system: System): Promise<readonly Need[]> {
-  const parts: { readonly neededBy: string; readonly needs: Needs }[] = [];
+export async function requiredPermissionsOf(
+  config: PermittedConfig,
+  system: System,
+): Promise<readonly RequiredPermission[]> {
+  const parts: { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[] = [];
   const channels = new Set<string>();
   const entryOf = await entriesOf(config.checks);
   for (const check of config.checks) {
     if (check.lack === undefined) {
-      parts.push({ neededBy: `check "${check.name}"`, needs: await entryOf(check).needs(check, system) });
+      parts.push({
+        neededBy: `check "${check.name}"`,
+        requiredPermissions: await entryOf(check).requiredPermissions(check, system),
+      });
     }
     for (const channel of config.notifies ? check.notifications : []) {
       if (channel.lack !== undefined || channels.has(channel.key)) continue;
@@ -61,34 +67,44 @@ export async function needsOf(config: NeedyConfig, system: System): Promise<read
     if (channel.lack === undefined) parts.push(await partOfChannel(channel, channel.kind, system));
   }
   if (config.heartbeat !== null) {
-    parts.push({ neededBy: "heartbeat", needs: needsOfHeartbeat(config.heartbeat) });
+    parts.push({ neededBy: "heartbeat", requiredPermissions: permissionsOfHeartbeat(config.heartbeat) });
   }
   const { killPath } = system.permissions;
-  const starter = parts.find(({ needs }) => (needs.run?.length ?? 0) > 0);
+  const starter = parts.find(({ requiredPermissions }) => (requiredPermissions.run?.length ?? 0) > 0);
   if (starter !== undefined && killPath !== null) {
-    parts.push({ neededBy: `ending what ${starter.neededBy} starts`, needs: { run: [killPath] } });
+    parts.push({
+      neededBy: `ending what ${starter.neededBy} starts`,
+      requiredPermissions: { run: [killPath] },
+    });
   }
-  return joinNeeds(parts);
+  return joinPermissions(parts);
 }
 
 /** Lists what several parts need, each thing once. */
-export function joinNeeds(
-  parts: readonly { readonly neededBy: string; readonly needs: Needs }[],
-): readonly Need[] {
-  const found = new Map<string, Need>();
-  for (const { neededBy, needs } of parts) {
+export function joinPermissions(
+  parts: readonly { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[],
+): readonly RequiredPermission[] {
+  const found = new Map<string, RequiredPermission>();
+  for (const { neededBy, requiredPermissions } of parts) {
     for (const permission of PERMISSION_CLASSES) {
-      for (const value of needs[permission] ?? []) {
+      for (const value of requiredPermissions[permission] ?? []) {
         const key = `${permission} ${value}`;
         if (found.has(key)) continue;
-        found.set(key, { permission, value, neededBy, ...permission === "net" && aboutNet(needs) });
+        found.set(key, {
+          permission,
+          value,
+          neededBy,
+          ...permission === "net" && aboutNet(requiredPermissions),
+        });
       }
     }
   }
   return [...found.values()];
 }
 
-function aboutNet({ netCaution, isOfMachine }: Needs): Pick<Need, "caution" | "isOfMachine"> {
+function aboutNet(
+  { netCaution, isOfMachine }: RequiredPermissions,
+): Pick<RequiredPermission, "caution" | "isOfMachine"> {
   return {
     ...netCaution !== undefined && { caution: netCaution },
     ...isOfMachine !== undefined && { isOfMachine },
@@ -96,11 +112,14 @@ function aboutNet({ netCaution, isOfMachine }: Needs): Pick<Need, "caution" | "i
 }
 
 /** What is needed and not granted. */
-export function missingNeeds(needs: readonly Need[], permissions: Permissions): readonly Need[] {
+export function missingPermissions(
+  requiredPermissions: readonly RequiredPermission[],
+  permissions: Permissions,
+): readonly RequiredPermission[] {
   const isWhole = new Map(
     PERMISSION_CLASSES.map((permission) => [permission, permissions.isGranted(permission)]),
   );
-  return needs.filter(({ permission, value }) =>
+  return requiredPermissions.filter(({ permission, value }) =>
     !isWhole.get(permission) && (value === NET_ALL || !permissions.isGranted(permission, value))
   );
 }
@@ -109,16 +128,16 @@ async function partOfChannel(
   channel: Channel,
   inlineName: string,
   system: System,
-): Promise<{ readonly neededBy: string; readonly needs: Needs }> {
+): Promise<{ readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }> {
   return {
     neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,
-    needs: await channelEntryOf(channel).needs(channel, system),
+    requiredPermissions: await channelEntryOf(channel).requiredPermissions(channel, system),
   };
 }
 
-function needsOfHeartbeat({ path, target }: Heartbeat): Needs {
+function permissionsOfHeartbeat({ path, target }: Heartbeat): RequiredPermissions {
   return {
     ...(path !== undefined && { write: [path] }),
-    ...(target !== undefined && needsOfUrl(target)),
+    ...(target !== undefined && permissionsOfUrl(target)),
   };
 }

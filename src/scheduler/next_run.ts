@@ -10,7 +10,7 @@ import type { Result } from "../domain/result.ts";
 import { intervalOf, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
-import { isDue, isTooFarAhead, phaseOf, planFirst, planNext } from "./plan.ts";
+import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
 /** A planned run. */
 export interface NextRun {
@@ -34,19 +34,18 @@ export interface PlannedRunOptions {
 export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: PlannedRunOptions): NextRun {
   const { schedule } = check;
   if (isCron(schedule)) {
-    const attentiveIntervalMs = intervalOf(check, state);
+    const attentiveIntervalMs = intervalOf(schedule, state);
     return nextCronRun(schedule.times, { attentiveIntervalMs, plannedMs, nowMs });
   }
-  const { regularIntervalMs, attentiveIntervalMs } = schedule;
-  const isFailing = isAttentive(state);
+  const intervalMs = intervalOf(schedule, state);
   const plan = planNext({
     plannedMs,
     nowMs,
-    regularIntervalMs,
-    attentiveIntervalMs: isFailing ? attentiveIntervalMs : null,
-    phase: phaseOf(check.name),
+    regularIntervalMs: schedule.regularIntervalMs,
+    attentiveIntervalMs: isAttentive(state) ? intervalMs : null,
+    splay: splayOf(check.name),
   });
-  return { ...plan, intervalMs: isFailing ? attentiveIntervalMs : regularIntervalMs };
+  return { ...plan, intervalMs };
 }
 
 /** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
@@ -76,7 +75,7 @@ function nextCronRun(
     nowMs,
     regularIntervalMs: attentiveIntervalMs,
     attentiveIntervalMs,
-    phase: 0,
+    splay: 0,
   });
   return { atMs: Math.min(atMs, sooner), intervalMs: attentiveIntervalMs, missed };
 }
@@ -96,17 +95,15 @@ export function firstRun(
   { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
 ): number {
   const { name, schedule } = check;
-  const phase = phaseOf(name);
+  const splay = splayOf(name);
   if (isCron(schedule)) {
     // Not at once where it never ran: whoever names times means them.
     const keptMs = record.nextRunAtMs ?? nowMs + 1;
     const atMs = plannedCronRun(schedule, { keptMs, nowMs, state: record.condition });
     return atMs > nowMs ? atMs : overdueRun(check, { state: record.condition, nowMs });
   }
-  const intervalMs = isAttentive(record.condition)
-    ? schedule.attentiveIntervalMs
-    : schedule.regularIntervalMs;
-  return planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, phase, isBehindOverdue });
+  const intervalMs = intervalOf(schedule, record.condition);
+  return planFirst({ keptMs: record.nextRunAtMs, nowMs, intervalMs, splay, isBehindOverdue });
 }
 
 /** When a run that is overdue begins, so that not all that are begin at once. */
@@ -114,8 +111,8 @@ export function overdueRun(
   check: Scheduled,
   { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
 ): number {
-  const intervalMs = intervalOf(check, state) ?? OVERDUE_CRON_MS;
-  return planFirst({ keptMs: nowMs, nowMs, intervalMs, phase: phaseOf(check.name) });
+  const intervalMs = intervalOf(check.schedule, state) ?? OVERDUE_CRON_MS;
+  return planFirst({ keptMs: nowMs, nowMs, intervalMs, splay: splayOf(check.name) });
 }
 
 /** What is overdue at its times is spread as if it ran every minute, over 3 s. */
@@ -131,7 +128,7 @@ export function missedUntil(
   },
 ): number {
   if (atMs <= plannedMs) return 0;
-  const intervalMs = intervalOf(check, state);
+  const intervalMs = intervalOf(check.schedule, state);
   if (intervalMs !== null) return Math.floor((atMs - plannedMs) / intervalMs);
   return nextRunAfter(check, { state, plannedMs, nowMs: atMs }).missed;
 }
@@ -171,7 +168,7 @@ export function isCheckDue(
     return isCronDue(schedule, plannedCronRun(schedule, { keptMs, nowMs, state }), nowMs);
   }
   if (record.nextRunAtMs === null) return true;
-  const intervalMs = isAttentive(state) ? schedule.attentiveIntervalMs : schedule.regularIntervalMs;
+  const intervalMs = intervalOf(schedule, state);
   return isDue(record.nextRunAtMs, nowMs, intervalMs) || isTooFarAhead(record.nextRunAtMs, nowMs, intervalMs);
 }
 
@@ -196,13 +193,13 @@ export function recordRequested(
   const before = repository.recordOf(check.name, nowMs);
   return repository.record(result, {
     ...options,
-    lateMs: latenessOf(before, result),
+    lateMs: lagOf(before, result),
     plan: ({ condition: state }) => nextRunAfterRequested(check, { before, state, startedAtMs, nowMs }),
   });
 }
 
 /** How long after its planned time a run began; one that came before that was not the planned one. */
-function latenessOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | null {
+function lagOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | null {
   return nextRunAtMs === null || startedAtMs < nextRunAtMs ? null : startedAtMs - nextRunAtMs;
 }
 
@@ -234,8 +231,7 @@ function nextRunAfterRequested(check: Check, options: AskedRunOptions): NextRun 
     const plannedMs = firstRun(check, { record: before, nowMs: startedAtMs });
     return nextRunAfter(check, { state, plannedMs, nowMs });
   }
-  const { regularIntervalMs, attentiveIntervalMs } = schedule;
-  const intervalMs = isAttentive(before.condition) ? attentiveIntervalMs : regularIntervalMs;
+  const intervalMs = intervalOf(schedule, before.condition);
   if (isDue(keptMs, startedAtMs, intervalMs)) {
     return nextRunAfter(check, { state, plannedMs: keptMs, nowMs });
   }

@@ -11,7 +11,7 @@ import { hash32 } from "../shared/hash.ts";
  * Phases are so far apart, so that checks of the same moment are begun together: to wake up for each alone costs as
  * much as a fifth of a request over loopback.
  */
-const PHASE_STEP_MS = 20;
+const SPLAY_STEP_MS = 20;
 
 /** A planned time that is so little ahead counts as come: a tenth of the interval, 30 s at most. */
 const TOLERANCE_SHARE = 0.1;
@@ -29,13 +29,13 @@ const OVERDUE_MS_MAX = 3_000;
 const AHEAD_INTERVALS_MAX = 2;
 
 /** Where in its interval a check runs: 0 or more, below 1. */
-export function phaseOf(name: string): number {
+export function splayOf(name: string): number {
   return hash32(name) / 2 ** 32;
 }
 
 /** The first time on a check's grid that is later than the given one. */
-export function nextOnGrid(afterMs: number, intervalMs: number, phase: number): number {
-  const offset = Math.floor(phase * intervalMs / PHASE_STEP_MS) * PHASE_STEP_MS;
+export function nextAtOffset(afterMs: number, intervalMs: number, splay: number): number {
+  const offset = Math.floor(splay * intervalMs / SPLAY_STEP_MS) * SPLAY_STEP_MS;
   return (Math.floor((afterMs - offset) / intervalMs) + 1) * intervalMs + offset;
 }
 
@@ -56,8 +56,8 @@ export interface PlanOptions {
   readonly regularIntervalMs: number;
   /** The interval that applies while the check is failing; `null` while it is not. */
   readonly attentiveIntervalMs: number | null;
-  /** What {@linkcode phaseOf} says of the check's name. */
-  readonly phase: number;
+  /** What {@linkcode splayOf} says of the check's name. */
+  readonly splay: number;
 }
 
 /**
@@ -66,11 +66,11 @@ export interface PlanOptions {
  * afterwards is back on the grid.
  */
 export function planNext(options: PlanOptions): Plan {
-  const { plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, phase } = options;
+  const { plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, splay } = options;
   const intervalMs = attentiveIntervalMs ?? regularIntervalMs;
   const nextMs = attentiveIntervalMs === null
     // From a time off the grid: at least half an interval later, so that two runs are never back to back.
-    ? nextOnGrid(plannedMs + regularIntervalMs / 2, regularIntervalMs, phase)
+    ? nextAtOffset(plannedMs + regularIntervalMs / 2, regularIntervalMs, splay)
     : plannedMs + attentiveIntervalMs;
   if (nextMs > nowMs) return { atMs: nextMs, missed: 0 };
   const missed = Math.floor((nowMs - nextMs) / intervalMs) + 1;
@@ -84,22 +84,22 @@ export interface FirstPlanOptions {
   /** The answer is never before this. */
   readonly nowMs: number;
   readonly intervalMs: number;
-  /** What {@linkcode phaseOf} says of the check's name. */
-  readonly phase: number;
+  /** What {@linkcode splayOf} says of the check's name. */
+  readonly splay: number;
   /** Whether a check that never ran is to let those go first that are overdue. @default false */
   readonly isBehindOverdue?: boolean;
 }
 
 /** The first run after a start: overdue ones first, then those that never ran, the others when they were planned. */
 export function planFirst(options: FirstPlanOptions): number {
-  const { keptMs, nowMs, intervalMs, phase, isBehindOverdue = false } = options;
+  const { keptMs, nowMs, intervalMs, splay, isBehindOverdue = false } = options;
   if (keptMs === null) {
     const withinMs = Math.min(intervalMs * FIRST_SHARE, FIRST_MS_MAX);
-    return nowMs + Math.round((isBehindOverdue ? (1 + phase) / 2 : phase) * withinMs);
+    return nowMs + Math.round((isBehindOverdue ? (1 + splay) / 2 : splay) * withinMs);
   }
-  if (isTooFarAhead(keptMs, nowMs, intervalMs)) return nextOnGrid(nowMs, intervalMs, phase);
+  if (isTooFarAhead(keptMs, nowMs, intervalMs)) return nextAtOffset(nowMs, intervalMs, splay);
   if (keptMs > nowMs) return keptMs;
-  return nowMs + Math.round(phase * Math.min(intervalMs * OVERDUE_SHARE, OVERDUE_MS_MAX));
+  return nowMs + Math.round(splay * Math.min(intervalMs * OVERDUE_SHARE, OVERDUE_MS_MAX));
 }
 
 /** Whether a run that is planned for a time may begin now, when cron drives the runs. */

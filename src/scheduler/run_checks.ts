@@ -1,10 +1,10 @@
 /** One run of a check, and one pass over several; what is done with the results is the caller's business. */
 import { entryOf } from "../checks/registry.ts";
 import type { Check } from "../domain/check.ts";
-import type { JobBook } from "../domain/job_runs.ts";
-import type { LimitClass, ObserveContext } from "../domain/observe.ts";
+import type { JobLog } from "../domain/job_runs.ts";
+import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
-import type { Observation, Result } from "../domain/result.ts";
+import type { CheckResult, Result } from "../domain/result.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 
@@ -23,7 +23,7 @@ export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */
-  readonly jobs: JobBook | null;
+  readonly jobs: JobLog | null;
   /** The config's directory, absolute. */
   readonly directory: string;
   /** How many checks run at a time; the others wait. */
@@ -76,20 +76,20 @@ export async function runCheck(
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
   const context: ObserveContext = { system, jobs, directory, signal };
-  const observation = check.lack === undefined
+  const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
   return {
-    ...observation,
-    output: redact(observation.output),
-    detail: redact(observation.detail),
-    performanceData: redact(observation.performanceData),
+    ...checkResult,
+    output: redact(checkResult.output),
+    detail: redact(checkResult.detail),
+    performanceData: redact(checkResult.performanceData),
     check,
     startedAtMs,
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,
   };
 }
 
-function unknownFor(output: string): Observation {
+function unknownFor(output: string): CheckResult {
   return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }

@@ -7,12 +7,12 @@
  */
 import { entryOf } from "../checks/registry.ts";
 import type { Check } from "../domain/check.ts";
-import type { JobBook } from "../domain/job_runs.ts";
+import type { JobLog } from "../domain/job_runs.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { ObserveContext } from "../domain/observe.ts";
+import type { ObserveContext } from "../domain/check_kind.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
@@ -31,8 +31,8 @@ import {
   type TaskContext,
   type TaskEffect,
   type TaskEvent,
-  type Transition,
-  transition,
+  type TaskTransition,
+  transitionTask,
 } from "./task.ts";
 import { TimerGroup } from "./timer_group.ts";
 
@@ -69,7 +69,7 @@ export type SchedulerEvent =
 export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
   /** The job log; `null` without a state. */
-  readonly jobs: JobBook | null;
+  readonly jobs: JobLog | null;
   /** Records every result that counts, and decides what to send; the scheduler writes and tidies it. */
   readonly repository: StateRepository;
   /** How many checks run at a time; the others are queued, and late. */
@@ -216,17 +216,17 @@ export class Scheduler {
     return this.#options.repository.recordOf(name, this.#time.nowMs());
   }
 
-  #happen(slot: Slot, event: TaskEvent): Transition {
+  #happen(slot: Slot, event: TaskEvent): TaskTransition {
     const context: TaskContext = {
       nowMs: this.#time.nowMs(),
       record: this.#recordOf(slot.task.check.name),
     };
-    const next = transition(slot.task, event, context);
+    const next = transitionTask(slot.task, event, context);
     this.#carryOut(slot, next);
     return next;
   }
 
-  #carryOut(slot: Slot, { task, effects }: Transition): void {
+  #carryOut(slot: Slot, { task, effects }: TaskTransition): void {
     slot.task = task;
     for (const effect of effects) this.#perform(slot, effect);
   }

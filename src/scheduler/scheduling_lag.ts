@@ -2,7 +2,7 @@
 export interface LagSummary {
   /** How many, since the last summary. */
   readonly count: number;
-  readonly worstMs: number;
+  readonly highestMs: number;
   readonly name: string;
 }
 
@@ -37,11 +37,11 @@ export function createLagReporter(
   };
   return (name, lagMs) => {
     if (lagMs < LAG_MS_MIN) return;
-    const isWorst = noted === null || lagMs > noted.worstMs;
+    const isHighest = noted === null || lagMs > noted.highestMs;
     noted = {
       count: (noted?.count ?? 0) + 1,
-      worstMs: isWorst ? lagMs : noted?.worstMs ?? lagMs,
-      name: isWorst ? name : noted?.name ?? name,
+      highestMs: isHighest ? lagMs : noted?.highestMs ?? lagMs,
+      name: isHighest ? name : noted?.name ?? name,
     };
     if (!isResting) reportNoted();
   };

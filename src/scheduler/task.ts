@@ -76,7 +76,7 @@ export interface TaskContext {
 }
 
 /** What a transition leads to. */
-export interface Transition {
+export interface TaskTransition {
   readonly task: Task;
   /** In the order in which they are carried out. */
   readonly effects: readonly TaskEffect[];
@@ -86,7 +86,7 @@ export interface Transition {
 const AFTER_RELOAD_MS = 1_000;
 
 /** A new task with its first run. */
-export function createTask(check: Check, options: FirstRunOptions): Transition {
+export function createTask(check: Check, options: FirstRunOptions): TaskTransition {
   const state = { status: "idle", plannedMs: 0, isSpread: false } as const;
   return planAt({ check, missedRuns: 0, state }, firstRun(check, options));
 }
@@ -97,7 +97,7 @@ export function hasStarted({ state }: Task): boolean {
 }
 
 /** Returns the task after an event. An event that doesn't fit the state changes nothing. */
-export function transition(task: Task, event: TaskEvent, context: TaskContext): Transition {
+export function transitionTask(task: Task, event: TaskEvent, context: TaskContext): TaskTransition {
   switch (event.event) {
     case "due":
       return afterDue(task, context);
@@ -119,7 +119,7 @@ export function transition(task: Task, event: TaskEvent, context: TaskContext): 
 }
 
 /** A timer that is so late finds many others due: after a stall, runs are spread as after a start. */
-function afterDue(task: Task, { nowMs, record }: TaskContext): Transition {
+function afterDue(task: Task, { nowMs, record }: TaskContext): TaskTransition {
   const { state } = task;
   if (state.status !== "idle") return stay(task);
   const lateMs = nowMs - state.plannedMs;
@@ -132,7 +132,7 @@ function afterDue(task: Task, { nowMs, record }: TaskContext): Transition {
 
 const START: TaskEffect = { effect: "start" };
 
-function afterStart(task: Task, { nowMs }: TaskContext): Transition {
+function afterStart(task: Task, { nowMs }: TaskContext): TaskTransition {
   if (task.state.status !== "queued") return stay(task);
   const { plannedMs } = task.state;
   const lateMs = nowMs - plannedMs;
@@ -142,7 +142,7 @@ function afterStart(task: Task, { nowMs }: TaskContext): Transition {
   };
 }
 
-function afterEnd(task: Task, { nowMs, record }: TaskContext): Transition {
+function afterEnd(task: Task, { nowMs, record }: TaskContext): TaskTransition {
   const { state } = task;
   if (state.status === "idle") return stay(task);
   if (state.status === "removed") return { task, effects: [{ effect: "forget" }] };
@@ -152,7 +152,7 @@ function afterEnd(task: Task, { nowMs, record }: TaskContext): Transition {
   return planOverdue(task, { plannedMs, fromMs: nowMs + againAfterMs, record });
 }
 
-function afterReload(before: Task, check: Check, { nowMs, record }: TaskContext): Transition {
+function afterReload(before: Task, check: Check, { nowMs, record }: TaskContext): TaskTransition {
   const task = { ...before, check };
   const { status } = task.state;
   if (status === "idle") {
@@ -164,7 +164,7 @@ function afterReload(before: Task, check: Check, { nowMs, record }: TaskContext)
 }
 
 /** It stays until its run has ended, so that a check that comes back does not run twice at a time. */
-function afterRemoval(task: Task): Transition {
+function afterRemoval(task: Task): TaskTransition {
   if (task.state.status === "idle") return { task, effects: [{ effect: "forget" }] };
   const reason = `Cannot go on with "${task.check.name}": it left the config`;
   return {
@@ -174,7 +174,7 @@ function afterRemoval(task: Task): Transition {
 }
 
 /** A run in progress does not count; a skipped run is made up for once. A small step leaves all that to happen in time. */
-function afterClockJump(task: Task, jumpMs: number, { nowMs, record }: TaskContext): Transition {
+function afterClockJump(task: Task, jumpMs: number, { nowMs, record }: TaskContext): TaskTransition {
   const { state, check } = task;
   const isCalendar = isCron(check.schedule);
   const isJump = Math.abs(jumpMs) > JUMP_MS;
@@ -208,7 +208,7 @@ function planOverdue(
     readonly record: TaskContext["record"];
     readonly isSpread?: boolean;
   },
-): Transition {
+): TaskTransition {
   const { check } = task;
   const { condition: state } = record;
   const atMs = plannedMs > fromMs ? plannedMs : overdueRun(check, { state, nowMs: fromMs });
@@ -216,7 +216,7 @@ function planOverdue(
   return planAt({ ...task, missedRuns }, atMs, isSpread);
 }
 
-function planAt(task: Task, atMs: number, isSpread = false): Transition {
+function planAt(task: Task, atMs: number, isSpread = false): TaskTransition {
   return {
     task: withState(task, { status: "idle", plannedMs: atMs, isSpread }),
     effects: [{ effect: "plan", atMs }],
@@ -231,7 +231,7 @@ function discard(
     readonly againAfterMs: number;
     readonly reason: string;
   },
-): Transition {
+): TaskTransition {
   const { state, check } = task;
   const plannedMs = "plannedMs" in state ? state.plannedMs : nowMs;
   return {
@@ -245,7 +245,7 @@ function discard(
   };
 }
 
-function stay(task: Task): Transition {
+function stay(task: Task): TaskTransition {
   return { task, effects: [] };
 }
 

@@ -15,7 +15,7 @@ const UNSAFE =
   /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** Select Graphic Rendition: the escape sequences that set colors, in their seven-bit and eight-bit form. */
-const COLOUR_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:]*m", "g");
+const COLOR_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:]*m", "g");
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   "\n": "\\n",
@@ -31,7 +31,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
  */
 export function printable(text: string): string {
   return replaceUnsafe(
-    text.replace(COLOUR_SEQUENCE, ""),
+    text.replace(COLOR_SEQUENCE, ""),
     (character) => character === "\t" ? " " : visible(character),
   );
 }
@@ -41,7 +41,7 @@ export function printable(text: string): string {
  * becomes four spaces.
  */
 export function printableBlock(text: string): string {
-  return replaceUnsafe(text.replace(COLOUR_SEQUENCE, "").replaceAll("\r\n", "\n"), (character) => {
+  return replaceUnsafe(text.replace(COLOR_SEQUENCE, "").replaceAll("\r\n", "\n"), (character) => {
     if (character === "\n") return character;
     return character === "\t" ? "    " : visible(character);
   });

@@ -1,4 +1,4 @@
-import { hostAndPortOf } from "../domain/needs.ts";
+import { hostAndPortOf } from "../domain/runtime_permissions.ts";
 import type { RequestFailure } from "../domain/requests.ts";
 
 /** What was being done in each phase. Before a head there is no body, whatever the runtime's error looks like. */

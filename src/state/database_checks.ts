@@ -16,7 +16,8 @@ import { columnText, json, list, number } from "./codec.ts";
 import type { Connection, Row } from "./connection.ts";
 import { keepQueued } from "./database_outbox.ts";
 import { FRESH_BYTES_MAX, packRun, unpackRuns } from "./recent_runs.ts";
-import { CHANGE_OUTPUT_BYTES_MAX, HOUR_MS, startOf } from "./retention.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
+import { CHANGE_OUTPUT_BYTES_MAX, startOf } from "./retention.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,

@@ -1,8 +1,4 @@
-/** One hour, the span of a fresh roll-up. */
-export const HOUR_MS = 3_600_000;
-
-/** One day, the span of an old roll-up. */
-export const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS } from "../shared/time_units.ts";
 
 /** How many changes of one check are kept at most. */
 export const CHANGES_MAX = 1000;

@@ -1,5 +1,5 @@
 /** The file of a state before the database has a look at it. */
-import { missingPermission } from "../domain/needs.ts";
+import { missingPermission } from "../domain/runtime_permissions.ts";
 import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
 import { StoreError } from "../domain/store.ts";
 import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./migrations.ts";

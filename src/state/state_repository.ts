@@ -14,13 +14,12 @@ import {
 } from "./record_result.ts";
 import { ReplaceableStore, type ReplaceableStoreOptions } from "./replaceable_store.ts";
 import { bareUpdate, WriteBehindBuffer } from "./write_behind.ts";
+import { HOUR_MS } from "../shared/time_units.ts";
 
 export type { Recorded, RecordOptions, ReviewOptions } from "./record_result.ts";
 
 /** Where the state is persisted, and the source of its notifications. */
 export interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {}
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Reads a store and makes its repository.

@@ -3,7 +3,7 @@
  * column text.
  */
 import { RECENT_BYTES_MAX } from "./recent_runs.ts";
-import { DAY_MS, HOUR_MS } from "./retention.ts";
+import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "./tables.ts";
 
 /** All records, in the order in which the checks were first persisted. */

@@ -1,6 +1,6 @@
 import type { Dns, DnsAnswer, DnsServerAddress } from "../domain/dns.ts";
 import { messageOf } from "../shared/describe_error.ts";
-import { RESOLVER_FILE } from "../domain/needs.ts";
+import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
 
 /**
  * The machine's look-ups. The runtime repeats a query over TCP if the reply is truncated, ignores replies to other

@@ -1,7 +1,7 @@
-import type { PermissionClass } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import type { Permissions } from "../domain/permissions.ts";
 import type { System } from "../domain/system.ts";
-import { KILL_PROGRAM_PATH } from "./process/process_group.ts";
+import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 
 /** The permissions of this process, and what it knows of facts that take one to read. */
 interface Granted extends Permissions {
@@ -24,7 +24,7 @@ export function createPermissions(): Granted {
   const askHostName = (): string => isGranted("sys", "hostname") ? Deno.hostname() : "localhost";
   return {
     isGranted,
-    killPath: Deno.build.os === "windows" ? null : KILL_PROGRAM_PATH,
+    killPath: Deno.build.os === "windows" ? null : KILL_COMMAND_PATH,
     drop: (permission) => {
       if (permission === "sys") hostName ??= askHostName();
       Deno.permissions.revokeSync({ name: permission });

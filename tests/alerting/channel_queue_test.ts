@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EMPTY_QUEUE, transition, wakeAtMs } from "../../src/alerting/channel_queue.ts";
+import { EMPTY_QUEUE, transitionQueue, wakeAtMs } from "../../src/alerting/channel_queue.ts";
 import type { ChannelQueue, QueueContext, QueueEvent } from "../../src/alerting/queue_state.ts";
 import type { Failure } from "../../src/alerting/retry.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
@@ -84,7 +84,7 @@ function play(
   let queue = EMPTY_QUEUE;
   let sequence = 100;
   const act = (event: QueueEvent): void => {
-    const step = transition(queue, event, contextAt(afterMs, !single));
+    const step = transitionQueue(queue, event, contextAt(afterMs, !single));
     queue = step.queue;
     for (const effect of step.effects) {
       if (effect.kind !== "deliver") continue;

@@ -701,7 +701,7 @@ Deno.test("add() waits for the longer of backoff and what the receiver asks", as
 });
 
 Deno.test("add() waits no longer if the wall clock is set back", async (t) => {
-  const scenes: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
+  const scenarios: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
     "while it gathers": async (clock, set) => {
       await clock.advance(SECOND);
       set();
@@ -718,7 +718,7 @@ Deno.test("add() waits no longer if the wall clock is set back", async (t) => {
       await clock.advance(MINUTE + 10 * SECOND);
     },
   };
-  for (const [name, pass] of Object.entries(scenes)) {
+  for (const [name, pass] of Object.entries(scenarios)) {
     await t.step(name, async () => {
       const { clock, dispatcher, sent } = harness({
         deliver: (_message, _channel, attempt) =>
@@ -838,10 +838,12 @@ Deno.test("add() lets nothing of a check overtake its rejected notification", as
       isRefusing = false;
       dispatcher.add([row({ event: "recovery" }), row({ check: "other" })]);
       await clock.advance(3 * HOUR);
-      const told = sent.flatMap(({ message }) => message.items).filter(({ notification }) =>
+      const notified = sent.flatMap(({ message }) => message.items).filter(({ notification }) =>
         notification.event === "recovery"
       );
-      assert.deepStrictEqual(told.map(({ missedProblem }) => missedProblem?.id), [change.notification.id]);
+      assert.deepStrictEqual(notified.map(({ missedProblem }) => missedProblem?.id), [
+        change.notification.id,
+      ]);
       assert.deepStrictEqual(checksOf(sent.at(-1)?.message ?? assert.fail()), ["web"]);
       assert.deepStrictEqual(dispatcher.all, []);
       await dispatcher.stop();

@@ -295,9 +295,9 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
   store.failure = null;
   await repository.flush();
   await notifying.stop();
-  const { notifications: rows, markers: told } = await store.outbox();
+  const { notifications: rows, markers: notified } = await store.outbox();
   assert.deepEqual(rows, [], "what arrived is not kept as waiting");
-  assert.deepEqual(told.map(({ check, channelKey }) => [check, channelKey]), [["free", "console"]]);
+  assert.deepEqual(notified.map(({ check, channelKey }) => [check, channelKey]), [["free", "console"]]);
   const next = await openDesk([FREE], { store });
   await next.drain();
   assert.deepEqual(next.lines, []);
@@ -492,10 +492,13 @@ Deno.test("reload() lets an edited channel know what it was notified of", async 
     await drain();
     assert.ok((await Deno.stat(`${directory}/after`)).isFile, "its recovery");
     assert.deepEqual(events.map(({ event }) => event), ["delivered", "delivered"]);
-    assert.deepEqual(await store.outbox().then(({ notifications: rows, markers: told }) => [rows, told]), [
-      [],
-      [],
-    ]);
+    assert.deepEqual(
+      await store.outbox().then(({ notifications: rows, markers: notified }) => [rows, notified]),
+      [
+        [],
+        [],
+      ],
+    );
     await notifying.stop();
   });
 });
@@ -551,16 +554,16 @@ Deno.test("catchUp() brings nothing back that was told while nothing could be ke
   store.failure = "damaged";
   await observe(FREE, "critical");
   await notifying.persistPending();
-  const { notifications: rows, markers: told } = await fresh.outbox();
-  assert.deepEqual([rows, told.length], [[], 1]);
+  const { notifications: rows, markers: notified } = await fresh.outbox();
+  assert.deepEqual([rows, notified.length], [[], 1]);
   await notifying.stop();
 });
 
 Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
   const directory = await Deno.makeTempDir();
   const fresh = createFaultyStore();
-  const [told, hopeless] = [fileChannel(`${directory}/told`), fileChannel("/none/such/directory/told")];
-  const check = withChannels(FREE, [told, hopeless]);
+  const [notified, hopeless] = [fileChannel(`${directory}/told`), fileChannel("/none/such/directory/told")];
+  const check = withChannels(FREE, [notified, hopeless]);
   const { store, repository, notifying, observe, drain } = await openDesk([check], { fresh });
   await observe(check, "critical");
   await drain();

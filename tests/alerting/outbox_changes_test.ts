@@ -27,10 +27,10 @@ Deno.test("joinChanges() makes one change of several that leaves the same", asyn
       for (const one of changes) await apart.changeOutbox(one);
       await together.changeOutbox(joinChanges(changes));
       const sorted = async (store: typeof apart): Promise<unknown> => {
-        const { notifications: rows, markers: told, counts } = await store.outbox();
+        const { notifications: rows, markers: notified, counts } = await store.outbox();
         const texts = (some: readonly unknown[]): readonly string[] =>
           some.map((one) => JSON.stringify(one)).sort();
-        return [texts(rows), texts(told), texts(counts)];
+        return [texts(rows), texts(notified), texts(counts)];
       };
       assert.deepEqual(await sorted(together), await sorted(apart));
     }),

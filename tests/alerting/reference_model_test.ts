@@ -21,9 +21,9 @@ import {
   type Arrival,
   type ArrivedItem,
   type ArrivedNotification,
-  createMoodySystem,
+  createFlakySystem,
   type Mood,
-} from "./moody_channels.ts";
+} from "./flaky_channels.ts";
 import { createReferenceModel, type Decision, type ExpectedNotification } from "./reference_model.ts";
 
 const SECOND = 1000;
@@ -32,7 +32,7 @@ const HOUR = 60 * MINUTE;
 
 const CHECK_COUNT = 20;
 /** For each seed. */
-const OBSERVATION_COUNT = 10_000;
+const RESULT_COUNT = 10_000;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
 
 for (const seed of SEEDS) {
@@ -44,31 +44,31 @@ for (const seed of SEEDS) {
     assert.ok(editCount > 20, `only ${editCount} times were channels other ones`);
     assert.deepEqual(waiting, [], "everything has gone in the end");
     assert.deepEqual(events.filter(({ event }) => event === "dropped"), []);
-    assert.ok(expected.length > OBSERVATION_COUNT / 20, `only ${expected.length} notifications were due`);
-    const twins = arrivals.length -
+    assert.ok(expected.length > RESULT_COUNT / 20, `only ${expected.length} notifications were due`);
+    const duplicates = arrivals.length -
       new Set(arrivals.map(({ channel, messageId }) => `${channel} ${messageId}`)).size;
-    assert.ok(twins > 10, `only ${twins} twins: the channels fail too seldom`);
+    assert.ok(duplicates > 10, `only ${duplicates} twins: the channels fail too seldom`);
     const missed = arrivals.flatMap(({ items }) => items).filter((item) => item.missed_problem !== null);
     assert.ok(missed.length > 10, `only ${missed.length} problems were over before they were told`);
     for (const channel of CHANNEL_NAMES) {
       const own = arrivals.filter((arrival) => arrival.channel === channel);
-      const first = withoutTwins(own);
+      const first = withoutDuplicates(own);
       const lastArrivals = new Map(
         own.flatMap(({ items, atMs }) => items.flatMap(notificationsOf).map(({ id }) => [id, atMs])),
       );
-      assertNoStrayTwin(first);
+      assertNoStrayDuplicate(first);
       for (
         const check of checks.filter(({ notifications }) => notifications.some(({ key }) => key === channel))
       ) {
         const due = expected.filter((notification) => notification.check === check.name);
-        assertToldInOrder(itemsOf(first, check.name), {
+        assertNotifiedInOrder(itemsOf(first, check.name), {
           due,
           lastArrivals,
           where: `${channel}, ${check.name}`,
         });
       }
     }
-    const steady = withoutTwins(arrivals.filter(({ channel }) => channel === "steady.example"));
+    const steady = withoutDuplicates(arrivals.filter(({ channel }) => channel === "steady.example"));
     assertGatheredInOrder(steady);
   });
 
@@ -86,7 +86,7 @@ for (const seed of SEEDS) {
     assert.deepEqual(waiting, [], "everything has gone in the end");
     const byTime = new Map(news.map((one) => [`${one.check} ${one.decidedAtMs}`, one]));
     for (const channel of CHANNEL_NAMES) {
-      const messages = withoutTwins(arrivals.filter((arrival) => arrival.channel === channel), {
+      const messages = withoutDuplicates(arrivals.filter((arrival) => arrival.channel === channel), {
         mayLack: true,
       });
       for (const { name } of writtenNames(news)) {
@@ -172,13 +172,13 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     checks = edit(writtenChecks, random);
     editCount++;
   };
-  const weather = createMoods(random);
+  const moods = createMoods(random);
   let lastId = 0;
-  const system = createMoodySystem({
+  const system = createFlakySystem({
     clock,
     random,
     randomId: () => `r${++lastId}`,
-    moodOf: weather.moodOf,
+    moodOf: moods.moodOf,
     answerMs: () => Math.floor(random() * 400),
     onArrival: (arrival) => void arrivals.push(arrival),
   });
@@ -210,9 +210,9 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     else confirmed.set(check.name, decision.news.condition);
   };
   const startMs = clock.wallMs();
-  for (let index = 0; index < OBSERVATION_COUNT; index++) {
+  for (let index = 0; index < RESULT_COUNT; index++) {
     await clock.advance(1 + Math.floor(random() * (random() < 0.02 ? 3 * MINUTE : 5 * SECOND)));
-    weather.change();
+    moods.change();
     if (random() < 0.004) {
       editChecks();
       monitor.notifying.reload(configOf(checks));
@@ -235,7 +235,7 @@ async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pr
     await look(check, nextCondition(conditions.get(check.name) ?? "ok", random));
   }
   assert.ok(clock.wallMs() - startMs < 20 * HOUR, "nothing is old enough to be given up");
-  weather.heal();
+  moods.heal();
   await clock.advance(3 * HOUR);
   // What was dropped last is due at the next observation.
   await store.endSilences("all", clock.wallMs());
@@ -457,16 +457,17 @@ function createRandom(seed: number): () => number {
  * The first of each message; a duplicate has the same id and tells the same. Where a part of it was dropped meanwhile, it
  * tells less.
  */
-function withoutTwins(arrivals: readonly Arrival[], { mayLack = false } = {}): readonly Arrival[] {
+function withoutDuplicates(arrivals: readonly Arrival[], { mayLack = false } = {}): readonly Arrival[] {
   const first = new Map<string, Arrival>();
   for (const arrival of arrivals) {
     const { messageId, items } = arrival;
-    const twin = first.get(messageId);
-    if (twin === undefined) first.set(messageId, arrival);
+    const duplicate = first.get(messageId);
+    if (duplicate === undefined) first.set(messageId, arrival);
     else if (!mayLack) {
-      assert.deepEqual(items, twin.items, `what arrives as ${messageId} again tells the same`);
+      assert.deepEqual(items, duplicate.items, `what arrives as ${messageId} again tells the same`);
     } else {
-      const isNew = (item: ArrivedItem): boolean => !twin.items.some((one) => isDeepStrictEqual(one, item));
+      const isNew = (item: ArrivedItem): boolean =>
+        !duplicate.items.some((one) => isDeepStrictEqual(one, item));
       assert.deepEqual(items.filter(isNew), [], `what arrives as ${messageId} again tells nothing new`);
     }
   }
@@ -474,7 +475,7 @@ function withoutTwins(arrivals: readonly Arrival[], { mayLack = false } = {}): r
 }
 
 /** No notification arrives in two messages of different ids. */
-function assertNoStrayTwin(arrivals: readonly Arrival[]): void {
+function assertNoStrayDuplicate(arrivals: readonly Arrival[]): void {
   const messages = new Map<string, string>();
   for (const { messageId, channel, items } of arrivals) {
     for (const { id } of items.flatMap(notificationsOf)) {
@@ -501,7 +502,7 @@ function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedI
  * What arrived is what was due. What was decided while something of its problem was pending speaks for that as well; and
  * reminders lack that were due before the channel had taken what they remind of.
  */
-function assertToldInOrder(
+function assertNotifiedInOrder(
   items: readonly ArrivedItem[],
   { due, lastArrivals, where }: {
     readonly due: readonly ExpectedNotification[];
@@ -538,7 +539,7 @@ function assertToldInOrder(
     const expected = first?.event === "problem" && !isEnd
       ? { ...own, event: "problem", previous: "ok" }
       : own;
-    assert.deepEqual(told(notification), expected, `${where}: notification ${end} of ${due.length}`);
+    assert.deepEqual(notified(notification), expected, `${where}: notification ${end} of ${due.length}`);
   };
   for (const item of items) {
     if (item.missed_problem !== null) take(item.missed_problem);
@@ -548,7 +549,7 @@ function assertToldInOrder(
   assert.deepEqual(skipTo(due.length), [], `${where}: something was lost`);
 }
 
-function told(notification: ArrivedNotification): unknown {
+function notified(notification: ArrivedNotification): unknown {
   const { check, event, condition, previous } = notification;
   return {
     check,

@@ -12,8 +12,8 @@ import {
   makeMessage,
 } from "../support/channel_delivery.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { needsSessionBus, startSessionBus } from "../support/notification_service.ts";
-import { needs } from "../../testing/tools.ts";
+import { requiresSessionBus, startSessionBus } from "../support/notification_service.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 
 const PATH = "/usr/bin:/bin";
 
@@ -27,7 +27,7 @@ function show(settings: DeliverySettings = {}, icon?: string): Promise<DeliveryF
 }
 
 Deno.test({
-  ...needsSessionBus(),
+  ...requiresSessionBus(),
   name: "desktopNotificationKind shows a notification on a real desktop bus",
   fn: async (t) => {
     await using bus = await startSessionBus("shows");
@@ -92,7 +92,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needsSessionBus(),
+  ...requiresSessionBus(),
   name: "desktopNotificationKind tries again while no service is on the bus",
   fn: async () => {
     await using bus = await startSessionBus("none");
@@ -107,7 +107,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("notify-send"),
+  ...requiredPermissions("notify-send"),
   name: "desktopNotificationKind tries again while there is no session",
   fn: async () => {
     const { delivery } = await show({ environment: { PATH } });
@@ -120,7 +120,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needsSessionBus(),
+  ...requiresSessionBus(),
   name: "desktopNotificationKind waits for a service that does not answer no longer than its signal",
   fn: async () => {
     await using bus = await startSessionBus("mute");

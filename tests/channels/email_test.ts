@@ -4,7 +4,7 @@ import { emailKind } from "../../src/channels/email.ts";
 import { notificationTitle } from "../../src/channels/notification_text.ts";
 import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { DeliverContext } from "../../src/domain/deliver.ts";
+import type { DeliverContext } from "../../src/domain/channel_kind.ts";
 import type { Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
@@ -69,7 +69,7 @@ function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): 
 }
 
 async function mailOf(
-  told: Message,
+  notice: Message,
   parameters: Partial<typeof CHANNEL.parameters> = {},
 ): Promise<OutgoingMail> {
   const sent: OutgoingMail[] = [];
@@ -78,7 +78,7 @@ async function mailOf(
     return { sent: true, refused: [] };
   });
   const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, ...parameters } };
-  assert.deepEqual(await emailKind.deliver(told, channel, context), { delivered: true, note: null });
+  assert.deepEqual(await emailKind.deliver(notice, channel, context), { delivered: true, note: null });
   assert(sent.length === 1 && sent[0] !== undefined);
   return sent[0];
 }
@@ -133,8 +133,8 @@ Deno.test("deliver() puts what happened into the subject", async (t) => {
       subject: "[home] [night] CRITICAL: a Bcc: x@example.org b",
     },
   ];
-  for (const { name, message: told, subject } of rows) {
-    await t.step(name, async () => assert.equal((await mailOf(told)).subject, subject));
+  for (const { name, message: notice, subject } of rows) {
+    await t.step(name, async () => assert.equal((await mailOf(notice)).subject, subject));
   }
   await t.step("hostile tags", async () => {
     const { subject } = await mailOf(message([item()]), { tags: ["a\nb", "", "\r\n", "x".repeat(100)] });
@@ -257,8 +257,8 @@ Deno.test("deliver() tells 500 items in one readable mail, in the order of the m
     "[home] [night] 125 CRITICAL, 125 WARNING, 125 UNKNOWN, 125 OK: critical-0 and 499 more",
   );
   assert(text.length < 200_000, `${text.length}`);
-  const told = text.split("\n").flatMap((line) => /^[A-Z]+: (\S+)$/.exec(line)?.[1] ?? []);
-  assert.deepEqual(told, items.map(({ notification }) => notification.check));
+  const notice = text.split("\n").flatMap((line) => /^[A-Z]+: (\S+)$/.exec(line)?.[1] ?? []);
+  assert.deepEqual(notice, items.map(({ notification }) => notification.check));
 });
 
 Deno.test("deliver() tells what the server made of it", async (t) => {
@@ -323,8 +323,8 @@ Deno.test("deliver() hands a mail to a real server, which reads what was meant",
     onStep: (step) => steps.push(step),
   };
   const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);
-  const told = message([item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })]);
-  assert.deepEqual(await emailKind.deliver(told, channel, context), { delivered: true, note: null });
+  const notice = message([item({ title, output: "Überlauf: .\n.\n" }, { threadId: "message-0" })]);
+  assert.deepEqual(await emailKind.deliver(notice, channel, context), { delivered: true, note: null });
   const parsed = await PostalMime.parse(server.mails[0]?.raw ?? "");
   assert.equal(parsed.subject, `[Büro] CRITICAL: ${notificationTitle({ title, check: "web" })}`);
   assert.match(parsed.text ?? "", /^Überlauf: \. \.$/m);

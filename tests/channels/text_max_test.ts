@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describeItem } from "../../src/channels/console.ts";
 import { CHANNEL_KINDS } from "../../src/channels/registry.ts";
-import { itemMembers } from "../../src/channels/notification_fields.ts";
+import { itemFields } from "../../src/channels/notification_fields.ts";
 import { notificationBody, notificationBrief } from "../../src/channels/notification_text.ts";
 import { truncate } from "../../src/shared/truncate.ts";
 import type { MessageItem } from "../../src/domain/delivery.ts";
-import type { TextMax } from "../../src/domain/deliver.ts";
+import type { TextMax } from "../../src/domain/channel_kind.ts";
 import { makeItem } from "../support/channel_delivery.ts";
 
 /** What each kind makes of an item. */
@@ -14,8 +14,8 @@ const WRITERS: Readonly<Record<keyof typeof CHANNEL_KINDS, (item: MessageItem) =
   desktop_notification: describeItem,
   file_touch: () => "",
   email: (item) => [notificationBody(item), notificationBrief(item)],
-  webhook: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
-  command: (item) => [itemMembers(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+  webhook: (item) => [itemFields(item, { isTest: false, itemCount: 1 }), describeItem(item)],
+  command: (item) => [itemFields(item, { isTest: false, itemCount: 1 }), describeItem(item)],
 };
 
 const TEXTS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DiskSpaceParameters } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { FileSystemFacts, Host } from "../../src/domain/host.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import { createHost } from "../../src/system/host.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { runChild, tool } from "../../testing/tools.ts";
@@ -13,7 +13,7 @@ const BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 function observe(
   parameters: Partial<DiskSpaceParameters>,
   options?: ObserveOptions,
-): Promise<Observation> {
+): Promise<CheckResult> {
   return observeCheck({
     kind: "disk_space",
     parameters: { path: "/", free: BELOW, freeInodes: BELOW, ...parameters },
@@ -56,8 +56,8 @@ Deno.test("disk_space compares free space and free inodes with thresholds", asyn
   for (const [name, [facts, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const host = hostWith(() => Promise.resolve(facts));
-      const observation = await observe({}, { system: { host } });
-      assert.deepEqual([observation.condition, observation.output], [condition, output]);
+      const checkResult = await observe({}, { system: { host } });
+      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
     });
   }
 });

@@ -70,7 +70,7 @@ Deno.test("observeDnsLookup() reads every type of record", async (t) => {
         "www.example.test",
         type,
       ]]);
-      assert.deepStrictEqual(dnsLookupKind.mistakes?.(check), []);
+      assert.deepStrictEqual(dnsLookupKind.errors?.(check), []);
     });
   }
 });
@@ -80,7 +80,7 @@ Deno.test("observeDnsLookup() asks for the reverse name of an address", async ()
   for (const name of ["192.0.2.1", "2001:db8::1"]) {
     const check = dnsCheck({ type: "PTR", name, server: `127.0.0.1:${server.port}` });
     assert.strictEqual((await observeConnection(check)).output, `PTR of ${name}: "host.test"`);
-    assert.deepStrictEqual(dnsLookupKind.mistakes?.(check), []);
+    assert.deepStrictEqual(dnsLookupKind.errors?.(check), []);
   }
   assert.deepStrictEqual(server.queries.map(({ name }) => name), [
     "1.2.0.192.in-addr.arpa",
@@ -209,13 +209,13 @@ Deno.test("observeDnsLookup() needs net access to its servers, and names the fla
   await using server = await startDnsServer(answering(dnsAddress("192.0.2.1")));
   const address = `127.0.0.1:${server.port}`;
   const check = dnsCheck({ server: address });
-  const { net = [], ...others } = await dnsLookupKind.needs(check, createMemorySystem());
+  const { net = [], ...others } = await dnsLookupKind.requiredPermissions(check, createMemorySystem());
   assert.deepStrictEqual([net, others], [[address], {}]);
   const flags = ["--allow-read", "--allow-env", "--allow-sys"];
   const granted = await observeInOwnProcess(check, { flags: [...flags, `--allow-net=${net}`] });
-  assert.strictEqual(granted.observations[0]?.condition, "ok");
+  assert.strictEqual(granted.results[0]?.condition, "ok");
   const refused = await observeInOwnProcess(check, { flags: [...flags, "--allow-net=127.0.0.1:1"] });
-  assert.deepStrictEqual([refused.observations[0]?.condition, refused.observations[0]?.output], [
+  assert.deepStrictEqual([refused.results[0]?.condition, refused.results[0]?.output], [
     "unknown",
     `A of www.example.test: needs network access to "${address}": grant --allow-net=${address}`,
   ]);
@@ -225,11 +225,11 @@ Deno.test("observeDnsLookup() without a server needs net access to the resolver 
   const check = dnsCheck({});
   const system = createMemorySystem();
   const servers = [{ host: "192.0.2.53", port: 53 }, { host: "2001:db8::53", port: 53 }];
-  const needs = await dnsLookupKind.needs(check, {
+  const requiredPermissions = await dnsLookupKind.requiredPermissions(check, {
     ...system,
     dns: { ...system.dns, machineServers: () => Promise.resolve(servers) },
   });
-  assert.deepStrictEqual(needs, {
+  assert.deepStrictEqual(requiredPermissions, {
     net: ["192.0.2.53:53", "[2001:db8::53]:53"],
     read: ["/etc/resolv.conf"],
     netCaution:
@@ -238,7 +238,7 @@ Deno.test("observeDnsLookup() without a server needs net access to the resolver 
   });
   const [own] = await createDns().machineServers();
   if (own === undefined) return;
-  const { observations: [found] } = await observeInOwnProcess(check, {
+  const { results: [found] } = await observeInOwnProcess(check, {
     flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
   });
   assert.strictEqual(found?.condition, "unknown");
@@ -268,10 +268,10 @@ Deno.test("dnsLookupKind rejects names, servers and records that cannot be right
     ],
   ];
   for (const [parameters, expected] of rows) {
-    const found = dnsLookupKind.mistakes?.(dnsCheck(parameters)) ?? [];
+    const found = dnsLookupKind.errors?.(dnsCheck(parameters)) ?? [];
     assert.deepStrictEqual(found.map(({ path, message }) => `${path.join(".")}: ${message}`), [expected]);
   }
   for (const server of ["192.0.2.53", "::1", "[::1]:5353", "192.0.2.53:5353"]) {
-    assert.deepStrictEqual(dnsLookupKind.mistakes?.(dnsCheck({ server })), []);
+    assert.deepStrictEqual(dnsLookupKind.errors?.(dnsCheck({ server })), []);
   }
 });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileTimestampKind } from "../../src/checks/file_timestamp.ts";
 import type { FileTimestampCheck, FileTimestampParameters } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { FileFacts, Files } from "../../src/domain/files.ts";
 import { createFiles } from "../../src/system/files.ts";
@@ -173,7 +173,7 @@ Deno.test("fileTimestampKind looks at the newest file of a pattern, its size and
     const rows: Readonly<
       Record<
         string,
-        readonly [Partial<FileTimestampParameters>, Pick<Observation, "condition" | "output" | "metrics">]
+        readonly [Partial<FileTimestampParameters>, Pick<CheckResult, "condition" | "output" | "metrics">]
       >
     > = {
       "a recent one": [{ newestOf: "db-*.gz" }, {
@@ -250,8 +250,8 @@ Deno.test("fileTimestampKind reports a missing file as it is told", async (t) =>
       for (const conditionOnMissing of ["ok", "warning", "critical", "unknown"] as const) {
         await t.step(`${name}, ${conditionOnMissing}`, async () => {
           const parameters = { path: join(directory, path), conditionOnMissing };
-          const observation = await observe(parameters, createFakes(CHANGED_AT_MS));
-          deepStrictEqual(observation, {
+          const checkResult = await observe(parameters, createFakes(CHANGED_AT_MS));
+          deepStrictEqual(checkResult, {
             condition: conditionOnMissing,
             output,
             detail: "",
@@ -288,10 +288,10 @@ Deno.test("fileTimestampKind does not know what it cannot look at", async (t) =>
     await t.step(name, async () => {
       const stat = () => answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
       const { system } = createFakes(CHANGED_AT_MS, { stat });
-      const observation = await observe({ path, conditionOnMissing: "critical" }, { system });
-      strictEqual(observation.condition, "unknown");
-      strictEqual(observation.output, output);
-      deepStrictEqual(observation.metrics, {});
+      const checkResult = await observe({ path, conditionOnMissing: "critical" }, { system });
+      strictEqual(checkResult.condition, "unknown");
+      strictEqual(checkResult.output, output);
+      deepStrictEqual(checkResult.metrics, {});
     });
   }
 });
@@ -425,7 +425,7 @@ Deno.test("fileTimestampKind warns of ages that cross", async (t) => {
   for (const [name, [parameters, message]] of Object.entries(rows)) {
     await t.step(name, () => {
       const expected = message === null ? [] : [{ path: ["critical_age"], message }];
-      deepStrictEqual(fileTimestampKind.caveats(check(parameters)), expected);
+      deepStrictEqual(fileTimestampKind.warnings(check(parameters)), expected);
     });
   }
 });
@@ -438,7 +438,7 @@ interface ObserveOptions {
 function observe(
   parameters: Partial<FileTimestampParameters>,
   { system, signal = new AbortController().signal }: ObserveOptions,
-): Promise<Observation> {
+): Promise<CheckResult> {
   return fileTimestampKind.observe(check(parameters), { system, jobs: null, directory: "/", signal });
 }
 

@@ -23,8 +23,8 @@ Deno.test("observeHttpRequest() takes a status, a class or a list of both", asyn
   for (const { status, statusCode, output } of rows) {
     await t.step(`${status} of ${statusCode}`, async () => {
       await using server = startAnswering(response(status));
-      const observation = await observeTarget(server.origin, { statusCode });
-      assert.equal(observation.output, output ?? `status is ${status}`);
+      const checkResult = await observeTarget(server.origin, { statusCode });
+      assert.equal(checkResult.output, output ?? `status is ${status}`);
     });
   }
 });
@@ -84,24 +84,24 @@ Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or r
           head.startsWith("GET / ") ? response(302, { Location: "/next?token=abc" }) : response(200),
         );
       });
-      const observation = await observeTarget(`${server.origin}/`, expectations);
-      assert.equal(observation.output, output.replace("ORIGIN", server.origin));
-      assert.equal(observation.condition, output.includes("expected") ? "critical" : "ok");
+      const checkResult = await observeTarget(`${server.origin}/`, expectations);
+      assert.equal(checkResult.output, output.replace("ORIGIN", server.origin));
+      assert.equal(checkResult.condition, output.includes("expected") ? "critical" : "ok");
       assert.equal(server.visits, visits);
     });
   }
   await t.step("refused, leading nowhere on the web", async () => {
     await using server = startAnswering(response(302, { Location: "ftp://user:pass@host/" }));
-    const observation = await observeTarget(server.origin, { request: { redirects: "refuse" } });
+    const checkResult = await observeTarget(server.origin, { request: { redirects: "refuse" } });
     assert.equal(
-      observation.output,
+      checkResult.output,
       "status is 302, a redirect to a URL without http: or https:, expected none",
     );
   });
   await t.step("refused, and none came", async () => {
     await using server = startAnswering(response(404));
-    const observation = await observeTarget(server.origin, { request: { redirects: "refuse" } });
-    assert.equal(observation.output, "status is 404, expected 200");
+    const checkResult = await observeTarget(server.origin, { request: { redirects: "refuse" } });
+    assert.equal(checkResult.output, "status is 404, expected 200");
   });
 });
 
@@ -153,9 +153,9 @@ Deno.test("observeHttpRequest() looks into the body, and lists what is wrong in 
   for (const { name, expectations, output } of rows) {
     await t.step(name, async () => {
       await using server = startAnswering(response(200, {}, body));
-      const observation = await observeTarget(server.origin, expectations);
-      assert.equal(observation.output.replace(/took .*/, "took"), output);
-      assert.equal(observation.condition, output === "status is 200" ? "ok" : "critical");
+      const checkResult = await observeTarget(server.origin, expectations);
+      assert.equal(checkResult.output.replace(/took .*/, "took"), output);
+      assert.equal(checkResult.condition, output === "status is 200" ? "ok" : "critical");
     });
   }
 });
@@ -204,9 +204,9 @@ Deno.test("observeHttpRequest() looks at hostile bodies and ends", async (t) => 
   for (const { name, body, expectations, condition = "critical", output } of rows) {
     await t.step(name, async () => {
       await using server = startAnswering(response(200, {}, body));
-      const observation = await observeTarget(server.origin, expectations);
-      assert.match(observation.output, output);
-      assert.equal(observation.condition, condition);
+      const checkResult = await observeTarget(server.origin, expectations);
+      assert.match(checkResult.output, output);
+      assert.equal(checkResult.condition, condition);
       await server.untilLeft();
     });
   }
@@ -283,10 +283,10 @@ Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => 
     await t.step(name, async () => {
       await using server = startAnswering(response(200, {}, "text"));
       const run = { ...limits, ...expectations, clock: measuring(120.25, totalMs) };
-      const observation = await observeTarget(server.origin, run);
-      assert.deepEqual([observation.condition, observation.output], [condition, output]);
+      const checkResult = await observeTarget(server.origin, run);
+      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
       const total = Math.round(totalMs * 10) / 10;
-      assert.deepEqual(observation.metrics, { status: 200, head_ms: 120.3, total_ms: total });
+      assert.deepEqual(checkResult.metrics, { status: 200, head_ms: 120.3, total_ms: total });
     });
   }
   await t.step("the time of a body that nobody looks into is measured to its end", async () => {
@@ -296,12 +296,12 @@ Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => 
       await visitor.send("a".repeat(300_000));
       await visitor.untilGone();
     });
-    const observation = await observeTarget(server.origin, {
+    const checkResult = await observeTarget(server.origin, {
       ...limits,
       bodyPart: "a",
       clock: measuring(1, 2),
     });
-    assert.equal(observation.output, "status is 200");
+    assert.equal(checkResult.output, "status is 200");
   });
 });
 
@@ -313,10 +313,13 @@ Deno.test("observeHttpRequest() measures the time to the head, and to the end wh
   assert.deepEqual(both.metrics, { status: 200, head_ms: 12.3, total_ms: 99 });
 });
 
-Deno.test("httpRequestKind.needs() names the target and the files of tls", () => {
+Deno.test("httpRequestKind.requiredPermissions() names the target and the files of tls", () => {
   const tls = { caFile: "/a.pem", certificate: "/c.pem", key: "/k.pem" };
   assert.deepEqual(
-    httpRequestKind.needs(httpCheck("https://example.org/", { request: { tls } }), createMemorySystem()),
+    httpRequestKind.requiredPermissions(
+      httpCheck("https://example.org/", { request: { tls } }),
+      createMemorySystem(),
+    ),
     {
       net: ["example.org:443"],
       read: ["/a.pem", "/c.pem", "/k.pem"],

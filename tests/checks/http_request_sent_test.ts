@@ -236,12 +236,12 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
   for (const { name, given, facts, output } of rows) {
     await t.step(name, async () => {
       await using server = startRecorder(undefined, createCertificate({ authority, ...facts }));
-      const observation = await observeTarget(
+      const checkResult = await observeTarget(
         server.origin,
         given === null ? {} : { request: { tls: given } },
       );
-      assert.match(observation.output, output);
-      assert.equal(observation.condition, observation.output === "status is 200" ? "ok" : "critical");
+      assert.match(checkResult.output, output);
+      assert.equal(checkResult.condition, checkResult.output === "status is 200" ? "ok" : "critical");
     });
   }
   await t.step("a server that demands one", async (t) => {
@@ -338,8 +338,8 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
   ];
   for (const { tls, output } of rows) {
     await t.step(output, async () => {
-      const observation = await observeTarget(server.origin, { request: { tls }, asWarning: true });
-      assert.deepEqual([observation.condition, observation.output], ["unknown", output]);
+      const checkResult = await observeTarget(server.origin, { request: { tls }, asWarning: true });
+      assert.deepEqual([checkResult.condition, checkResult.output], ["unknown", output]);
     });
   }
 });

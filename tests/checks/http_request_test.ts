@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { httpRequestKind } from "../../src/checks/http_request.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import { inTime } from "../life/in_time.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
@@ -31,7 +31,7 @@ Deno.test("observeHttpRequest() holds status and headers to what is expected", a
     readonly name: string;
     readonly answer: string;
     readonly expectations?: HttpExpectations;
-    readonly condition: Observation["condition"];
+    readonly condition: CheckResult["condition"];
     readonly output: string;
     readonly status: number;
   }
@@ -293,8 +293,8 @@ Deno.test("observeHttpRequest() looks for a text in the body", async (t) => {
   for (const { name, meet, part, output } of rows) {
     await t.step(name, async () => {
       await using server = startServer(meet);
-      const observation = await observeTarget(`${server.origin}/`, { bodyPart: part });
-      assert.equal(observation.output, output);
+      const checkResult = await observeTarget(`${server.origin}/`, { bodyPart: part });
+      assert.equal(checkResult.output, output);
       await server.untilLeft();
     });
   }
@@ -476,11 +476,11 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
     await t.step(name, async () => {
       await using server = startServer(meet, options);
       const scheme = https ?? options?.certificate !== undefined ? "https" : "http";
-      const observation = await observeTarget(`${scheme}://127.0.0.1:${server.port}/`, expectations);
-      if (typeof output === "string") assert.equal(observation.output, withHost(output, server));
-      else assert.match(observation.output, output);
-      assert.equal(observation.condition, output === "status is 200" ? "ok" : "critical");
-      assert.deepEqual(withoutTimes(observation).metrics, status === undefined ? {} : { status });
+      const checkResult = await observeTarget(`${scheme}://127.0.0.1:${server.port}/`, expectations);
+      if (typeof output === "string") assert.equal(checkResult.output, withHost(output, server));
+      else assert.match(checkResult.output, output);
+      assert.equal(checkResult.condition, output === "status is 200" ? "ok" : "critical");
+      assert.deepEqual(withoutTimes(checkResult).metrics, status === undefined ? {} : { status });
       await server.untilLeft();
     });
   }
@@ -515,15 +515,15 @@ Deno.test("observeHttpRequest() says that nobody answers", async (t) => {
   ];
   for (const { name, target, output } of rows) {
     await t.step(name, async () => {
-      const observation = await observeTarget(target);
-      assert.equal(observation.output, output);
-      assert.equal(observation.condition, "critical");
-      assert.deepEqual(observation.metrics, {});
+      const checkResult = await observeTarget(target);
+      assert.equal(checkResult.output, output);
+      assert.equal(checkResult.condition, "critical");
+      assert.deepEqual(checkResult.metrics, {});
     });
   }
   await t.step("as a warning", async () => {
-    const observation = await observeTarget(`http://127.0.0.1:${refused}/`, { asWarning: true });
-    assert.equal(observation.condition, "warning");
+    const checkResult = await observeTarget(`http://127.0.0.1:${refused}/`, { asWarning: true });
+    assert.equal(checkResult.condition, "warning");
   });
 });
 
@@ -640,10 +640,10 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
       });
       const target = `${https ? "https" : "http"}://127.0.0.1:${server.port}/`;
       const run = { ...expectations, clock, timeoutMs: 10_000, onHead: clock.ring };
-      const observation = await observeTarget(target, run);
-      assert.equal(observation.output, withHost(output, server));
-      assert.equal(observation.condition, expectations.asWarning ? "warning" : "critical");
-      assert.deepEqual(withoutTimes(observation).metrics, status === undefined ? {} : { status });
+      const checkResult = await observeTarget(target, run);
+      assert.equal(checkResult.output, withHost(output, server));
+      assert.equal(checkResult.condition, expectations.asWarning ? "warning" : "critical");
+      assert.deepEqual(withoutTimes(checkResult).metrics, status === undefined ? {} : { status });
       await server.untilLeft();
     });
   }
@@ -656,9 +656,9 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
     });
     const location = `http://user:password@127.0.0.1:${silent.port}/there?token=secret#part`;
     await using server = startAnswering(response(302, { location }));
-    const observation = await observeTarget(`${server.origin}/here`, { clock, timeoutMs: 1500 });
+    const checkResult = await observeTarget(`${server.origin}/here`, { clock, timeoutMs: 1500 });
     assert.equal(
-      observation.output,
+      checkResult.output,
       `timeout after 1.5 s, before a response head from 127.0.0.1:${silent.port} ` +
         `(redirected to ${silent.origin}/there)`,
     );
@@ -709,9 +709,9 @@ Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", a
     steps.add(name, async () => {
       await using server = startServer(meet);
       const start = performance.now();
-      const observation = await observeTarget(`${server.origin}/`, { timeoutMs: 500 });
+      const checkResult = await observeTarget(`${server.origin}/`, { timeoutMs: 500 });
       const durationMs = performance.now() - start;
-      assert(observation.output.startsWith(withHost(output, server)), observation.output);
+      assert(checkResult.output.startsWith(withHost(output, server)), checkResult.output);
       assert(durationMs > 490 && durationMs < SOON_MS, `it took ${durationMs} ms`);
       await server.untilLeft();
     });
@@ -780,9 +780,9 @@ Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) 
       }
     });
     const run = { flags: ["--allow-all"], expectations: { bodyPart: "needle" } };
-    const { observation, memoryGrowthBytes } = await observeInProcess(`${server.origin}/`, run);
-    assert.equal(observation.output, output);
-    assert.equal(observation.condition, "critical");
+    const { checkResult, memoryGrowthBytes } = await observeInProcess(`${server.origin}/`, run);
+    assert.equal(checkResult.output, output);
+    assert.equal(checkResult.condition, "critical");
     await server.untilLeft();
     // What waits in buffers of the system and of the runtime was sent too.
     assert(sentBytes >= 10 * 1024 ** 2 && sentBytes < 100 * 1024 ** 2, `${sentBytes} bytes were sent`);
@@ -797,9 +797,9 @@ Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) 
       await visitor.untilGone();
     });
     const run = { flags: ["--allow-all"], expectations: { bodyPart: "needle" } };
-    const { observation, memoryGrowthBytes } = await observeInProcess(`${server.origin}/`, run);
-    assert.equal(observation.output, output);
-    assert.equal(observation.condition, "critical");
+    const { checkResult, memoryGrowthBytes } = await observeInProcess(`${server.origin}/`, run);
+    assert.equal(checkResult.output, output);
+    assert.equal(checkResult.condition, "critical");
     await server.untilLeft();
     assert(memoryGrowthBytes < 100 * 1024 ** 2, `memory grew by ${memoryGrowthBytes} bytes`);
   });
@@ -808,11 +808,11 @@ Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) 
 Deno.test("observeHttpRequest() names the permission that is missing", async (t) => {
   await using server = startAnswering(response(200));
   await t.step("for the target", async () => {
-    const { observation } = await observeInProcess(`${server.origin}/?token=secret`, {
+    const { checkResult } = await observeInProcess(`${server.origin}/?token=secret`, {
       flags: ["--allow-net=127.0.0.1:1"],
       expectations: { asWarning: true },
     });
-    assert.deepEqual(observation, {
+    assert.deepEqual(checkResult, {
       condition: "unknown",
       output:
         `needs network access to "127.0.0.1:${server.port}": grant --allow-net=127.0.0.1:${server.port}`,
@@ -824,33 +824,33 @@ Deno.test("observeHttpRequest() names the permission that is missing", async (t)
   await t.step("for where a redirect leads", async () => {
     const location = "https://other.example/there?token=secret";
     await using redirecting = startAnswering(response(302, { location }));
-    const { observation } = await observeInProcess(`${redirecting.origin}/`, {
+    const { checkResult } = await observeInProcess(`${redirecting.origin}/`, {
       flags: [`--allow-net=127.0.0.1:${redirecting.port}`],
     });
-    assert.equal(observation.condition, "unknown");
+    assert.equal(checkResult.condition, "unknown");
     assert.equal(
-      observation.output,
+      checkResult.output,
       'needs network access to "other.example:443": grant --allow-net=other.example:443 ' +
         "(redirected to https://other.example/there)",
     );
   });
   await t.step("for nothing but the target", async () => {
-    const { observation } = await observeInProcess(`${server.origin}/`, {
+    const { checkResult } = await observeInProcess(`${server.origin}/`, {
       flags: [`--allow-net=127.0.0.1:${server.port}`],
     });
-    assert.equal(observation.output, "status is 200");
+    assert.equal(checkResult.output, "status is 200");
   });
 });
 
 Deno.test("observeHttpRequest() blames no target for what this machine lacks", async () => {
   await using server = startAnswering(response(200));
-  const { observation } = await observeInProcess(`${server.origin}/`, {
+  const { checkResult } = await observeInProcess(`${server.origin}/`, {
     flags: ["--allow-all"],
     withoutDescriptors: true,
   });
-  assert.equal(observation.condition, "unknown");
+  assert.equal(checkResult.condition, "unknown");
   const place = `127.0.0.1:${server.port}`;
-  assert.equal(observation.output, `connecting to ${place} failed: too many open files on this machine`);
+  assert.equal(checkResult.output, `connecting to ${place} failed: too many open files on this machine`);
   assert.equal(server.visits, 0);
 });
 
@@ -864,8 +864,8 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
     const certificate = createCertificate({ authority });
     await using server = startServer(answering(response(200, {}, "all is well")), { certificate });
     const order = { ...run, untilLeftPort: server.port, expectations: { bodyPart: "well" } };
-    const { observation } = await observeInProcess(`${server.origin}/`, order);
-    assert.equal(observation.output, "status is 200");
+    const { checkResult } = await observeInProcess(`${server.origin}/`, order);
+    assert.equal(checkResult.output, "status is 200");
   });
   await t.step(
     "a certificate in order, of a server that prefers HTTP/2, with a body without end",
@@ -878,28 +878,28 @@ Deno.test("observeHttpRequest() trusts the authorities of the environment", asyn
         onListen: () => {},
       }, () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(block) })));
       const order = { ...run, untilLeftPort: server.addr.port, expectations: { bodyPart: "well" } };
-      const { observation } = await observeInProcess(`https://127.0.0.1:${server.addr.port}/`, order);
-      assert.equal(observation.output, "status is 200");
+      const { checkResult } = await observeInProcess(`https://127.0.0.1:${server.addr.port}/`, order);
+      assert.equal(checkResult.output, "status is 200");
       await inTime("the server to end", server.shutdown());
     },
   );
   await t.step("a certificate for another name", async () => {
     const certificate = createCertificate({ authority, hosts: ["other.example"], addresses: [] });
     await using server = startServer(answering(response(200)), { certificate });
-    const { observation } = await observeInProcess(`${server.origin}/`, run);
+    const { checkResult } = await observeInProcess(`${server.origin}/`, run);
     assert.equal(
-      observation.output,
+      checkResult.output,
       `TLS handshake with 127.0.0.1:${server.port} failed: certificate is not valid for name "127.0.0.1"`,
     );
-    assert.equal(observation.condition, "critical");
+    assert.equal(checkResult.condition, "critical");
   });
   await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("httpRequestKind warns of headers that decompression hides", () => {
   const headers = { "Content-Length": "5", ETag: "x", "content-encoding": "gzip" };
-  const caveats = httpRequestKind.caveats(httpCheck("http://127.0.0.1/", { headers }));
-  assert.deepEqual(caveats, [
+  const warnings = httpRequestKind.warnings(httpCheck("http://127.0.0.1/", { headers }));
+  assert.deepEqual(warnings, [
     {
       path: ["response", "headers", "Content-Length"],
       message: 'header "Content-Length" cannot be seen on a compressed response, which is decompressed first',
@@ -910,5 +910,5 @@ Deno.test("httpRequestKind warns of headers that decompression hides", () => {
         'header "content-encoding" cannot be seen on a compressed response, which is decompressed first',
     },
   ]);
-  assert.deepEqual(httpRequestKind.caveats(httpCheck("http://127.0.0.1/")), []);
+  assert.deepEqual(httpRequestKind.warnings(httpCheck("http://127.0.0.1/")), []);
 });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { jobKind } from "../../src/checks/job.ts";
 import type { JobCheck, JobParameters } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { JobBook, JobEnd } from "../../src/domain/job_runs.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
@@ -307,7 +307,7 @@ Deno.test("observeJob() is unknown where no state is kept or it cannot be read",
     assert.equal(output, "no data: no state is stored");
   });
   await t.step("a state that cannot be read", async () => {
-    const failing: JobBook = {
+    const failing: JobLog = {
       recall: () => Promise.reject(new StoreError('cannot read state "x": the file is damaged', "damaged")),
     };
     const { condition, output } = await observe(failing, 0);
@@ -337,17 +337,17 @@ Deno.test("observeJob() throws the reason when it is aborted", async () => {
 });
 
 Deno.test("jobKind warns of settings that tell less than they seem to", () => {
-  const caveats = (parameters: Partial<JobParameters>, regularIntervalMs = MINUTE): readonly unknown[] =>
-    jobKind.caveats({ ...check(parameters), schedule: { regularIntervalMs, attentiveIntervalMs: MINUTE } });
-  assert.deepEqual(caveats({}), []);
-  assert.deepEqual(caveats({ durationMaxMs: DAY + 10 * MINUTE }, DAY), []);
-  assert.deepEqual(caveats({ durationMaxMs: 2 * DAY }), [{
+  const warnings = (parameters: Partial<JobParameters>, regularIntervalMs = MINUTE): readonly unknown[] =>
+    jobKind.warnings({ ...check(parameters), schedule: { regularIntervalMs, attentiveIntervalMs: MINUTE } });
+  assert.deepEqual(warnings({}), []);
+  assert.deepEqual(warnings({ durationMaxMs: DAY + 10 * MINUTE }, DAY), []);
+  assert.deepEqual(warnings({ durationMaxMs: 2 * DAY }), [{
     path: ["duration_max"],
     message:
       "duration_max is 2 d, expected_every 1 d and grace 10 min: a run that takes so long is overdue " +
       "before it is too long",
   }]);
-  assert.deepEqual(caveats({ expectedEveryMs: MINUTE }, HOUR), [{
+  assert.deepEqual(warnings({ expectedEveryMs: MINUTE }, HOUR), [{
     path: ["expected_every"],
     message:
       "expected_every is 1 min and the check looks every 1 h: a run that fails is not seen when a good " +
@@ -372,15 +372,15 @@ async function happen(store: Store, event: Event, startMs: number): Promise<void
   await store.keepJobRun("backup", { id: event.ends, startedAtMs: atMs, end }, startMs);
 }
 
-function look(store: Store, atMs: number, parameters: Partial<JobParameters> = {}): Promise<Observation> {
+function look(store: Store, atMs: number, parameters: Partial<JobParameters> = {}): Promise<CheckResult> {
   return observe({ recall: (name, nowMs) => store.job(name, nowMs) }, atMs, parameters);
 }
 
 async function observe(
-  jobs: JobBook | null,
+  jobs: JobLog | null,
   atMs: number,
   parameters: Partial<JobParameters> = {},
-): Promise<Observation> {
+): Promise<CheckResult> {
   const clock = createFakeClock();
   await clock.advance(atMs);
   return await jobKind.observe(check(parameters), {

@@ -31,8 +31,8 @@ Deno.test("load compares the load of each processor with thresholds", async (t) 
   for (const [name, [averages, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const system = { host: hostWith(averages) };
-      const observation = await observeCheck({ kind: "load", parameters: PARAMETERS }, { system });
-      assert.deepEqual([observation.condition, observation.output], [condition, output]);
+      const checkResult = await observeCheck({ kind: "load", parameters: PARAMETERS }, { system });
+      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
     });
   }
 });

@@ -40,10 +40,10 @@ Deno.test("memory compares available memory and used swap with thresholds", asyn
   for (const [name, [facts, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {
       const host = { ...createHost(), memory: () => ({ ...FACTS, ...facts }) };
-      const observation = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
+      const checkResult = await observeCheck({ kind: "memory", parameters: PARAMETERS }, {
         system: { host },
       });
-      assert.deepEqual([observation.condition, observation.output], [condition, output]);
+      assert.deepEqual([checkResult.condition, checkResult.output], [condition, output]);
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { scriptKind } from "../../src/checks/script.ts";
 import { parseRange } from "../../src/shared/parse_range.ts";
 import type { Range } from "../../src/domain/range.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { observeProgram, type ScriptRun } from "../support/script_check.ts";
@@ -13,7 +13,7 @@ const SOON_MS = 15_000;
 interface Row extends ScriptRun {
   readonly name: string;
   readonly program: string;
-  readonly expected: Partial<Observation>;
+  readonly expected: Partial<CheckResult>;
 }
 
 Deno.test("observeScript() reads the exit code as a condition", async (t) => {
@@ -369,7 +369,7 @@ async function runRows(t: Deno.TestContext, rows: readonly Row[]): Promise<void>
       const seen = await observeProgram(path, { ...run, name: mark });
       assert.ok(performance.now() - startMs < SOON_MS);
       await untilGone(mark);
-      const members = Object.keys(expected) as (keyof Observation)[];
+      const members = Object.keys(expected) as (keyof CheckResult)[];
       assert.deepEqual(
         Object.fromEntries(members.map((member) => [member, seen[member]])),
         expected,

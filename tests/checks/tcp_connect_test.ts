@@ -197,7 +197,7 @@ Deno.test("observeTcpConnect() tells refused, unresolved and forbidden apart", {
     );
   });
   await t.step("forbidden", async () => {
-    const { observations: [found] } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
+    const { results: [found] } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
       flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:8"],
     });
     assert.strictEqual(found?.condition, "unknown");
@@ -261,7 +261,7 @@ Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", asy
         send: "ping",
         expect: "pong",
       });
-      const { observations: [found] } = await observeInOwnProcess(check, {
+      const { results: [found] } = await observeInOwnProcess(check, {
         flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
         environment: { DENO_CERT: file },
       });
@@ -294,7 +294,7 @@ Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
 
 Deno.test("tcpConnectKind warns of what cannot be meant", () => {
   const warned = (parameters: Partial<TcpConnectParameters>): readonly string[] =>
-    tcpConnectKind.caveats(tcpCheck({ port: 25, ...parameters })).map(({ path, message }) =>
+    tcpConnectKind.warnings(tcpCheck({ port: 25, ...parameters })).map(({ path, message }) =>
       `${path.join(".")}: ${message}`
     );
   assert.deepStrictEqual(warned({ send: "a", expect: "b" }), []);
@@ -307,7 +307,10 @@ Deno.test("tcpConnectKind warns of what cannot be meant", () => {
 });
 
 Deno.test("tcpConnectKind needs its host and port alone", () => {
-  assert.deepStrictEqual(tcpConnectKind.needs(tcpCheck({ host: "::1", port: 25 }), createMemorySystem()), {
-    net: ["[::1]:25"],
-  });
+  assert.deepStrictEqual(
+    tcpConnectKind.requiredPermissions(tcpCheck({ host: "::1", port: 25 }), createMemorySystem()),
+    {
+      net: ["[::1]:25"],
+    },
+  );
 });

@@ -2,7 +2,7 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { testKind } from "../../src/checks/test.ts";
 import type { TestCheck, TestParameters } from "../../src/domain/check.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 Deno.test("testKind reports what its parameters say", async (t) => {
@@ -34,7 +34,7 @@ Deno.test("testKind throws the reason of an abort", async () => {
 
 Deno.test("testKind has no limit and no caveats", () => {
   strictEqual(testKind.limit, "none");
-  deepStrictEqual(testKind.caveats(check({ condition: "warning", output: "" })), []);
+  deepStrictEqual(testKind.warnings(check({ condition: "warning", output: "" })), []);
 });
 
 function check(parameters: TestParameters): TestCheck {

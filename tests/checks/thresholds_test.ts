@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { judgeMeasures, type Measure, thresholdCaveats } from "../../src/checks/thresholds.ts";
+import { evaluateMeasures, type Measure, thresholdWarnings } from "../../src/checks/thresholds.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Thresholds } from "../../src/domain/thresholds.ts";
 
@@ -16,7 +16,7 @@ Deno.test("judgeMeasures() compares a value with the thresholds of both sides", 
   };
   for (const [name, [value, condition, output]] of Object.entries(rows)) {
     await t.step(name, () => {
-      const judged = judgeMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
+      const judged = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
       assert.deepEqual([judged.condition, judged.output], [condition, output]);
     });
   }
@@ -50,13 +50,13 @@ Deno.test("judgeMeasures() writes values so that they differ from the limit that
   };
   for (const [name, [measure, output]] of Object.entries(rows)) {
     await t.step(name, () => {
-      assert.equal(judgeMeasures([measure]).output, output);
+      assert.equal(evaluateMeasures([measure]).output, output);
     });
   }
 });
 
 Deno.test("judgeMeasures() returns the highest severity, and values and thresholds as metrics", () => {
-  const { condition, metrics } = judgeMeasures([
+  const { condition, metrics } = evaluateMeasures([
     {
       name: "free",
       value: 300,
@@ -89,9 +89,9 @@ Deno.test("thresholdCaveats() warns of a warning that is never reached", async (
     "one alone": [{ criticalBelow: 10 }, 0],
   };
   for (const [name, [thresholds, count]] of Object.entries(rows)) {
-    await t.step(name, () => assert.equal(thresholdCaveats(thresholds, ["free"]).length, count));
+    await t.step(name, () => assert.equal(thresholdWarnings(thresholds, ["free"]).length, count));
   }
-  assert.deepEqual(thresholdCaveats({ warningBelow: 5, criticalBelow: 10 }, ["free"]), [{
+  assert.deepEqual(thresholdWarnings({ warningBelow: 5, criticalBelow: 10 }, ["free"]), [{
     path: ["free", "critical_below"],
     message: "critical_below makes the condition critical before warning_below is reached",
   }]);

@@ -9,8 +9,7 @@ import { beSilent, drip, leave, speakGarbage, speakPlainly } from "../support/ho
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../src/shared/time_units.ts";
 
 /** An authority, and a file with its certificate. */
 async function withAuthority(
@@ -296,10 +295,13 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
     steps.add("permissions", async () => {
       await using server = startServer(untilGone, { certificate: valid });
       const check = certificateCheck({ port: server.port, caFile: path });
-      const { net = [], read = [] } = await tlsCertificateKind.needs(check, createMemorySystem());
+      const { net = [], read = [] } = await tlsCertificateKind.requiredPermissions(
+        check,
+        createMemorySystem(),
+      );
       assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
       const project = new URL("../..", import.meta.url).pathname;
-      const { observations: [found] } = await observeInOwnProcess(check, {
+      const { results: [found] } = await observeInOwnProcess(check, {
         flags: [
           `--allow-read=${[...read, project].join(",")}`,
           "--allow-env",
@@ -314,9 +316,9 @@ Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its ho
 
 Deno.test("tlsCertificateKind warns of limits in the wrong order", () => {
   const check = certificateCheck({ port: 443, criticalBeforeExpiryMs: 30 * DAY_MS });
-  assert.deepStrictEqual(tlsCertificateKind.caveats(check), [{
+  assert.deepStrictEqual(tlsCertificateKind.warnings(check), [{
     path: ["critical_before_expiry"],
     message: 'is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
   }]);
-  assert.deepStrictEqual(tlsCertificateKind.caveats(certificateCheck({ port: 443 })), []);
+  assert.deepStrictEqual(tlsCertificateKind.warnings(certificateCheck({ port: 443 })), []);
 });

@@ -4,7 +4,7 @@ import { describeFailure, OutputError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state.ts";
 import { ConfigError } from "../../src/config/problem.ts";
-import { missingPermission } from "../../src/domain/needs.ts";
+import { missingPermission } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
 
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {

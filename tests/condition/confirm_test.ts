@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import {
+  confirm,
   count,
   COUNT_MAX,
   type Counters,
-  NO_OBSERVATIONS,
+  NO_RESULTS,
   occurrences,
-  settle,
   type Thresholds,
 } from "../../src/condition/confirm.ts";
 import { parseTrace } from "./traces.ts";
 
-Deno.test("settle() follows the last observations", async (t) => {
-  const table: readonly SettleCase[] = [
+Deno.test("confirm() follows the last observations", async (t) => {
+  const table: readonly ConfirmCase[] = [
     { name: "equal problems settle at the threshold", observed: "W W W", confirmed: "O O W" },
     {
       name: "problems of changing severity are confirmed with the lowest",
@@ -76,14 +76,14 @@ Deno.test("settle() follows the last observations", async (t) => {
   for (const { name, observed, confirmed, threshold = 3, recoveryThreshold = threshold } of table) {
     await t.step(name, () => {
       assert.deepEqual(
-        settleAll(parseTrace(observed), { threshold, recoveryThreshold }),
+        confirmAll(parseTrace(observed), { threshold, recoveryThreshold }),
         parseTrace(confirmed),
       );
     });
   }
 });
 
-Deno.test("settle() says which observations decided", async (t) => {
+Deno.test("confirm() says which observations decided", async (t) => {
   const table: readonly {
     name: string;
     observed: string;
@@ -129,7 +129,7 @@ Deno.test("settle() says which observations decided", async (t) => {
   ];
   for (const { name, observed, from, threshold, reason } of table) {
     await t.step(name, () => {
-      const change = settle(countAll(parseTrace(observed)), from, {
+      const change = confirm(countAll(parseTrace(observed)), from, {
         threshold,
         recoveryThreshold: threshold,
       });
@@ -164,51 +164,51 @@ Deno.test("count() stops at its maximum and goes on working", () => {
   };
   const next = count(full, "warning");
   assert.deepEqual(next, full);
-  assert.equal(settle(next, "ok", { threshold: COUNT_MAX, recoveryThreshold: 1 })?.to, "warning");
+  assert.equal(confirm(next, "ok", { threshold: COUNT_MAX, recoveryThreshold: 1 })?.to, "warning");
   assert.equal(count(full, "critical").atLeast.critical, 1);
 });
 
-Deno.test("settle() applies changed thresholds to the observations already made", async (t) => {
+Deno.test("confirm() applies changed thresholds to the observations already made", async (t) => {
   const counters = countAll(parseTrace("W W W W O"));
   await t.step("a lower threshold needs no new start", () => {
     const lower = { threshold: 2, recoveryThreshold: 2 };
-    assert.equal(settle(countAll(parseTrace("W W")), "ok", lower)?.to, "warning");
+    assert.equal(confirm(countAll(parseTrace("W W")), "ok", lower)?.to, "warning");
   });
   await t.step("a higher threshold leaves a confirmed problem confirmed", () => {
     const higher = { threshold: 9, recoveryThreshold: 9 };
-    assert.equal(settle(count(counters, "warning"), "warning", higher), null);
+    assert.equal(confirm(count(counters, "warning"), "warning", higher), null);
   });
   await t.step("a lower recovery threshold counts the ok already seen", () => {
     const lower = { threshold: 9, recoveryThreshold: 2 };
-    assert.equal(settle(count(counters, "ok"), "warning", lower)?.to, "ok");
+    assert.equal(confirm(count(counters, "ok"), "warning", lower)?.to, "ok");
   });
 });
 
-Deno.test("settle() with counters agrees with the definition over the whole history", () => {
+Deno.test("confirm() with counters agrees with the definition over the whole history", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 80, size: "max" }),
       thresholds(),
       (trace, policy) => {
-        assert.deepEqual(settleAll(trace, policy), settleByDefinition(trace, policy));
+        assert.deepEqual(confirmAll(trace, policy), confirmByDefinition(trace, policy));
       },
     ),
     { numRuns: 2000 },
   );
 });
 
-Deno.test("settle() reaches any condition after as many equal observations as the larger threshold", () => {
+Deno.test("confirm() reaches any condition after as many equal observations as the larger threshold", () => {
   const conditions = fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 40, size: "max" });
   fc.assert(
     fc.property(conditions, fc.constantFrom(...CONDITIONS), thresholds(), (before, condition, policy) => {
       const run = new Array<Condition>(Math.max(policy.threshold, policy.recoveryThreshold)).fill(condition);
-      assert.equal(settleAll([...before, ...run], policy).at(-1), condition);
+      assert.equal(confirmAll([...before, ...run], policy).at(-1), condition);
     }),
     { numRuns: 1000 },
   );
 });
 
-interface SettleCase {
+interface ConfirmCase {
   readonly name: string;
   /** 3 where nothing else is said. */
   readonly threshold?: number;
@@ -227,21 +227,21 @@ function thresholds(): fc.Arbitrary<Thresholds> {
 }
 
 function countAll(trace: readonly Condition[]): Counters {
-  return trace.reduce(count, NO_OBSERVATIONS);
+  return trace.reduce(count, NO_RESULTS);
 }
 
-function settleAll(trace: readonly Condition[], policy: Thresholds): Condition[] {
-  let counters = NO_OBSERVATIONS;
+function confirmAll(trace: readonly Condition[], policy: Thresholds): Condition[] {
+  let counters = NO_RESULTS;
   let confirmed: Condition = "ok";
   return trace.map((condition) => {
     counters = count(counters, condition);
-    confirmed = settle(counters, confirmed, policy)?.to ?? confirmed;
+    confirmed = confirm(counters, confirmed, policy)?.to ?? confirmed;
     return confirmed;
   });
 }
 
 /** DESIGN 4 word by word: lowest of the last T, highest of the last R, looked up in the list of all observations. */
-function settleByDefinition(trace: readonly Condition[], policy: Thresholds): Condition[] {
+function confirmByDefinition(trace: readonly Condition[], policy: Thresholds): Condition[] {
   let confirmed: Condition = "ok";
   return trace.map((_, index) => {
     const levels = trace.slice(0, index + 1).map(severity);

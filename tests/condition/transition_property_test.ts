@@ -17,7 +17,7 @@ import {
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
-      assert.deepEqual(runMachine(history).map(told), runDefinition(history));
+      assert.deepEqual(runMachine(history).map(sent), runDefinition(history));
     }),
     { numRuns: 3000 },
   );
@@ -66,7 +66,7 @@ Deno.test("transition() tells a recovery only after enough ok in a row", () => {
 });
 
 Deno.test("transition() with thresholds of 2 or more never notifications one deviation in a constant run", () => {
-  const scene = fc.record({
+  const scenario = fc.record({
     constant: fc.constantFrom(...CONDITIONS),
     deviation: fc.constantFrom(...CONDITIONS),
     threshold: fc.integer({ min: 2, max: 6 }),
@@ -74,7 +74,7 @@ Deno.test("transition() with thresholds of 2 or more never notifications one dev
     extra: fc.nat(10),
   });
   fc.assert(
-    fc.property(scene, ({ constant, deviation, threshold, recoveryThreshold, extra }) => {
+    fc.property(scenario, ({ constant, deviation, threshold, recoveryThreshold, extra }) => {
       const policy: ConditionPolicy = { threshold, recoveryThreshold, annoy: false };
       const settling = Math.max(threshold, recoveryThreshold) + extra;
       const run = (length: number) => new Array<Condition>(length).fill(constant);
@@ -159,7 +159,7 @@ interface Step extends Observed {
 }
 
 /** What the machine and the definition have to agree on after each observation. */
-interface Told {
+interface Sent {
   readonly confirmed: Condition;
   readonly occurrences: number;
   readonly problemBeganAtMs: number | null;
@@ -210,7 +210,7 @@ function runMachine(history: readonly Step[]): Transition[] {
   });
 }
 
-function told({ state, occurrences, verdict }: Transition): Told {
+function sent({ state, occurrences, verdict }: Transition): Sent {
   const { confirmed, problemBeganAtMs, notified } = state;
   const text = verdict.kind === "quiet" ? "quiet" : `${verdict.kind} ${verdict.event}`;
   const began = verdict.kind === "notify" ? ` since ${verdict.problemBeganAtMs}` : "";
@@ -221,16 +221,16 @@ function told({ state, occurrences, verdict }: Transition): Told {
  * The design in the plainest way there is: at each step everything is looked up again in the list of all
  * observations, nothing is counted along.
  */
-function runDefinition(history: readonly Step[]): Told[] {
-  const results: Told[] = [];
+function runDefinition(history: readonly Step[]): Sent[] {
+  const results: Sent[] = [];
   const watched: boolean[] = [];
   let confirmed: Condition = "ok";
   let notified: Condition = "ok";
   let notifiedAtMs = -Infinity;
-  let toldBeganAtMs: number | null = null;
+  let notifiedBeganAtMs: number | null = null;
   history.forEach((step, index) => {
     const seen = history.slice(0, index + 1);
-    confirmed = settleByDefinition(seen.map(({ condition }) => condition), confirmed, step.policy);
+    confirmed = confirmByDefinition(seen.map(({ condition }) => condition), confirmed, step.policy);
     watched.push(confirmed !== "ok" || step.condition !== "ok");
     const firstWatched = history[watched.lastIndexOf(false) + 1];
     const began = watched.at(-1) === true ? firstWatched?.nowMs ?? null : null;
@@ -249,8 +249,8 @@ function runDefinition(history: readonly Step[]): Told[] {
     let verdict = "quiet";
     if (event !== null) {
       if (step.suppressedBy === null || (step.suppressedBy === "dependency" && event === "recovery")) {
-        verdict = `notify ${event} since ${event === "recovery" ? toldBeganAtMs : began}`;
-        toldBeganAtMs = confirmed === "ok" ? null : began;
+        verdict = `notify ${event} since ${event === "recovery" ? notifiedBeganAtMs : began}`;
+        notifiedBeganAtMs = confirmed === "ok" ? null : began;
         notified = confirmed;
         notifiedAtMs = step.nowMs;
       } else {
@@ -262,7 +262,7 @@ function runDefinition(history: readonly Step[]): Told[] {
   return results;
 }
 
-function settleByDefinition(
+function confirmByDefinition(
   seen: readonly Condition[],
   confirmed: Condition,
   { threshold, recoveryThreshold }: ConditionPolicy,

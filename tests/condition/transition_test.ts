@@ -21,62 +21,62 @@ const START_MS = 1_700_000_000_000;
 
 Deno.test("transition() tells problems, changes, recoveries and reminders", async (t) => {
   const table: readonly TraceCase[] = [
-    { name: "a problem at the threshold", observed: "W W W W", told: "- - problem:warning -" },
-    { name: "a problem of changing severity", observed: "W C W C", told: "- - problem:warning -" },
-    { name: "a worsening problem", observed: "W W C C C", told: "- - problem:warning - change:critical" },
+    { name: "a problem at the threshold", observed: "W W W W", events: "- - problem:warning -" },
+    { name: "a problem of changing severity", observed: "W C W C", events: "- - problem:warning -" },
+    { name: "a worsening problem", observed: "W W C C C", events: "- - problem:warning - change:critical" },
     {
       name: "a problem that gets milder before it ends",
       observed: "C C C W W O O O",
-      told: "- - problem:critical - - change:warning - recovery:ok",
+      events: "- - problem:critical - - change:warning - recovery:ok",
     },
-    { name: "an ok in between", observed: "W W O W W", told: "- - - - -" },
-    { name: "a blip into a problem", observed: "O O O C O O O", told: "- - - - - - -" },
-    { name: "a blip into ok", observed: "W W W O W W W", told: "- - problem:warning - - - -" },
-    { name: "first ok observations", observed: "O O O O", told: "- - - -" },
-    { name: "a recovery", observed: "W W W O O O O", told: "- - problem:warning - - recovery:ok -" },
+    { name: "an ok in between", observed: "W W O W W", events: "- - - - -" },
+    { name: "a blip into a problem", observed: "O O O C O O O", events: "- - - - - - -" },
+    { name: "a blip into ok", observed: "W W W O W W W", events: "- - problem:warning - - - -" },
+    { name: "first ok observations", observed: "O O O O", events: "- - - -" },
+    { name: "a recovery", observed: "W W W O O O O", events: "- - problem:warning - - recovery:ok -" },
     {
       name: "an early recovery",
       recoveryThreshold: 1,
       observed: "W W W O O",
-      told: "- - problem:warning recovery:ok -",
+      events: "- - problem:warning recovery:ok -",
     },
     {
       name: "unknown is a problem like the others",
       observed: "U U U W W W O O O",
-      told: "- - problem:unknown - - change:warning - - recovery:ok",
+      events: "- - problem:unknown - - change:warning - - recovery:ok",
     },
     {
       name: "with a threshold of 1",
       threshold: 1,
       observed: "O C W O",
-      told: "- problem:critical change:warning recovery:ok",
+      events: "- problem:critical change:warning recovery:ok",
     },
     {
       name: "annoy reminds at each observation that is not ok",
       annoy: true,
       observed: "W W W C O W O O O O",
-      told: "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
+      events: "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
     },
     {
       name: "annoy tells a change rather than a reminder",
       annoy: true,
       threshold: 2,
       observed: "W W C C C",
-      told: "- problem:warning reminder:warning change:critical reminder:critical",
+      events: "- problem:warning reminder:warning change:critical reminder:critical",
     },
     {
       name: "annoy with an interval reminds when it has passed",
       annoy: 3 * MINUTE,
       threshold: 1,
       observed: "W W W W W W W",
-      told: "problem:warning - - reminder:warning - - reminder:warning",
+      events: "problem:warning - - reminder:warning - - reminder:warning",
     },
     {
       name: "annoy with an interval counts from the last notification of any event",
       annoy: 3 * MINUTE,
       threshold: 1,
       observed: "W W C C C C",
-      told: "problem:warning - change:critical - - reminder:critical",
+      events: "problem:warning - change:critical - - reminder:critical",
     },
     {
       name: "annoy with an interval reminds at the next observation that is not ok",
@@ -84,10 +84,10 @@ Deno.test("transition() tells problems, changes, recoveries and reminders", asyn
       threshold: 1,
       recoveryThreshold: 9,
       observed: "W O O O W",
-      told: "problem:warning - - - reminder:warning",
+      events: "problem:warning - - - reminder:warning",
     },
   ];
-  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
+  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
 });
 
 Deno.test("transition() suppresses notifications, and makes them when the suppression ends", async (t) => {
@@ -96,72 +96,72 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
       name: "a silence keeps a problem back until it ends",
       threshold: 1,
       observed: "W/silence W/silence W W",
-      told: "suppressed:problem suppressed:problem problem:warning -",
+      events: "suppressed:problem suppressed:problem problem:warning -",
     },
     {
       name: "a problem that came and went in a maintenance window is never told",
       threshold: 1,
       observed: "W/maintenance C/maintenance O/maintenance O",
-      told: "suppressed:problem suppressed:problem - -",
+      events: "suppressed:problem suppressed:problem - -",
     },
     {
       name: "a problem that changed while it was suppressed is sent once, as a problem",
       threshold: 1,
       observed: "W/no_notify C/no_notify C",
-      told: "suppressed:problem suppressed:problem problem:critical",
+      events: "suppressed:problem suppressed:problem problem:critical",
     },
     {
       name: "a recovery in a silence is told afterwards",
       threshold: 1,
       observed: "W O/silence O",
-      told: "problem:warning suppressed:recovery recovery:ok",
+      events: "problem:warning suppressed:recovery recovery:ok",
     },
     {
       name: "a recovery and a new problem in a silence are told as a change",
       threshold: 1,
       observed: "W O/silence C/silence C",
-      told: "problem:warning suppressed:recovery suppressed:change change:critical",
+      events: "problem:warning suppressed:recovery suppressed:change change:critical",
     },
     {
       name: "a recovery and the same problem again in a silence are not told",
       threshold: 1,
       observed: "W O/silence W/silence W",
-      told: "problem:warning suppressed:recovery - -",
+      events: "problem:warning suppressed:recovery - -",
     },
     {
       name: "a dependency keeps problems and changes back",
       threshold: 1,
       observed: "W/dependency W C/dependency C",
-      told: "suppressed:problem problem:warning suppressed:change change:critical",
+      events: "suppressed:problem problem:warning suppressed:change change:critical",
     },
     {
       name: "a dependency never keeps a recovery back",
       threshold: 1,
       observed: "W O/dependency",
-      told: "problem:warning recovery:ok",
+      events: "problem:warning recovery:ok",
     },
     {
       name: "what is due is told even at an observation that is ok",
       threshold: 2,
       observed: "W/silence W/silence O",
-      told: "- suppressed:problem problem:warning",
+      events: "- suppressed:problem problem:warning",
     },
     {
       name: "reminders are dropped while suppressed",
       threshold: 1,
       annoy: true,
       observed: "W W/silence W/dependency W",
-      told: "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
+      events: "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
     },
     {
       name: "a dropped reminder does not count as the last report",
       threshold: 1,
       annoy: 2 * MINUTE,
       observed: "W W W/silence W W",
-      told: "problem:warning - suppressed:reminder reminder:warning -",
+      events: "problem:warning - suppressed:reminder reminder:warning -",
     },
   ];
-  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.told));
+  for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
 });
 
 Deno.test("transition() takes a tenth off the interval between reminders", async (t) => {
@@ -186,49 +186,49 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
     {
       name: "report",
       observed: "W C W",
-      told: "problem:warning",
+      events: "problem:warning",
       reason: "the last 3 results were warning or worse",
     },
     {
       name: "suppressed",
       observed: "W W W/silence",
-      told: "suppressed:problem",
+      events: "suppressed:problem",
       reason: "the last 3 results were warning or worse",
     },
     {
       name: "told late",
       observed: "W W W/silence W",
-      told: "problem:warning",
+      events: "problem:warning",
       reason: "it was suppressed until now",
     },
     {
       name: "reminder",
       annoy: true,
       observed: "W W W W",
-      told: "reminder:warning",
+      events: "reminder:warning",
       reason: "the problem goes on",
     },
     {
       name: "reminder after an interval",
       annoy: MINUTE,
       observed: "W W W W",
-      told: "reminder:warning",
+      events: "reminder:warning",
       reason: "the problem goes on and the last notification is long enough ago",
     },
-    { name: "nothing confirmed", observed: "W W", told: "-", reason: "no problem is confirmed" },
-    { name: "already told", observed: "W W W W", told: "-", reason: "the problem was notified" },
+    { name: "nothing confirmed", observed: "W W", events: "-", reason: "no problem is confirmed" },
+    { name: "already told", observed: "W W W W", events: "-", reason: "the problem was notified" },
     {
       name: "ok in a problem",
       annoy: true,
       observed: "W W W O",
-      told: "-",
+      events: "-",
       reason: "the observation was ok",
     },
     {
       name: "too early for a reminder",
       annoy: HOUR,
       observed: "W W W W",
-      told: "-",
+      events: "-",
       reason: "the last notification is not long enough ago",
     },
   ];
@@ -236,7 +236,7 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
     await t.step(row.name, () => {
       const { verdict } = last(run(row));
       assert.equal(verdict.reason, row.reason);
-      assert.equal(tell(row).split(" ").at(-1), row.told);
+      assert.equal(tell(row).split(" ").at(-1), row.events);
     });
   }
 });
@@ -371,8 +371,8 @@ Deno.test("review() tells what was suppressed without waiting for an observation
     assert.deepEqual(state, suppressed);
   });
   await t.step("never a reminder, and nothing of a new check", () => {
-    const told = last(run({ annoy: true, observed: "W W W" })).state;
-    assert.equal(review(told, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
+    const events = last(run({ annoy: true, observed: "W W W" })).state;
+    assert.equal(review(events, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).verdict.kind, "quiet");
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).occurrences, 0);
   });
@@ -453,7 +453,7 @@ interface Trace {
 interface TraceCase extends Trace {
   readonly name: string;
   /** `event:condition`, `suppressed:event` or `-` for each observation. */
-  readonly told: string;
+  readonly events: string;
 }
 
 function policyOf(

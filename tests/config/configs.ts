@@ -9,7 +9,7 @@ export interface GeneratedConfig {
 }
 
 /** The directory that {@linkcode generatedConfigs} takes relative paths to start from. */
-export const FOLDER = "/etc/monitor";
+export const DIRECTORY = "/etc/monitor";
 
 /**
  * Random valid configs. What they mean is worked out here once more from the specification's tables, without
@@ -93,9 +93,9 @@ function intervals(shape: Shape): fc.Arbitrary<RawInterval> {
 }
 
 function optional<T extends object>(
-  members: { [K in keyof T]-?: fc.Arbitrary<T[K]> },
+  keys: { [K in keyof T]-?: fc.Arbitrary<T[K]> },
 ): fc.Arbitrary<Partial<T>> {
-  return fc.record(members, { requiredKeys: [] }) as unknown as fc.Arbitrary<Partial<T>>;
+  return fc.record(keys, { requiredKeys: [] }) as unknown as fc.Arbitrary<Partial<T>>;
 }
 
 function settings(shape: Shape): fc.Arbitrary<Settings> {
@@ -107,10 +107,8 @@ function settings(shape: Shape): fc.Arbitrary<Settings> {
     schedule,
     notifications: fc.array(channel(shape), { maxLength: 3 }),
   };
-  const members = shape === "a"
-    ? { ...common, threshold: fc.integer({ min: 1 }), annoy: fc.boolean() }
-    : common;
-  return optional(members) as fc.Arbitrary<Settings>;
+  const keys = shape === "a" ? { ...common, threshold: fc.integer({ min: 1 }), annoy: fc.boolean() } : common;
+  return optional(keys) as fc.Arbitrary<Settings>;
 }
 
 function channel(shape: Shape): fc.Arbitrary<RawChannel> {
@@ -213,7 +211,7 @@ function milliseconds(interval: RawInterval): number {
 
 function absolute(path: unknown): string {
   const text = String(path);
-  return text.startsWith("/") ? text : `${FOLDER}/${text.replace(/^\.\//, "")}`;
+  return text.startsWith("/") ? text : `${DIRECTORY}/${text.replace(/^\.\//, "")}`;
 }
 
 function channelMeaning({ kind, parameters }: RawChannel): unknown {

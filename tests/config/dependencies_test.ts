@@ -4,8 +4,10 @@ import { testCheck } from "../support/checks.ts";
 import { problemsOf } from "../../testing/config_system.ts";
 
 /** What is said of checks that need each other so; one line each. */
-function problemsIn(needs: Readonly<Record<string, readonly string[]>>): readonly string[] {
-  const checks = Object.entries(needs).map(([name, dependsOn]) => testCheck("ok", { name, dependsOn }));
+function problemsIn(requiredPermissions: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const checks = Object.entries(requiredPermissions).map(([name, dependsOn]) =>
+    testCheck("ok", { name, dependsOn })
+  );
   return findDependencyProblems(checks).map(({ path, message, hint }) =>
     `${path.join(".")}: ${message}${hint === undefined ? "" : ` (${hint})`}`
   );
@@ -25,8 +27,8 @@ Deno.test("findDependencyProblems() takes whatever leads to an end", async (t) =
       hasOwnProperty: [],
     },
   };
-  for (const [name, needs] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(problemsIn(needs), []));
+  for (const [name, requiredPermissions] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(problemsIn(requiredPermissions), []));
   }
 });
 
@@ -44,7 +46,10 @@ Deno.test("findDependencyProblems() names what is no check, and the check that w
 Deno.test("findDependencyProblems() tells each circle once, with all its checks", async (t) => {
   const at = (name: string, circle: string): string => `checks.${name}.depends_on: is a cycle: ${circle}`;
   const rows: Readonly<
-    Record<string, readonly [needs: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]>
+    Record<
+      string,
+      readonly [requiredPermissions: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]
+    >
   > = {
     "a check that needs itself": [{ a: ["a"] }, [at("a", '"a" depends on "a"')]],
     "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" depends on "b" depends on "a"')]],
@@ -68,8 +73,8 @@ Deno.test("findDependencyProblems() tells each circle once, with all its checks"
       ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" depends on "a"')],
     ],
   };
-  for (const [name, [needs, problems]] of Object.entries(rows)) {
-    await t.step(name, () => assert.deepEqual(problemsIn(needs), problems));
+  for (const [name, [requiredPermissions, problems]] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(problemsIn(requiredPermissions), problems));
   }
 });
 

@@ -109,7 +109,7 @@ Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) =
 });
 
 Deno.test("findFormatProblem() refuses a NUL where the system could not take it", () => {
-  for (const format of ["path", "program", "argument", "variable"]) {
+  for (const format of ["path", "command", "argument", "variable"]) {
     assert.equal(problemOf(format, "a b\n"), null);
     assert.deepEqual(problemOf(format, "a\0b"), {
       path: ["a"],

@@ -69,11 +69,11 @@ Deno.test("loadConfig() takes any name for a check, a variable, a tag and a depe
         (written) => `{"defaults":{${written}:{}}}`,
         (written) => `{"defaults":{"notifications":[{"kind":${written},"parameters":{}}]}}`,
         (written) => `{"defaults":{"schedule":{"cron":${written},"time_zone":${written}}}}`,
-        ...["environment", "headers", "json", "certificate"].map((member) => (written: string) =>
+        ...["environment", "headers", "json", "certificate"].map((key) => (written: string) =>
           `{"defaults":{},"checks":{"a":{"kind":"${
-            member === "environment" ? "script" : "http_request"
+            key === "environment" ? "script" : "http_request"
           }","parameters":{"path":"/bin/true","request":{"target":"http://a/","headers":{${written}:"v"}},
-            "${member}":{${written}:"v"},"response":{"${member}":{${written}:"v"}}}}}}`
+            "${key}":{${written}:"v"},"response":{"${key}":{${written}:"v"}}}}}}`
         ),
       ];
       for (const place of places) await loadAnything(place(JSON.stringify(name)), MACHINE);

@@ -6,7 +6,7 @@ import { createMemorySystem, type MemorySystemOptions } from "../../testing/memo
 import { createConfigSystem, describe, errorOf } from "../../testing/config_system.ts";
 import { CHECK_KINDS } from "./kind_names.ts";
 
-interface Stage {
+interface Harness {
   /** The directory with the files, absolute. */
   readonly directory: string;
   /** Loads `monitor.jsonc`, or another config. */
@@ -20,7 +20,7 @@ interface Stage {
 /** Writes files into a new directory; a value that is no text is written as JSON. */
 async function withFiles(
   files: Readonly<Record<string, unknown>>,
-  use: (stage: Stage) => Promise<void>,
+  use: (harness: Harness) => Promise<void>,
 ): Promise<void> {
   const directory = await Deno.realPath(await Deno.makeTempDir({ prefix: "monitor_include_" }));
   try {
@@ -29,7 +29,7 @@ async function withFiles(
       await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
       await Deno.writeTextFile(path, typeof content === "string" ? content : JSON.stringify(content));
     }
-    const load: Stage["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
+    const load: Harness["load"] = ({ config = "monitor.jsonc", withoutSecrets = false, ...options } = {}) =>
       loadConfig(
         { path: config, named: true },
         createMemorySystem({ workingDirectory: directory, ...options }),
@@ -91,8 +91,8 @@ Deno.test("loadConfig() adds the checks of included files behind the config's ow
   };
   for (const [name, [include, names]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (stage) => {
-        const loaded = await stage.load();
+      await withFiles({ ...files, "monitor.jsonc": including(include, { own: CHECK }) }, async (harness) => {
+        const loaded = await harness.load();
         assert.deepEqual(namesOf(loaded), ["own", ...names]);
         assert.equal(loaded.sources[0], loaded.source);
       });

@@ -4,13 +4,13 @@ import { CHECK_KINDS } from "./kind_names.ts";
 const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
-const TOP_MEMBERS =
+const TOP_KEYS =
   "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, channels, checks";
-const DEFAULTS_MEMBERS =
+const DEFAULTS_KEYS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, maintenance_windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +
   'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
-const CHECK_MEMBERS = `title, ${DEFAULTS_MEMBERS}, depends_on, timeout, kind, parameters`;
+const CHECK_KEYS = `title, ${DEFAULTS_KEYS}, depends_on, timeout, kind, parameters`;
 
 /** Line, column and path; the message; the hint, where there is one. */
 export type ExpectedProblem = readonly [place: string, message: string, hint?: string];
@@ -30,7 +30,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   kind_misspelt: {
     problems: [[
       "4:14 checks.web.knid",
-      `unknown key "knid", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "knid", expected one of ${CHECK_KEYS}`,
       'did you mean "kind"?',
     ]],
   },
@@ -130,7 +130,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       "rename or remove one of them",
     ]],
   },
-  duplicate_member: {
+  duplicate_key: {
     problems: [[
       "6:23 checks.web.threshold",
       'the name "threshold" is specified more than once in one object',
@@ -350,7 +350,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [
       [
         "2:17 defaults.treshold",
-        `unknown key "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+        `unknown key "treshold", expected one of ${DEFAULTS_KEYS}`,
         'did you mean "threshold"?',
       ],
       ["2:66 defaults.schedule.regular_interval", `"soon" has the unknown unit "soon", expected ${INTERVAL}`],
@@ -381,14 +381,14 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   misplaced_parameter: {
     problems: [[
       "6:7 checks.web.path",
-      `unknown key "path", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "path", expected one of ${CHECK_KEYS}`,
       'move it into "parameters"',
     ]],
   },
   misplaced_schedule: {
     problems: [[
       "3:3 schedule",
-      `unknown key "schedule", expected one of ${TOP_MEMBERS}`,
+      `unknown key "schedule", expected one of ${TOP_KEYS}`,
       'move it into "defaults"',
     ]],
   },
@@ -512,16 +512,16 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'did you mean "email"?',
     ]],
   },
-  unknown_channel_member: {
+  unknown_channel_key: {
     problems: [[
       "4:46 defaults.notifications[0].name",
       'unknown key "name", expected one of kind, parameters',
     ]],
   },
-  unknown_check_member: {
+  unknown_check_key: {
     problems: [[
       "6:7 checks.web.titel",
-      `unknown key "titel", expected one of ${CHECK_MEMBERS}`,
+      `unknown key "titel", expected one of ${CHECK_KEYS}`,
       'did you mean "title"?',
     ]],
   },
@@ -531,10 +531,10 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'unknown key "color", expected no keys here',
     ]],
   },
-  unknown_defaults_member: {
+  unknown_defaults_key: {
     problems: [[
       "2:17 defaults.treshold",
-      `unknown key "treshold", expected one of ${DEFAULTS_MEMBERS}`,
+      `unknown key "treshold", expected one of ${DEFAULTS_KEYS}`,
       'did you mean "threshold"?',
     ]],
   },
@@ -544,7 +544,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'unknown key "image", expected only icon',
     ]],
   },
-  unknown_email_access_member: {
+  unknown_email_access_key: {
     problems: [[
       "7:99 defaults.notifications[0].parameters.access.user",
       'unknown key "user", expected one of host, port, username, password',
@@ -598,21 +598,21 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'write "tcp_connect" for a port, or "script" to run check_ping',
     ]],
   },
-  unknown_request_member: {
+  unknown_request_key: {
     problems: [[
       "6:67 checks.web.parameters.request.url",
       'unknown key "url", expected one of target, method, headers, body, redirects, tls',
       'remove it: "target" is there already',
     ]],
   },
-  unknown_response_member: {
+  unknown_response_key: {
     problems: [[
       "6:83 checks.web.parameters.response.status",
       'unknown key "status", expected one of status_code, headers, body_part, not_body_part, body_pattern, not_body_pattern, json, warning_duration, critical_duration, certificate',
       'did you mean "status_code"?',
     ]],
   },
-  unknown_schedule_member: {
+  unknown_schedule_key: {
     problems: [[
       "6:45 checks.web.schedule.interval",
       'unknown key "interval", expected one of regular_interval, attentive_interval, cron, time_zone',
@@ -633,10 +633,10 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
       'did you mean "condition"?',
     ]],
   },
-  unknown_top_member: {
+  unknown_top_key: {
     problems: [[
       "3:3 cheks",
-      `unknown key "cheks", expected one of ${TOP_MEMBERS}`,
+      `unknown key "cheks", expected one of ${TOP_KEYS}`,
       'did you mean "checks"?',
     ]],
   },

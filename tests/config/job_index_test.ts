@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { glanceAt } from "../../src/config/job_index.ts";
+import { readJobIndex } from "../../src/config/job_index.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";
 
 const PATH = "/etc/monitor/monitor.jsonc";
 
-function glance(text: string, options: ConfigSystemOptions = {}): ReturnType<typeof glanceAt> {
+function jobIndex(text: string, options: ConfigSystemOptions = {}): ReturnType<typeof readJobIndex> {
   const system = createConfigSystem({ ...options, files: { ...options.files, [PATH]: text } });
-  return glanceAt({ path: PATH, named: true }, system);
+  return readJobIndex({ path: PATH, named: true }, system);
 }
 
-Deno.test("glanceAt() finds the checks and the state, whatever is wrong with the rest", async (t) => {
+Deno.test("readJobIndex() finds the checks and the state, whatever is wrong with the rest", async (t) => {
   const job = '"backup": { "kind": "job", "parameters": { "expected_every": "1 day" } }';
   const table: Readonly<Record<string, string>> = {
     "all is right": `{ "defaults": {}, "state": "kept.sqlite", "checks": { ${job} } }`,
@@ -22,7 +22,7 @@ Deno.test("glanceAt() finds the checks and the state, whatever is wrong with the
   };
   for (const [name, text] of Object.entries(table)) {
     await t.step(name, async () => {
-      const { kinds, statePath, source } = await glance(text);
+      const { kinds, statePath, source } = await jobIndex(text);
       assert.equal(kinds.get("backup"), "job");
       assert.equal(statePath, "/etc/monitor/kept.sqlite");
       assert.equal(source.path, PATH);
@@ -30,8 +30,8 @@ Deno.test("glanceAt() finds the checks and the state, whatever is wrong with the
   }
 });
 
-Deno.test("glanceAt() finds checks in included files, and goes on without those that cannot be read", async () => {
-  const { kinds, statePath, secrets } = await glance(
+Deno.test("readJobIndex() finds checks in included files, and goes on without those that cannot be read", async () => {
+  const { kinds, statePath, secrets } = await jobIndex(
     '{ "state": "kept.sqlite", "include": ["jobs.jsonc", "missing.jsonc"], "checks": { "web": { "kind": "test" } } }',
     {
       files: {
@@ -46,25 +46,25 @@ Deno.test("glanceAt() finds checks in included files, and goes on without those 
   assert.deepEqual(secrets, ["swordfish"]);
 });
 
-Deno.test("glanceAt() knows the secrets that it can read", async () => {
-  const { secrets, statePath } = await glance(
-    '{ "state": "${env:FOLDER}/kept.sqlite", "checks": { "x": { "kind": "script", "parameters": ' +
+Deno.test("readJobIndex() knows the secrets that it can read", async () => {
+  const { secrets, statePath } = await jobIndex(
+    '{ "state": "${env:DIRECTORY}/kept.sqlite", "checks": { "x": { "kind": "script", "parameters": ' +
       '{ "environment": { "A": "${file:/token}", "B": "${env:NONE}" } } } } }',
-    { environment: { FOLDER: "/var/lib" }, files: { "/token": "swordfish\n" } },
+    { environment: { DIRECTORY: "/var/lib" }, files: { "/token": "swordfish\n" } },
   );
   assert.equal(statePath, "/var/lib/kept.sqlite");
   assert.deepEqual(secrets, ["swordfish"]);
 });
 
-Deno.test("glanceAt() gives what is no check no kind", async () => {
-  const { kinds, statePath } = await glance(
+Deno.test("readJobIndex() gives what is no check no kind", async () => {
+  const { kinds, statePath } = await jobIndex(
     '{ "checks": { "a": 1, "b": {}, "__proto__": { "kind": ["job"] } } }',
   );
   assert.deepEqual([...kinds], [["a", undefined], ["b", undefined], ["__proto__", ["job"]]]);
   assert.equal(statePath, null);
 });
 
-Deno.test("glanceAt() refuses what it can make nothing of", async (t) => {
+Deno.test("readJobIndex() refuses what it can make nothing of", async (t) => {
   const table: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
     "no object": ["[]", /^cannot use config "\/etc\/monitor\/monitor\.jsonc": it is not a JSON object$/],
     "nothing": ["", /: it is not JSON$/],
@@ -77,7 +77,7 @@ Deno.test("glanceAt() refuses what it can make nothing of", async (t) => {
   for (const [name, [text, message]] of Object.entries(table)) {
     await t.step(name, () =>
       assert.rejects(
-        () => glance(text),
+        () => jobIndex(text),
         (error) => error instanceof ConfigError && message.test(error.message),
       ));
   }

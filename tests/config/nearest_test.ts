@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { nearest } from "../../src/config/nearest.ts";
 
 Deno.test("nearest() finds what a misspelt word was meant to be", async (t) => {
-  const members = ["title", "active", "threshold", "recovery_threshold", "annoy", "schedule", "status_code"];
+  const keys = ["title", "active", "threshold", "recovery_threshold", "annoy", "schedule", "status_code"];
   const parameters = ["path", "arguments", "environment", "condition_on_timeout"];
   const kinds = ["test", "script", "file_timestamp", "http_request"];
   const rows: readonly (readonly [word: string, candidates: readonly string[], found: string | undefined])[] =
     [
-      ["titel", members, "title"],
-      ["treshold", members, "threshold"],
-      ["Threshold", members, "threshold"],
-      ["recoveryThreshold", members, "recovery_threshold"],
-      ["status", members, "status_code"],
-      ["anoy", members, "annoy"],
+      ["titel", keys, "title"],
+      ["treshold", keys, "threshold"],
+      ["Threshold", keys, "threshold"],
+      ["recoveryThreshold", keys, "recovery_threshold"],
+      ["status", keys, "status_code"],
+      ["anoy", keys, "annoy"],
       ["args", parameters, "arguments"],
       ["env", parameters, "environment"],
       ["pth", parameters, "path"],
@@ -22,8 +22,8 @@ Deno.test("nearest() finds what a misspelt word was meant to be", async (t) => {
       ["tset", kinds, "test"],
       ["ping", kinds, undefined],
       ["url", ["target", "method"], undefined],
-      ["x", members, undefined],
-      ["", members, undefined],
+      ["x", keys, undefined],
+      ["", keys, undefined],
       ["to", ["access", "sender", "receivers", "tags"], undefined],
       ["anything", [], undefined],
       ["a".repeat(101), ["a".repeat(102)], undefined],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ConfigError, describePath, joinProblems, quote } from "../../src/config/problem.ts";
+import { ConfigError, describePath, joinProblems, quoteValue } from "../../src/config/problem.ts";
 
 Deno.test("describePath() writes a path as people do", async (t) => {
   const rows: readonly (readonly [path: readonly (string | number)[], text: string])[] = [
@@ -26,10 +26,10 @@ Deno.test("describePath() writes a path as people do", async (t) => {
 });
 
 Deno.test("quote() shows a value on one line, shortened, with no half of a character", () => {
-  assert.equal(quote("a\nb"), '"a\\nb"');
-  assert.equal(quote(`${"x".repeat(78)}\u{1f600}x`), `"${"x".repeat(78)}…"`);
-  assert.equal(quote("\udc00"), '"\ufffd"');
-  assert.deepEqual([null, true, 1.5, [1], { a: 1 }, undefined].map(quote), [
+  assert.equal(quoteValue("a\nb"), '"a\\nb"');
+  assert.equal(quoteValue(`${"x".repeat(78)}\u{1f600}x`), `"${"x".repeat(78)}…"`);
+  assert.equal(quoteValue("\udc00"), '"\ufffd"');
+  assert.deepEqual([null, true, 1.5, [1], { a: 1 }, undefined].map(quoteValue), [
     "null",
     "true",
     "1.5",

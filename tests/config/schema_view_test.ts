@@ -95,7 +95,7 @@ Deno.test("the schemas describe every member at every level", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
       const seen: string[] = [];
-      for (const { path, view } of membersOf(schema)) {
+      for (const { path, view } of keysOf(schema)) {
         seen.push(path);
         assert.ok(
           view.description !== undefined && /^[A-Z].*[.]$/s.test(view.description),
@@ -131,7 +131,7 @@ Deno.test("the schemas close every object that has no free names", async (t) => 
 Deno.test("the schemas give defaults and examples that they accept themselves", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
-      for (const { path, view } of membersOf(schema)) {
+      for (const { path, view } of keysOf(schema)) {
         const values = [...(view.default === undefined ? [] : [view.default]), ...view.examples];
         for (const value of values) {
           const type = typeOf(value);
@@ -180,8 +180,8 @@ const BRANCHES: Schema = {
 Deno.test("createSchemaReader() follows the branch of the value's kind", () => {
   const { view, root, at } = createSchemaReader(BRANCHES);
   const names = (value: JsonValue | undefined) => {
-    const parameters = view(root, value).members.get("parameters");
-    return parameters && [...view(parameters, undefined).members.keys()];
+    const parameters = view(root, value).keys.get("parameters");
+    return parameters && [...view(parameters, undefined).keys.keys()];
   };
   assert.deepEqual(names({ kind: "a" }), ["one"]);
   assert.deepEqual(names({ kind: "b" }), ["two"]);
@@ -269,30 +269,30 @@ function* partsOf(part: Schema, path = "#"): Generator<{ readonly path: string; 
   }
 }
 
-interface MemberView {
+interface KeyView {
   readonly path: string;
   readonly view: SchemaView & { readonly examples: readonly JsonValue[] };
 }
 
 /** Every member that a config can have, as a reader sees it; `*` stands for a free name or any element. */
-function membersOf(root: Schema): readonly MemberView[] {
+function keysOf(root: Schema): readonly KeyView[] {
   const reader = createSchemaReader(root);
-  const found: MemberView[] = [];
+  const found: KeyView[] = [];
   // A value of JSON is described by itself.
   const open = new Set<string>();
   const walk = (schema: Schema, path: string): void => {
     if (schema.$ref !== undefined && open.has(schema.$ref)) return;
     if (schema.$ref !== undefined) open.add(schema.$ref);
-    walkMembers(schema, path);
+    walkKeys(schema, path);
     if (schema.$ref !== undefined) open.delete(schema.$ref);
   };
-  const walkMembers = (schema: Schema, path: string): void => {
-    const kinds = reader.view(schema, undefined).members.get("kind");
+  const walkKeys = (schema: Schema, path: string): void => {
+    const kinds = reader.view(schema, undefined).keys.get("kind");
     const values = kinds === undefined ? [undefined] : reader.view(kinds, undefined).enum ?? [];
     for (const kind of values) {
       const view = reader.view(schema, kind === undefined ? undefined : { kind });
-      for (const [name, member] of view.members) visit(member, path === "" ? name : `${path}.${name}`);
-      if (view.otherMembers !== undefined) walkFree(view.otherMembers, `${path}.*`);
+      for (const [name, key] of view.keys) visit(key, path === "" ? name : `${path}.${name}`);
+      if (view.otherKeys !== undefined) walkFree(view.otherKeys, `${path}.*`);
       if (view.items !== undefined) walkFree(view.items, `${path}.*`);
     }
   };

@@ -23,13 +23,13 @@ export function commandLinesOf(
       return line.startsWith("$ ") ? callsIn(line.slice(2)) : [];
     })
   );
-  const told = [...prose.matchAll(/`((?:\$ )?monitor [a-z][^`]*)`/g)].flatMap(([, code = ""]) =>
+  const notified = [...prose.matchAll(/`((?:\$ )?monitor [a-z][^`]*)`/g)].flatMap(([, code = ""]) =>
     // A call may end with what is to be put behind it.
     callsIn(code.replaceAll(/\s+/g, " ").replace(/ --$/, " -- COMMAND"))
   );
   return [
     ...typed.map((words) => ({ path, words, isWhole: true })),
-    ...told.map((words) => ({ path, words, isWhole: false })),
+    ...notified.map((words) => ({ path, words, isWhole: false })),
   ];
 }
 

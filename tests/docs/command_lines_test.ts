@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { withStage } from "../life/program.ts";
+import { withHarness } from "../life/program.ts";
 import { readPages } from "./pages.ts";
 import { type CommandLine, commandLinesOf } from "./command_lines.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
@@ -38,7 +38,7 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
   assert.ok(typed.length > 20);
   for (const line of typed) {
     steps.add(nameOf(line), () =>
-      withStage(async ({ directory, run, start, writeScript }) => {
+      withHarness(async ({ directory, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
         if (line.words[0] !== "init") Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
@@ -107,7 +107,7 @@ function parse(words: readonly string[]): void {
   const invocation = trailing === null
     ? parseInvocation(command, own)
     : parseBeforeCommand(command, own, trailing);
-  assert.equal(invocation.mistake, undefined);
+  assert.equal(invocation.usageError, undefined);
 }
 
 function nameOf({ path, words }: CommandLine): string {

@@ -9,7 +9,7 @@ export const ROLES: Readonly<Record<string, (text: string, rest: string) => stri
   /** A whole config. */
   "": (text) => text,
   /** Members of a config, without its braces. */
-  members: (text) => `{ "defaults": {}, ${CHECKS}, ${text} }`,
+  keys: (text) => `{ "defaults": {}, ${CHECKS}, ${text} }`,
   /** Members of `defaults`, or of a check that has them, without the braces. */
   defaults: (text) => `{ "defaults": { ${text} }, ${CHECKS} }`,
   /** Checks with their names, without the braces. */

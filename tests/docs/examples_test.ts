@@ -17,7 +17,7 @@ for (const { path, block } of EXAMPLES) {
 Deno.test("an example with an error is noticed, whatever part of a config it is", async (t) => {
   const broken: Readonly<Record<string, string>> = {
     "": '{ "defaults": {}, "chekcs": {} }',
-    members: '"stat": "x"',
+    keys: '"stat": "x"',
     defaults: '"treshold": 1',
     checks: '"a": { "kind": "test", "parameters": {}, "titel": "x" }',
     "parameters tcp_connect": '{ "host": "example.org" }',

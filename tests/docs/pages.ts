@@ -27,12 +27,12 @@ export interface Block {
 /** The project's directory, with a slash at its end. */
 export const PROJECT = new URL("../../", import.meta.url).pathname;
 
-const IN_THE_MAIN_FOLDER = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"];
+const IN_THE_MAIN_DIRECTORY = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"];
 
 /** Every page, those of the main directory first. */
 export function readPages(): readonly Page[] {
   return [
-    ...IN_THE_MAIN_FOLDER.map((name) => `${name}.md`),
+    ...IN_THE_MAIN_DIRECTORY.map((name) => `${name}.md`),
     ...pagesBelow("docs"),
   ].map((path) => readPage(path));
 }

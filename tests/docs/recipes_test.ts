@@ -3,7 +3,7 @@
  * listens, so a check may be anything but the error of a config.
  */
 import assert from "node:assert/strict";
-import { withStage } from "../life/program.ts";
+import { withHarness } from "../life/program.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { readPages } from "./pages.ts";
 
@@ -20,7 +20,7 @@ const test = concurrentTests("docs/recipes: every config runs");
 
 for (const { name, text } of RECIPES) {
   test(name, () =>
-    withStage(async ({ directory, run }) => {
+    withHarness(async ({ directory, run }) => {
       const local = text
         .replaceAll(/https?:\/\/[\w.]*example\.org/g, "http://127.0.0.1:1")
         .replaceAll(/"(?:[\w.]*example\.org|192\.0\.2\.1)"/g, '"127.0.0.1"');

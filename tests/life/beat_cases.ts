@@ -4,16 +4,16 @@ import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { until } from "./in_time.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor beat");
 
 const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: "1 hour" } };
 
-function withJob(use: (stage: Stage) => Promise<void>): Promise<void> {
-  return withStage(async (stage) => {
-    stage.writeConfig({ backup: JOB }, { state: "kept.sqlite" });
-    await use(stage);
+function withJob(use: (harness: Harness) => Promise<void>): Promise<void> {
+  return withHarness(async (harness) => {
+    harness.writeConfig({ backup: JOB }, { state: "kept.sqlite" });
+    await use(harness);
   });
 }
 
@@ -22,7 +22,7 @@ interface KeptRun {
   readonly end: Readonly<Record<string, unknown>> | null;
 }
 
-function runsIn({ directory }: Stage): readonly KeptRun[] {
+function runsIn({ directory }: Harness): readonly KeptRun[] {
   using database = new DatabaseSync(`${directory}/kept.sqlite`);
   const rows = database.prepare(
     "SELECT name, ending FROM job_runs JOIN jobs ON jobs.id = job_id ORDER BY job_runs.id",
@@ -34,8 +34,10 @@ function runsIn({ directory }: Stage): readonly KeptRun[] {
 }
 
 /** What the check says now: its condition and its output. */
-async function verdict(stage: Stage): Promise<readonly [condition: string, output: string, detail: string]> {
-  const { stdout } = await stage.run(["check", "--once", "--no-notify", "--format", "json", "backup"]);
+async function verdict(
+  harness: Harness,
+): Promise<readonly [condition: string, output: string, detail: string]> {
+  const { stdout } = await harness.run(["check", "--once", "--no-notify", "--format", "json", "backup"]);
   const { checks: [check] } = JSON.parse(stdout);
   return [check.condition, check.output, check.detail];
 }
@@ -150,13 +152,13 @@ test("monitor beat: a command runs as it would without", (add) => {
   ];
   for (const { name, args, stdin, code, stdout, stderr = "", condition, output } of table) {
     add(name, () =>
-      withJob(async (stage) => {
-        Deno.writeTextFileSync(`${stage.directory}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
+      withJob(async (harness) => {
+        Deno.writeTextFileSync(`${harness.directory}/plain`, 'echo "<$1>"\n', { mode: 0o755 });
         const environment = { FOO: "bar", LD_LIBRARY_PATH: "/nowhere" };
-        const end = await stage.run(args, { environment, ...(stdin !== undefined && { stdin }) });
-        const directoryName = stage.directory.slice(stage.directory.lastIndexOf("/") + 1);
+        const end = await harness.run(args, { environment, ...(stdin !== undefined && { stdin }) });
+        const directoryName = harness.directory.slice(harness.directory.lastIndexOf("/") + 1);
         assert.deepEqual(end, { code, stdout: stdout.replace("[FOLDER]", directoryName), stderr });
-        const [seen, text] = await verdict(stage);
+        const [seen, text] = await verdict(harness);
         assert.equal(seen, condition);
         assert.match(text, output);
       }));
@@ -164,48 +166,48 @@ test("monitor beat: a command runs as it would without", (add) => {
 });
 
 test("monitor beat: the last lines of output are kept, and not the command line", () =>
-  withJob(async (stage) => {
-    await stage.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
-    const [, output, detail] = await verdict(stage);
+  withJob(async (harness) => {
+    await harness.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
+    const [, output, detail] = await verdict(harness);
     assert.match(output, /: no line end$/);
     assert.deepEqual(detail.split("\n"), [
       ...[...Array(9).keys()].map((index) => String(index + 92)),
       "100%",
       "",
     ]);
-    assert.ok(!Deno.readTextFileSync(`${stage.directory}/kept.sqlite`).includes("swordfish"));
+    assert.ok(!Deno.readTextFileSync(`${harness.directory}/kept.sqlite`).includes("swordfish"));
   }));
 
 test("monitor beat: secrets that are known are not kept", () =>
-  withStage(async (stage) => {
-    Deno.writeTextFileSync(`${stage.directory}/token`, "swordfish\n");
-    stage.writeConfig({
+  withHarness(async (harness) => {
+    Deno.writeTextFileSync(`${harness.directory}/token`, "swordfish\n");
+    harness.writeConfig({
       backup: JOB,
       other: {
         kind: "script",
         parameters: { path: "no_such_program", environment: { A: "${file:./token}", B: "${env:NO_SUCH}" } },
       },
     }, { state: "kept.sqlite" });
-    const end = await stage.run(shell("echo the token is swordfish; exit 1"));
+    const end = await harness.run(shell("echo the token is swordfish; exit 1"));
     assert.equal(end.stdout, "the token is swordfish\n");
-    assert.deepEqual(runsIn(stage).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
+    assert.deepEqual(runsIn(harness).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
   }));
 
 test("monitor beat: bytes pass as they are, with and without a line end", () =>
-  withJob(async (stage) => {
+  withJob(async (harness) => {
     const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
-    Deno.writeFileSync(`${stage.directory}/bytes`, bytes);
-    const { code } = await stage.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
+    Deno.writeFileSync(`${harness.directory}/bytes`, bytes);
+    const { code } = await harness.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
     assert.equal(code, 0);
-    assert.deepEqual(Deno.readFileSync(`${stage.directory}/copy`), bytes);
-    assert.equal((await verdict(stage))[0], "ok");
+    assert.deepEqual(Deno.readFileSync(`${harness.directory}/copy`), bytes);
+    assert.equal((await verdict(harness))[0], "ok");
   }));
 
 test("monitor beat: nothing of monitor's keeps a command from running", (add) => {
   const table: readonly {
     name: string;
     args?: readonly string[];
-    prepare?: (stage: Stage) => void;
+    prepare?: (harness: Harness) => void;
     stderr: RegExp;
   }[] = [
     {
@@ -246,7 +248,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     },
     {
       name: "a check of another kind",
-      prepare: (stage) => stage.writeConfig({ backup: { kind: "test", parameters: {} } }),
+      prepare: (harness) => harness.writeConfig({ backup: { kind: "test", parameters: {} } }),
       stderr: /the check "backup" is not a job: its kind is "test"\n/,
     },
     {
@@ -281,9 +283,11 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
   ];
   for (const { name, args = ["beat", "backup"], prepare, stderr } of table) {
     add(name, () =>
-      withJob(async (stage) => {
-        prepare?.(stage);
-        const end = await stage.run([...args, "--", "/bin/sh", "-c", "cat; exit 5"], { stdin: "its input" });
+      withJob(async (harness) => {
+        prepare?.(harness);
+        const end = await harness.run([...args, "--", "/bin/sh", "-c", "cat; exit 5"], {
+          stdin: "its input",
+        });
         assert.deepEqual([end.code, end.stdout], [5, "its input"], end.stderr);
         assert.match(end.stderr, stderr);
         assert.match(end.stderr, /monitor: warning: .*not recorded/);
@@ -292,15 +296,15 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
 });
 
 test("monitor beat: the command runs, and its run is kept, in a directory whose name is not UTF-8", () =>
-  withJob(async (stage) => {
+  withJob(async (harness) => {
     const [name, ...rest] = shell("echo ran; exit 5");
-    const args = [name ?? "", "-c", `${stage.directory}/monitor.json`, ...rest];
-    const end = await stage.run(args, {
+    const args = [name ?? "", "-c", `${harness.directory}/monitor.json`, ...rest];
+    const end = await harness.run(args, {
       shell: 'odd=$(printf "a\\377b"); mkdir "$odd"; cd "$odd"; exec "$@"',
     });
     assert.deepEqual(end, { code: 5, stdout: "ran\n", stderr: "" });
-    assert.deepEqual(runsIn(stage).map(({ end }) => end?.["exitCode"]), [5]);
-    const relative = await stage.run(["beat", "-c", "../monitor.json", ...rest], {
+    assert.deepEqual(runsIn(harness).map(({ end }) => end?.["exitCode"]), [5]);
+    const relative = await harness.run(["beat", "-c", "../monitor.json", ...rest], {
       shell: 'cd "$(printf "a\\377b")"; exec "$@"',
     });
     assert.deepEqual([relative.code, relative.stdout], [5, "ran\n"]);
@@ -318,8 +322,8 @@ test("monitor beat: the runtime starts nothing with an argument that is not UTF-
   };
   for (const [name, text] of Object.entries(table)) {
     add(name, () =>
-      withJob(async (stage) => {
-        const { code, stdout } = await stage.run(shell("echo ran"), { shell: text });
+      withJob(async (harness) => {
+        const { code, stdout } = await harness.run(shell("echo ran"), { shell: text });
         assert.notEqual(code, 0);
         assert.equal(stdout, "");
       }));
@@ -327,30 +331,30 @@ test("monitor beat: the runtime starts nothing with an argument that is not UTF-
 });
 
 test("monitor beat: a state that may not be written keeps nothing from running", () =>
-  withJob(async (stage) => {
-    await stage.run(["check", "--once", "--no-notify"]);
-    using database = new DatabaseSync(`${stage.directory}/kept.sqlite`);
+  withJob(async (harness) => {
+    await harness.run(["check", "--once", "--no-notify"]);
+    using database = new DatabaseSync(`${harness.directory}/kept.sqlite`);
     // Root writes to any file, so the database is made to refuse.
     database.exec(
       "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
     );
-    const end = await stage.run(shell("echo ran; exit 4"));
+    const end = await harness.run(shell("echo ran; exit 4"));
     assert.deepEqual([end.code, end.stdout], [4, "ran\n"]);
     assert.match(end.stderr, /start of this run not recorded(.|\n)*end of this run not recorded/);
   }));
 
 test("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
   add("a success", () =>
-    withJob(async (stage) => {
-      assert.deepEqual(await stage.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
-      assert.match((await verdict(stage)).join(), /^ok,recorded as successful \d+ s ago,$/);
+    withJob(async (harness) => {
+      assert.deepEqual(await harness.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
+      assert.match((await verdict(harness)).join(), /^ok,recorded as successful \d+ s ago,$/);
     }));
   add("a failure", () =>
-    withJob(async (stage) => {
-      assert.equal((await stage.run(["beat", "--failed", "backup"])).code, 0);
-      assert.match((await verdict(stage)).join(), /^critical,failed \d+ s ago, recorded with --failed,$/);
+    withJob(async (harness) => {
+      assert.equal((await harness.run(["beat", "--failed", "backup"])).code, 0);
+      assert.match((await verdict(harness)).join(), /^critical,failed \d+ s ago, recorded with --failed,$/);
     }));
-  const mistakes: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
+  const errors: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
     ["a misspelt name", ["beat", "bakcup"], 64],
     ["no name", ["beat"], 64],
     ["a misspelt option", ["beat", "backup", "--faild"], 64],
@@ -359,10 +363,10 @@ test("monitor beat: without a command it notes what it is told, and says where i
     ["no config", ["beat", "-c", "none.json", "backup"], 78],
     ["no place for a state", ["beat", "--state", "monitor.json/x.sqlite", "backup"], 74],
   ];
-  for (const [name, args, code] of mistakes) {
+  for (const [name, args, code] of errors) {
     add(name, () =>
-      withJob(async (stage) => {
-        const end = await stage.run(args);
+      withJob(async (harness) => {
+        const end = await harness.run(args);
         assert.equal(end.code, code, end.stderr);
         assert.match(end.stderr, /^monitor: error: /);
       }));
@@ -370,25 +374,25 @@ test("monitor beat: without a command it notes what it is told, and says where i
 });
 
 test("monitor beat: a running monitor sees what other processes note, without a restart", () =>
-  withJob(async (stage) => {
-    const monitor = stage.start(["check", "--format", "ndjson"]);
+  withJob(async (harness) => {
+    const monitor = harness.start(["check", "--format", "ndjson"]);
     const next = async (wanted: RegExp): Promise<void> => {
       for (;;) if (wanted.test(String((await monitor.stdout.event("result"))["output"]))) return;
     };
     await next(/^no run yet/);
-    const release = `${stage.directory}/release`;
-    const one = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
+    const release = `${harness.directory}/release`;
+    const one = harness.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
     await next(/^running for/);
-    const two = stage.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
+    const two = harness.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
     await next(/^2 runs in progress/);
     Deno.writeTextFileSync(release, "");
     assert.deepEqual([(await one.end()).code, (await two.end()).code], [3, 3]);
     await next(/^failed .* with exit code 3/);
-    assert.equal((await stage.run(shell("true"))).code, 0);
+    assert.equal((await harness.run(shell("true"))).code, 0);
     await next(/^ended .* with exit code 0/);
     monitor.signal("SIGTERM");
     assert.equal((await monitor.end()).code, 0);
-    assert.deepEqual(runsIn(stage).map(({ job, end }) => [job, end?.["exitCode"]]), [
+    assert.deepEqual(runsIn(harness).map(({ job, end }) => [job, end?.["exitCode"]]), [
       ["backup", 3],
       ["backup", 3],
       ["backup", 0],
@@ -396,84 +400,84 @@ test("monitor beat: a running monitor sees what other processes note, without a 
   }));
 
 test("monitor beat: many at once beside a running monitor lose nothing", () =>
-  withJob(async (stage) => {
-    const monitor = stage.start(["check", "--format", "ndjson"]);
+  withJob(async (harness) => {
+    const monitor = harness.start(["check", "--format", "ndjson"]);
     await monitor.stdout.event("result");
     const codes = [...Array(12).keys()];
-    const ends = await Promise.all(codes.map((code) => stage.run(shell(`exit ${code}`))));
+    const ends = await Promise.all(codes.map((code) => harness.run(shell(`exit ${code}`))));
     assert.deepEqual(ends.map(({ code, stderr }) => [code, stderr]), codes.map((code) => [code, ""]));
     monitor.signal("SIGTERM");
     assert.equal((await monitor.end()).code, 0);
-    const kept = runsIn(stage).map(({ end }) => Number(end?.["exitCode"]));
+    const kept = runsIn(harness).map(({ end }) => Number(end?.["exitCode"]));
     assert.deepEqual(kept.toSorted((one, other) => one - other), codes);
   }));
 
 test("monitor beat: while others write, the command runs, and its start and its end are kept afterward", (add) => {
-  const withLock = (use: (stage: Stage, lock: DatabaseSync) => Promise<void>): Promise<void> =>
-    withJob(async (stage) => {
-      assert.equal((await stage.run(["beat", "backup"])).code, 0);
-      using lock = new DatabaseSync(`${stage.directory}/kept.sqlite`);
+  const withLock = (use: (harness: Harness, lock: DatabaseSync) => Promise<void>): Promise<void> =>
+    withJob(async (harness) => {
+      assert.equal((await harness.run(["beat", "backup"])).code, 0);
+      using lock = new DatabaseSync(`${harness.directory}/kept.sqlite`);
       lock.exec("PRAGMA busy_timeout = 10000");
-      await use(stage, lock);
+      await use(harness, lock);
     });
   const untilGo = shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3");
   add("one after the other", () =>
-    withLock(async (stage, lock) => {
+    withLock(async (harness, lock) => {
       lock.exec("BEGIN IMMEDIATE");
-      const program = stage.start(untilGo);
+      const program = harness.start(untilGo);
       await program.stdout.next("ready");
-      assert.equal(runsIn(stage).length, 1);
+      assert.equal(runsIn(harness).length, 1);
       lock.exec("ROLLBACK");
-      await until("the start", () => runsIn(stage).length === 2);
+      await until("the start", () => runsIn(harness).length === 2);
       lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${stage.directory}/go`, "");
+      Deno.writeTextFileSync(`${harness.directory}/go`, "");
       await program.stdout.next("gone");
-      assert.equal(runsIn(stage).at(-1)?.end, null);
+      assert.equal(runsIn(harness).at(-1)?.end, null);
       lock.exec("ROLLBACK");
       const { code, stderr } = await program.end();
-      assert.deepEqual([code, stderr, runsIn(stage).at(-1)?.end?.["exitCode"]], [3, "", 3]);
+      assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
     }));
   add("both at once", () =>
-    withLock(async (stage, lock) => {
+    withLock(async (harness, lock) => {
       lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${stage.directory}/go`, "");
-      const program = stage.start(untilGo);
+      Deno.writeTextFileSync(`${harness.directory}/go`, "");
+      const program = harness.start(untilGo);
       await program.stdout.next("gone");
       lock.exec("ROLLBACK");
       const { code, stderr } = await program.end();
-      assert.deepEqual([code, stderr, runsIn(stage).length], [3, "", 2]);
-      assert.equal(runsIn(stage).at(-1)?.end?.["exitCode"], 3);
+      assert.deepEqual([code, stderr, runsIn(harness).length], [3, "", 2]);
+      assert.equal(runsIn(harness).at(-1)?.end?.["exitCode"], 3);
     }));
 });
 
 test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
-  withStage(async (stage) => {
-    stage.writeConfig(
+  withHarness(async (harness) => {
+    harness.writeConfig(
       { backup: { kind: "job", parameters: { expected_every: 1, grace: 1, duration_max: 1 } } },
       { state: "kept.sqlite" },
     );
-    const program = stage.start(shell("echo ready; sleep 300"), {
-      environment: { MONITOR_CHECK: stage.mark },
+    const program = harness.start(shell("echo ready; sleep 300"), {
+      environment: { MONITOR_CHECK: harness.mark },
     });
     await program.stdout.next("ready");
     program.signal("SIGKILL");
     await program.end();
-    assert.deepEqual(runsIn(stage), [{ job: "backup", end: null }]);
-    const monitor = stage.start(["check", "--format", "ndjson"]);
+    assert.deepEqual(runsIn(harness), [{ job: "backup", end: null }]);
+    const monitor = harness.start(["check", "--format", "ndjson"]);
     for (;;) {
       const { condition, output } = await monitor.stdout.event("result");
       if (condition !== "critical") continue;
       assert.match(String(output), /running for .*, at most 1 s expected, unless it died/);
       if (/overdue: .*, one started .* ago and is still running or died/.test(String(output))) break;
     }
-    assert.equal((await stage.run(["beat", "backup"])).code, 0);
+    assert.equal((await harness.run(["beat", "backup"])).code, 0);
     while ((await monitor.stdout.event("result"))["condition"] !== "ok");
   }));
 
 test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
-  withJob(async (stage) => {
+  withJob(async (harness) => {
     for (let round = 0; round < 12; round++) {
-      const program = stage.start(shell("exit 7"));
+      const program = harness.start(shell("exit 7"));
       await new Promise((resolve) => setTimeout(resolve, round * 25));
       try {
         program.signal("SIGKILL");
@@ -482,11 +486,11 @@ test("monitor beat: killed at any moment it leaves a run without an end, or a wh
       }
       await program.end();
     }
-    assert.equal((await stage.run(shell("exit 0"))).code, 0);
-    const runs = runsIn(stage);
+    assert.equal((await harness.run(shell("exit 0"))).code, 0);
+    const runs = runsIn(harness);
     for (const { end } of runs.slice(0, -1)) assert.ok(end === null || end["exitCode"] === 7);
     assert.equal(runs.at(-1)?.end?.["exitCode"], 0);
-    assert.equal((await verdict(stage))[0], "ok");
+    assert.equal((await verdict(harness))[0], "ok");
   }));
 
 test("monitor beat: signals reach the command, whose end counts", (add) => {
@@ -500,84 +504,84 @@ test("monitor beat: signals reach the command, whose end counts", (add) => {
     ] as const
   ) {
     add(`${signal} ends it`, () =>
-      withJob(async (stage) => {
-        const program = stage.start(beat("/bin/sh", "-c", `echo ready; exec sleep 300`));
+      withJob(async (harness) => {
+        const program = harness.start(beat("/bin/sh", "-c", `echo ready; exec sleep 300`));
         await program.stdout.next("ready");
         program.signal(signal);
         assert.equal((await program.end()).code, code);
-        assert.match((await verdict(stage))[1], new RegExp(`^failed .* terminated by ${signal}`));
+        assert.match((await verdict(harness))[1], new RegExp(`^failed .* terminated by ${signal}`));
       }));
   }
   add("it ends by itself, in its own time", () =>
-    withJob(async (stage) => {
+    withJob(async (harness) => {
       const text = "trap 'echo tidy; exit 9' TERM; echo ready; while :; do sleep 0.05; done";
-      const program = stage.start(shell(text));
+      const program = harness.start(shell(text));
       await program.stdout.next("ready");
       program.signal("SIGTERM");
       const { code, stdout } = await program.end();
       assert.deepEqual([code, stdout], [9, "ready\ntidy\n"]);
     }));
   add("a hangup is survived, also under nohup", () =>
-    withJob(async (stage) => {
-      const text = `echo ready; while [ ! -e ${stage.directory}/go ]; do sleep 0.05; done; echo through`;
-      const program = stage.start(shell(text), { shell: "trap '' HUP; exec \"$@\"" });
+    withJob(async (harness) => {
+      const text = `echo ready; while [ ! -e ${harness.directory}/go ]; do sleep 0.05; done; echo through`;
+      const program = harness.start(shell(text), { shell: "trap '' HUP; exec \"$@\"" });
       await program.stdout.next("ready");
       program.signal("SIGHUP");
-      Deno.writeTextFileSync(`${stage.directory}/go`, "");
+      Deno.writeTextFileSync(`${harness.directory}/go`, "");
       assert.deepEqual((await program.end()).stdout, "ready\nthrough\n");
     }));
 });
 
 test("monitor beat: what a command leaves behind holds nothing up", (add) => {
   add("a silent process that holds the pipes", () =>
-    withJob(async (stage) => {
-      const end = await stage.run(shell("sleep 300 & echo gone"), {
-        environment: { MONITOR_CHECK: stage.mark },
+    withJob(async (harness) => {
+      const end = await harness.run(shell("sleep 300 & echo gone"), {
+        environment: { MONITOR_CHECK: harness.mark },
       });
       assert.deepEqual(end, { code: 0, stdout: "gone\n", stderr: "" });
-      const durationMs = Number(runsIn(stage)[0]?.end?.["durationMs"]);
+      const durationMs = Number(runsIn(harness)[0]?.end?.["durationMs"]);
       assert.ok(durationMs < 60_000, `${durationMs} ms`);
     }));
   add("a process that floods them", () =>
-    withJob(async (stage) => {
-      const end = await stage.run(shell("yes & echo gone >&2"), { shell: '"$@" > /dev/null' });
+    withJob(async (harness) => {
+      const end = await harness.run(shell("yes & echo gone >&2"), { shell: '"$@" > /dev/null' });
       assert.deepEqual(end, { code: 0, stdout: "", stderr: "gone\n" });
     }));
 });
 
 test("monitor beat: a reader that goes ends the command as it would without", () =>
-  withJob(async (stage) => {
-    const { stdout } = await stage.run(beat("yes"), { shell: '"$@" | head -n 1' });
+  withJob(async (harness) => {
+    const { stdout } = await harness.run(beat("yes"), { shell: '"$@" | head -n 1' });
     assert.equal(stdout, "y\n");
-    assert.match((await verdict(stage))[1], /^failed .* terminated by SIGPIPE/);
+    assert.match((await verdict(harness))[1], /^failed .* terminated by SIGPIPE/);
   }));
 
 test("monitor beat: a full disk behind its output costs the output alone", () =>
-  withJob(async (stage) => {
-    const { code } = await stage.run(shell("seq 100000; echo end; exit 6"), { shell: '"$@" > /dev/full' });
+  withJob(async (harness) => {
+    const { code } = await harness.run(shell("seq 100000; echo end; exit 6"), { shell: '"$@" > /dev/full' });
     assert.equal(code, 6);
-    assert.match((await verdict(stage))[1], /with exit code 6 after \d+ s: end$/);
+    assert.match((await verdict(harness))[1], /with exit code 6 after \d+ s: end$/);
   }));
 
 test("monitor beat: a flood passes at once and takes no memory", (add) => {
   for (const megabytes of [64, shortOrFull(320, 1024)]) {
     add(`${megabytes} MB`, () =>
-      withJob(async (stage) => {
+      withJob(async (harness) => {
         const text = '"$@" | wc -c';
-        const { code, stdout } = await stage.run(
+        const { code, stdout } = await harness.run(
           shell(`head -c ${megabytes}M /dev/zero; grep VmHWM /proc/$PPID/status > peak`),
           { shell: text },
         );
         assert.deepEqual([code, stdout.trim()], [0, String(megabytes * 1024 * 1024)]);
-        const peak = /(\d+) kB/.exec(Deno.readTextFileSync(`${stage.directory}/peak`))?.[1];
+        const peak = /(\d+) kB/.exec(Deno.readTextFileSync(`${harness.directory}/peak`))?.[1];
         assert.ok(Number(peak) < 256 * 1024, `${peak} kB at most were in use`);
       }));
   }
 });
 
 test("monitor check: a job is unknown where no state is kept", () =>
-  withJob(async (stage) => {
-    const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
+  withJob(async (harness) => {
+    const { code, stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 3);
     assert.match(JSON.parse(stdout).checks[0].output, /^no data: no state is stored/);
   }));

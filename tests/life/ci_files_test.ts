@@ -4,7 +4,7 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";
 import { runChild, tool } from "../../testing/tools.ts";
 import { monitorCommand } from "../../testing/source.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("examples/ci");
 
@@ -45,10 +45,13 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 /** Runs commands as a CI system does: one after the other, until one fails. */
-async function runAll(commands: readonly string[], stage: Stage): Promise<{ code: number; stderr: string }> {
-  const path = `${stage.directory}/bin:/usr/local/bin:/usr/bin:/bin`;
+async function runAll(
+  commands: readonly string[],
+  harness: Harness,
+): Promise<{ code: number; stderr: string }> {
+  const path = `${harness.directory}/bin:/usr/local/bin:/usr/bin:/bin`;
   for (const command of commands) {
-    const { code, stderr } = await stage.start([], { shell: command, environment: { PATH: path } }).end();
+    const { code, stderr } = await harness.start([], { shell: command, environment: { PATH: path } }).end();
     if (code !== 0) return { code, stderr };
   }
   return { code: 0, stderr: "" };
@@ -56,57 +59,60 @@ async function runAll(commands: readonly string[], stage: Stage): Promise<{ code
 
 for (const [name, readCommands] of Object.entries(COMMANDS)) {
   test(`examples/ci/${name}: its calls validate, run and leave results, and fail where a check does`, () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       const calls = readCommands().filter((command) => command.startsWith("monitor "));
       assert.deepStrictEqual(calls.map((call) => call.split(" ")[1]), ["validate", "check"]);
-      Deno.mkdirSync(`${stage.directory}/bin`);
-      stage.writeScript("bin/monitor", `exec ${monitorCommand().map((part) => `'${part}'`).join(" ")} "$@"`);
+      Deno.mkdirSync(`${harness.directory}/bin`);
+      harness.writeScript(
+        "bin/monitor",
+        `exec ${monitorCommand().map((part) => `'${part}'`).join(" ")} "$@"`,
+      );
       for (const [condition, expected] of [["ok", 0], ["critical", 2]] as const) {
         const check = { kind: "test", parameters: { condition } };
         const config = `// as in a repository\n${JSON.stringify({ defaults: {}, checks: { web: check } })}`;
-        Deno.writeTextFileSync(`${stage.directory}/monitor.jsonc`, config);
-        const { code, stderr } = await runAll(calls, stage);
+        Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, config);
+        const { code, stderr } = await runAll(calls, harness);
         assert.strictEqual(code, expected, stderr);
-        const results = Deno.readTextFileSync(`${stage.directory}/monitor.xml`);
+        const results = Deno.readTextFileSync(`${harness.directory}/monitor.xml`);
         assert.match(results, expected === 0 ? /<testsuite .*failures="0"/ : /<testsuite .*failures="1"/);
       }
-      Deno.writeTextFileSync(`${stage.directory}/monitor.jsonc`, `{ "checks": {} }`);
-      assert.strictEqual((await runAll(calls, stage)).code, 78, "a config with mistakes");
+      Deno.writeTextFileSync(`${harness.directory}/monitor.jsonc`, `{ "checks": {} }`);
+      assert.strictEqual((await runAll(calls, harness)).code, 78, "a config with mistakes");
     }));
 
   test(`examples/ci/${name}: it compares the checksum before it unpacks, and unpacks what a release has`, () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       const commands = readCommands().join("\n");
       const install = readCommands().filter((command) => /sha256sum|tar |mkdir /.test(command));
       assert.match(commands, /curl .*"\$MONITOR_URL"[\s\S]*sha256sum --check --strict[\s\S]*tar --extract/);
-      await Deno.mkdir(`${stage.directory}/release/monitor-0.0.0-target`, { recursive: true });
-      await Deno.writeTextFile(`${stage.directory}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
-      const archive = `${stage.directory}/monitor.tar.gz`;
+      await Deno.mkdir(`${harness.directory}/release/monitor-0.0.0-target`, { recursive: true });
+      await Deno.writeTextFile(`${harness.directory}/release/monitor-0.0.0-target/monitor`, "#!/bin/sh\n");
+      const archive = `${harness.directory}/monitor.tar.gz`;
       const made = await runChild(tool("tar"), [
         "--create",
         "--gzip",
         "--file",
         archive,
         "--directory",
-        `${stage.directory}/release`,
+        `${harness.directory}/release`,
         "monitor-0.0.0-target",
       ]);
       assert.ok(made.success);
       const unpacked = install.map((command) =>
         command.replaceAll("/tmp/monitor.tar.gz", archive).replace(
           "/usr/local/bin",
-          `${stage.directory}/monitor`,
+          `${harness.directory}/monitor`,
         )
       );
-      Deno.mkdirSync(`${stage.directory}/monitor`, { recursive: true });
+      Deno.mkdirSync(`${harness.directory}/monitor`, { recursive: true });
       const shell = (sum: string): string =>
         `set -e; MONITOR_SHA256=${sum}; ${unpacked.join("; ").replace("mkdir monitor", "true")}`;
-      const { code } = await stage.start([], { shell: shell("0".repeat(64)) }).end();
+      const { code } = await harness.start([], { shell: shell("0".repeat(64)) }).end();
       assert.notStrictEqual(code, 0, "another archive");
       const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(archive)));
       const sum = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-      const { code: end, stderr } = await stage.start([], { shell: shell(sum) }).end();
+      const { code: end, stderr } = await harness.start([], { shell: shell(sum) }).end();
       assert.strictEqual(end, 0, stderr);
-      assert.ok((await Deno.stat(`${stage.directory}/monitor/monitor`)).isFile);
+      assert.ok((await Deno.stat(`${harness.directory}/monitor/monitor`)).isFile);
     }));
 }

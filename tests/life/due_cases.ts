@@ -1,7 +1,7 @@
 /** `monitor check --once --due`, called again and again as cron does; a second stands for cron's minute. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { type End, type Stage, withStage } from "./program.ts";
+import { type End, type Harness, withHarness } from "./program.ts";
 import { type Target, withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check --once --due");
@@ -9,10 +9,10 @@ const test = concurrentTests("monitor check --once --due");
 const CALL = ["check", "--once", "--due"];
 
 /** Calls until the target was asked once more; every call before that was too early. */
-async function callUntilAsked(stage: Stage, target: Target): Promise<End> {
+async function callUntilAsked(harness: Harness, target: Target): Promise<End> {
   for (let calls = 0; calls < 100; calls++) {
     const before = target.requests;
-    const end = await stage.run(CALL);
+    const end = await harness.run(CALL);
     if (target.requests > before) return end;
     assert.deepEqual(end, { code: 0, stdout: "", stderr: "" }, "a call that is too early says nothing");
   }
@@ -21,15 +21,15 @@ async function callUntilAsked(stage: Stage, target: Target): Promise<End> {
 
 test("monitor check --once --due: counts are kept between calls, and only a notification is said", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
-      stage.writeConfig({
+    withHarness(async (harness) => {
+      harness.writeConfig({
         web: { kind: "http_request", threshold: 3, recovery_threshold: 2, parameters: target.parameters },
       });
       const said: string[] = [];
       const codes: number[] = [];
       for (const status of [500, 500, 500, 500, 200, 200]) {
         target.status = status;
-        const { code, stdout, stderr } = await callUntilAsked(stage, target);
+        const { code, stdout, stderr } = await callUntilAsked(harness, target);
         assert.equal(stderr, "");
         codes.push(code);
         said.push(stdout.replaceAll(/\d{4}-\S+Z/g, "[TIME]"));
@@ -49,19 +49,19 @@ test("monitor check --once --due: counts are kept between calls, and only a noti
 
 test("monitor check: a service goes on where --once --due left off", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
-      stage.writeConfig({
+    withHarness(async (harness) => {
+      harness.writeConfig({
         web: { kind: "http_request", threshold: 3, recovery_threshold: 1, parameters: target.parameters },
       });
       target.status = 500;
-      for (let run = 0; run < 2; run++) await callUntilAsked(stage, target);
-      const program = stage.start(["check", "--format", "ndjson"]);
+      for (let run = 0; run < 2; run++) await callUntilAsked(harness, target);
+      const program = harness.start(["check", "--format", "ndjson"]);
       const first = await program.stdout.event("result");
       assert.deepEqual([first["occurrences"], first["confirmed"]], [3, "critical"]);
       await program.stdout.event("notification");
       program.signal("SIGTERM");
       await program.end();
       target.status = 200;
-      assert.match((await callUntilAsked(stage, target)).stdout, / OK, recovered: web: /);
+      assert.match((await callUntilAsked(harness, target)).stdout, / OK, recovered: web: /);
     })
   ));

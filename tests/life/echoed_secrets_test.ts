@@ -1,7 +1,7 @@
 /** Targets and receivers that echo what they were given, in every form, whole and cut. */
 import assert from "node:assert/strict";
 import { type ScriptedServer, startScriptedServer, talkUpTo } from "../support/mail_server.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const ENVIRONMENT = {
   PIPED: "pi|pe-5e1f",
@@ -43,7 +43,7 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
 };
 
 Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent or persisted, whatever its form", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using web = startEchoServer();
     await using plain = startEchoMail("PLAIN");
     await using login = startEchoMail("LOGIN");
@@ -52,10 +52,10 @@ Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent 
       await visitor.send(`hello ${ENVIRONMENT.LONG.slice(0, 20)}`);
       await isOver;
     });
-    writeConfig(stage, { web: web.port, plain: plain.port, login: login.port, chat: chat.port });
+    writeConfig(harness, { web: web.port, plain: plain.port, login: login.port, chat: chat.port });
     const texts = new Map<string, string>();
     const run = async (args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
+      const { stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
       texts.set(`stdout of ${args.join(" ")}`, stdout);
       texts.set(`stderr of ${args.join(" ")}`, stderr);
     };
@@ -77,7 +77,7 @@ Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent 
     for (const name of ["kept.sqlite", "page.html", "monitor.prom", "channel_input"]) {
       texts.set(
         `the file ${name}`,
-        new TextDecoder().decode(Deno.readFileSync(`${stage.directory}/${name}`)),
+        new TextDecoder().decode(Deno.readFileSync(`${harness.directory}/${name}`)),
       );
     }
 
@@ -154,19 +154,19 @@ function startEchoMail(method: "PLAIN" | "LOGIN"): ScriptedServer {
 }
 
 function writeConfig(
-  stage: Stage,
+  harness: Harness,
   ports: Readonly<Record<"web" | "plain" | "login" | "chat", number>>,
 ): void {
   const { PIPED, TABBED, INVISIBLE, BLANKS, SHORT, LONG } = Object.fromEntries(
     Object.keys(ENVIRONMENT).map((name) => [name, `\${env:${name}}`]),
   );
-  stage.writeScript(
+  harness.writeScript(
     "says",
     `printf 'says %s and %s\\t|%s=1\\n' "$PIPED" "$TABBED" "'$PIPED'"; echo "$INVISIBLE" $BLANKS "<$BLANKS>" $TABBED $SHORT; exit 2`,
   );
   // 65,536 bytes are kept, so the secret is cut in its middle.
-  stage.writeScript("floods", `head -c 65526 /dev/zero | tr '\\0' x; echo "$LONG"; exit 1`);
-  stage.writeScript("channel", `cat >channel_input; echo "I got $PIPED" >&2; exit 1`);
+  harness.writeScript("floods", `head -c 65526 /dev/zero | tr '\\0' x; echo "$LONG"; exit 1`);
+  harness.writeScript("channel", `cat >channel_input; echo "I got $PIPED" >&2; exit 1`);
   const script = (path: string, environment: object) => ({
     kind: "script",
     parameters: { path, environment },
@@ -181,7 +181,7 @@ function writeConfig(
   });
   const credentials = `hook:${encodeURIComponent(URL_PASSWORD)}`;
   const query = `api_key=${encodeURIComponent(API_KEY)}`;
-  stage.writeConfig({
+  harness.writeConfig({
     says: script("./says", { PIPED, TABBED, INVISIBLE, BLANKS, SHORT }),
     floods: script("./floods", { LONG }),
     web: {

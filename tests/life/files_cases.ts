@@ -1,8 +1,8 @@
 /** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
 import assert from "node:assert/strict";
-import { needs } from "../../testing/tools.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: files");
 
@@ -14,35 +14,35 @@ const STATE = ["", "-wal", "-shm", ".lock"] as const;
 test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a directory of his own", (add) => {
   for (const umask of ["000", "022", "077"]) {
     add(`umask ${umask}`, () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ bad: BAD }, {
+      withHarness(async (harness) => {
+        harness.writeConfig({ bad: BAD }, {
           state: "made/kept.sqlite",
           report: { path: "page.html" },
           metrics: { path: "monitor.prom" },
           heartbeat: { path: "alive" },
         });
-        const program = stage.start(["check"], { shell: `umask ${umask}; exec "$@"` });
+        const program = harness.start(["check"], { shell: `umask ${umask}; exec "$@"` });
         await program.stdout.next(/CRITICAL: bad/);
-        const held = await stage.run(["silence", "bad", "--for", "1h"], {
+        const held = await harness.run(["silence", "bad", "--for", "1h"], {
           shell: `umask ${umask}; exec "$@"`,
         });
         assert.equal(held.code, 0, held.stderr);
-        for (const end of STATE) assert.equal(modeOf(stage, `made/kept.sqlite${end}`), 0o600, end);
-        assert.equal(modeOf(stage, "made"), 0o700);
+        for (const end of STATE) assert.equal(modeOf(harness, `made/kept.sqlite${end}`), 0o600, end);
+        assert.equal(modeOf(harness, "made"), 0o700);
         program.signal("SIGTERM");
         assert.equal((await program.end()).code, 0);
         // Files of other names would be forgotten here: nothing else is made.
-        assert.deepEqual(namesIn(stage, "made").filter((name) => !/-(wal|shm)$/.test(name)), [
+        assert.deepEqual(namesIn(harness, "made").filter((name) => !/-(wal|shm)$/.test(name)), [
           "kept.sqlite",
           "kept.sqlite.lock",
         ]);
         // These are for others to read, as far as the umask lets them; no secret is in them.
         const open = 0o666 & ~parseInt(umask, 8);
         for (const name of ["page.html", "monitor.prom", "alive"]) {
-          assert.equal(modeOf(stage, name), open, name);
+          assert.equal(modeOf(harness, name), open, name);
         }
         assert.ok(
-          !namesIn(stage, ".").some((name) => name.endsWith(".tmp")),
+          !namesIn(harness, ".").some((name) => name.endsWith(".tmp")),
         );
       }));
   }
@@ -54,28 +54,28 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
       add(
         `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
         () =>
-          withStage(async (stage) => {
-            stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+          withHarness(async (harness) => {
+            harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
             if (end !== "") {
-              assert.equal((await stage.run(["check", "--once"])).code, 2);
+              assert.equal((await harness.run(["check", "--once"])).code, 2);
               for (const other of STATE.slice(1)) {
-                await removeIfThere(`${stage.directory}/kept.sqlite${other}`);
+                await removeIfThere(`${harness.directory}/kept.sqlite${other}`);
               }
             }
-            const target = `${stage.directory}/precious`;
+            const target = `${harness.directory}/precious`;
             if (isThere) Deno.writeTextFileSync(target, "precious");
-            Deno.symlinkSync(target, `${stage.directory}/kept.sqlite${end}`);
+            Deno.symlinkSync(target, `${harness.directory}/kept.sqlite${end}`);
             for (
               const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
             ) {
               // Only who checks takes the lock.
               if (end === ".lock" && args[0] !== "check") continue;
-              const { code, stderr } = await stage.run(args);
+              const { code, stderr } = await harness.run(args);
               assert.equal(code, 74, `${args[0]}: ${stderr}`);
               assert.match(stderr, /a symlink/);
             }
             if (isThere) assert.equal(Deno.readTextFileSync(target), "precious");
-            else assert.ok(!namesIn(stage, ".").includes("precious"));
+            else assert.ok(!namesIn(harness, ".").includes("precious"));
           }),
       );
     }
@@ -83,29 +83,29 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
 });
 
 test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD }, {
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
       report: { path: "page.html" },
       metrics: { path: "m.prom" },
     });
-    const target = `${stage.directory}/precious`;
+    const target = `${harness.directory}/precious`;
     Deno.writeTextFileSync(target, "precious");
     const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
-    for (const name of names) Deno.symlinkSync(target, `${stage.directory}/${name}`);
-    const program = stage.start(["check"]);
+    for (const name of names) Deno.symlinkSync(target, `${harness.directory}/${name}`);
+    const program = harness.start(["check"]);
     await program.stdout.next(/CRITICAL: bad/);
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
-    const { code } = await stage.run(["report", "-o", "page.html"]);
+    const { code } = await harness.run(["report", "-o", "page.html"]);
     assert.equal(code, 0);
     assert.equal(Deno.readTextFileSync(target), "precious");
-    assert.ok(Deno.lstatSync(`${stage.directory}/page.html`).isFile);
+    assert.ok(Deno.lstatSync(`${harness.directory}/page.html`).isFile);
   }));
 
 Deno.test({
   // Only root can give a file to somebody else.
-  ...needs("root"),
+  ...requiredPermissions("root"),
   name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
   fn: async (t) => {
     const OTHER = 65_534;
@@ -114,43 +114,43 @@ Deno.test({
     await using steps = concurrentSteps(t);
     for (const end of ["", "-wal"]) {
       steps.add(end === "" ? "the state" : end, () =>
-        withStage(async (stage) => {
-          stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-          assert.equal((await stage.run(["check", "--once"])).code, 2);
+        withHarness(async (harness) => {
+          harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+          assert.equal((await harness.run(["check", "--once"])).code, 2);
           if (end === "-wal") {
-            Deno.writeTextFileSync(`${stage.directory}/kept.sqlite-wal`, "planted");
-            Deno.chownSync(`${stage.directory}/kept.sqlite-wal`, OTHER, OTHER);
-          } else Deno.chownSync(`${stage.directory}/kept.sqlite`, OTHER, OTHER);
-          const { code, stderr } = await stage.run(["check", "--once"]);
+            Deno.writeTextFileSync(`${harness.directory}/kept.sqlite-wal`, "planted");
+            Deno.chownSync(`${harness.directory}/kept.sqlite-wal`, OTHER, OTHER);
+          } else Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
+          const { code, stderr } = await harness.run(["check", "--once"]);
           if (end === "") assert.equal(code, 2, stderr);
           else {
             assert.equal(code, 74, stderr);
             assert.match(stderr, /-wal" belongs to another user \(id 65534\)/);
           }
-          assert.equal(Deno.statSync(`${stage.directory}/kept.sqlite`).uid, end === "" ? OTHER : 0);
+          assert.equal(Deno.statSync(`${harness.directory}/kept.sqlite`).uid, end === "" ? OTHER : 0);
         }));
     }
     steps.add("run by another user than root", () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-        assert.equal((await stage.run(["check", "--once"])).code, 2);
+      withHarness(async (harness) => {
+        harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+        assert.equal((await harness.run(["check", "--once"])).code, 2);
         // Whoever it belongs to, anybody may write it: only the owner's id tells.
-        Deno.chmodSync(`${stage.directory}/kept.sqlite`, 0o666);
-        Deno.chownSync(`${stage.directory}/kept.sqlite`, OTHER, OTHER);
-        const before = Deno.readFileSync(`${stage.directory}/kept.sqlite`);
-        const { code, stderr } = await stage.run(["check", "--once"], { shell: asOther });
+        Deno.chmodSync(`${harness.directory}/kept.sqlite`, 0o666);
+        Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
+        const before = Deno.readFileSync(`${harness.directory}/kept.sqlite`);
+        const { code, stderr } = await harness.run(["check", "--once"], { shell: asOther });
         assert.equal(code, 74, stderr);
         assert.match(stderr, /belongs to another user \(id 65534\)/);
-        assert.deepEqual(Deno.readFileSync(`${stage.directory}/kept.sqlite`), before);
+        assert.deepEqual(Deno.readFileSync(`${harness.directory}/kept.sqlite`), before);
       }));
   },
 });
 
-function modeOf({ directory }: Stage, name: string): number {
+function modeOf({ directory }: Harness, name: string): number {
   return (Deno.lstatSync(`${directory}/${name}`).mode ?? 0) & 0o7777;
 }
 
-function namesIn({ directory }: Stage, name: string): readonly string[] {
+function namesIn({ directory }: Harness, name: string): readonly string[] {
   return [...Deno.readDirSync(`${directory}/${name}`)].map((entry) => entry.name).sort();
 }
 
@@ -163,13 +163,13 @@ async function removeIfThere(path: string): Promise<void> {
 }
 
 Deno.test("monitor: neither the kept page nor monitor report -o overwrites the config or the state", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD });
-    const environment = { XDG_STATE_HOME: `${stage.directory}/states` };
-    assert.equal((await stage.run(["check", "--once"], { environment })).code, 2);
-    const [state = ""] = namesIn(stage, "states/monitor").filter((name) => name.endsWith(".sqlite"));
-    Deno.symlinkSync("states/monitor", `${stage.directory}/link`);
-    const before = Deno.readFileSync(`${stage.directory}/states/monitor/${state}`);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD });
+    const environment = { XDG_STATE_HOME: `${harness.directory}/states` };
+    assert.equal((await harness.run(["check", "--once"], { environment })).code, 2);
+    const [state = ""] = namesIn(harness, "states/monitor").filter((name) => name.endsWith(".sqlite"));
+    Deno.symlinkSync("states/monitor", `${harness.directory}/link`);
+    const before = Deno.readFileSync(`${harness.directory}/states/monitor/${state}`);
     for (
       const [path, what] of [
         ["monitor.json", "this config itself"],
@@ -177,21 +177,21 @@ Deno.test("monitor: neither the kept page nor monitor report -o overwrites the c
         [`states/monitor/${state}.lock`, "the lock file of the state"],
       ] as const
     ) {
-      const { code, stderr } = await stage.run(["report", "-o", path], { environment });
+      const { code, stderr } = await harness.run(["report", "-o", path], { environment });
       assert.equal(code, 64, stderr);
       assert.ok(stderr.includes(`--output is ${what}, expected a file of its own`), stderr);
     }
-    stage.writeConfig({ bad: BAD }, { report: { path: `link/${state}` } });
+    harness.writeConfig({ bad: BAD }, { report: { path: `link/${state}` } });
     for (
       const command of [["validate"], ["check", "--once", "--due"], ["report", "-o", "other.html"]]
     ) {
-      const { code, stderr } = await stage.run(command, { environment });
+      const { code, stderr } = await harness.run(command, { environment });
       assert.equal(code, 78, stderr);
       assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
     }
-    assert.deepEqual(Deno.readFileSync(`${stage.directory}/states/monitor/${state}`), before);
-    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
-    const { code, stderr } = await stage.run(["check", "--once", "--state", "other.sqlite"]);
+    assert.deepEqual(Deno.readFileSync(`${harness.directory}/states/monitor/${state}`), before);
+    harness.writeConfig({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
+    const { code, stderr } = await harness.run(["check", "--once", "--state", "other.sqlite"]);
     assert.equal(code, 78, stderr);
     assert.ok(stderr.includes("report.path: is the -wal file of the state,"), stderr);
   }));

@@ -5,7 +5,7 @@ import { flood } from "../support/hostile_servers.ts";
 import { startServer } from "../support/http_servers.ts";
 import { startChild } from "../../testing/tools.ts";
 import type { Event } from "./lines.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: floods");
@@ -34,18 +34,18 @@ const FLOODED =
 
 test("monitor check: four targets that flood with informational responses hurt no other check", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       await using flood = await startFlood();
       const request = (port: number): unknown => ({
         kind: "http_request",
         parameters: { request: { target: `http://127.0.0.1:${port}/` } },
       });
       const flooding = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, request(port)]));
-      stage.writeConfig({
+      harness.writeConfig({
         healthy: { kind: "http_request", timeout: 2, parameters: target.parameters },
         ...flooding,
       });
-      const program = stage.start(["check", "--format", "ndjson", "--state", "none"]);
+      const program = harness.start(["check", "--format", "ndjson", "--state", "none"]);
       const results: Event[] = [];
       // Each runs twice at least.
       while (results.filter(({ name }) => name === "healthy").length < 2 || results.length < 10) {
@@ -63,7 +63,7 @@ test("monitor check: four targets that flood with informational responses hurt n
   ));
 
 test("monitor check --once: targets that flood with informational responses end at once", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using flood = await startFlood();
     const checks = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, {
       kind: "http_request",
@@ -71,22 +71,22 @@ test("monitor check --once: targets that flood with informational responses end 
       timeout: 3600,
       parameters: { request: { target: `http://127.0.0.1:${port}/` } },
     }]));
-    stage.writeConfig(checks);
-    const { code, stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"]);
+    harness.writeConfig(checks);
+    const { code, stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "json"]);
     assert.equal(code, 2);
     const { checks: results } = JSON.parse(stdout) as { readonly checks: readonly { output: string }[] };
     for (const { output } of results) assert.match(output, FLOODED);
   }));
 
 test("monitor check: a target that floods a TLS handshake is critical, and ends nothing", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using server = startServer(flood);
     const parameters = { host: "127.0.0.1", port: server.port };
-    stage.writeConfig({
+    harness.writeConfig({
       certificate: { kind: "tls_certificate", parameters },
       port: { kind: "tcp_connect", parameters: { ...parameters, tls: true } },
     });
-    const program = stage.start(["check", "--format", "ndjson", "--state", "none"]);
+    const program = harness.start(["check", "--format", "ndjson", "--state", "none"]);
     for (let runs = 0; runs < 12; runs++) {
       assert.equal((await program.stdout.event("result"))["condition"], "critical");
     }

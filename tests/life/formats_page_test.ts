@@ -1,7 +1,7 @@
 /** `docs/reference/output_formats.md` is held to what the program really prints: the same members in the same order. */
 import assert from "node:assert/strict";
 import type { Event } from "./lines.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 
 const PAGE = Deno.readTextFileSync(new URL("../../docs/reference/output_formats.md", import.meta.url));
 
@@ -20,20 +20,20 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 }
 
 Deno.test("docs/reference/output_formats.md names every field that is printed, in its order, and no other", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
-    stage.writeConfig({ bad }, { state: "kept.sqlite" });
+    harness.writeConfig({ bad }, { state: "kept.sqlite" });
     const objects: [heading: string, value: unknown][] = [];
 
     const once = JSON.parse(
-      (await stage.run(["check", "--once", "--state", "none", "--format", "json"])).stdout,
+      (await harness.run(["check", "--once", "--state", "none", "--format", "json"])).stdout,
     );
     objects.push(["`check --once --format json`", once], ["A finished check", once.checks[0]]);
-    const lines = (await stage.run(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
+    const lines = (await harness.run(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
     const [result = {}, summary] = lines.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
     objects.push(["A finished check", without(result, "event")], ["The event `summary`", summary]);
 
-    const program = stage.start(["check", "--format", "ndjson", "--log-format", "json"]);
+    const program = harness.start(["check", "--format", "ndjson", "--log-format", "json"]);
     objects.push(["The event `start`", await program.stdout.event("start")]);
     const { late_ms: lateMs, ...running } = await program.stdout.event("result");
     assert.equal(typeof lateMs, "number");
@@ -45,7 +45,7 @@ Deno.test("docs/reference/output_formats.md names every field that is printed, i
     ]);
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
-    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
+    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
     program.signal("SIGHUP");
     objects.push(["The event `reload`", await program.stdout.event("reload")]);
     program.signal("SIGTERM");
@@ -56,11 +56,11 @@ Deno.test("docs/reference/output_formats.md names every field that is printed, i
       objects.push(["The log", Object.fromEntries(Object.entries(JSON.parse(line)).slice(0, 3))]);
     }
 
-    stage.writeConfig({ bad }, { state: "kept.sqlite" });
-    const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    harness.writeConfig({ bad }, { state: "kept.sqlite" });
+    const status = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
-    const history = JSON.parse((await stage.run(["history", "--format", "json", "bad"])).stdout);
+    const history = JSON.parse((await harness.run(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);

@@ -3,22 +3,22 @@
  * directory on a small disk of its own. Ends with an error when anything is not as it should be.
  */
 import assert from "node:assert/strict";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const disk = Deno.args[0] ?? "";
 const ballast = `${disk}/ballast`;
 
 await withTarget((target) =>
-  withStage(async (stage) => {
-    stage.writeConfig(
+  withHarness(async (harness) => {
+    harness.writeConfig(
       {
         web: { kind: "http_request", parameters: target.parameters },
         other: { kind: "test", parameters: { condition: "ok" } },
       },
       { state: `${disk}/kept.sqlite` },
     );
-    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
       shell: `exec "$@" >"${disk}/events"`,
     });
     // By the third result the first one is kept.
@@ -32,17 +32,17 @@ await withTarget((target) =>
     await program.stderr.next("CRITICAL: web: status is 500");
     await program.stderr.next(" warning: cannot write to stdout: No space left on device");
     for (let runs = 0; runs < 2; runs++) await program.stderr.next("debug: web: critical");
-    const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
+    const status = JSON.parse((await harness.run(["status", "--format", "json", "web"])).stdout);
     assert.equal(status.checks[0].confirmed, "ok", "the change is not kept yet");
-    assert.equal((await stage.run(["check", "--once"])).code, 75);
+    assert.equal((await harness.run(["check", "--once"])).code, 75);
     console.log("full: monitoring goes on, and reports");
 
     Deno.removeSync(ballast);
     await program.stderr.next(
       / info: the state is writable again, nothing was lost$/,
     );
-    assert.equal((await stage.run(["status", "web"])).code, 2);
-    const history = JSON.parse((await stage.run(["history", "--format", "json", "web"])).stdout);
+    assert.equal((await harness.run(["status", "web"])).code, 2);
+    const history = JSON.parse((await harness.run(["history", "--format", "json", "web"])).stdout);
     assert.deepEqual(history.changes.map(({ from, to }: Record<string, string>) => [from, to]), [[
       "ok",
       "critical",
@@ -62,11 +62,11 @@ await withTarget((target) =>
     assert.ok(stderr.split("cannot write to stdout").length - 1 <= 2, stderr);
     console.log("stopped while full: that is said, and each trouble was said once");
 
-    const due = await stage.run(["check", "--once", "--due", "--state", `${disk}/new.sqlite`]);
+    const due = await harness.run(["check", "--once", "--due", "--state", `${disk}/new.sqlite`]);
     assert.equal(due.code, 74, due.stderr);
     assert.match(due.stderr, /^monitor: error: cannot .*: the disk is full/m);
     Deno.removeSync(ballast);
-    assert.equal((await stage.run(["check", "--once"])).code, 0);
+    assert.equal((await harness.run(["check", "--once"])).code, 0);
     console.log("a call on a full disk: 74, and it works when there is room");
   })
 );

@@ -12,10 +12,10 @@ import PostalMime from "postal-mime";
 import { HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { promtool } from "../support/promtool.ts";
-import { needs } from "../../testing/tools.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 import { xmllint } from "../support/xmllint.ts";
 import { inTime } from "./in_time.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 import { type Mailbox, startMailbox } from "./receivers.ts";
 
 const test = concurrentTests("monitor: hostile texts");
@@ -24,10 +24,10 @@ const test = concurrentTests("monitor: hostile texts");
 const TEXTS: readonly string[] = HOSTILE_NAMES.filter((name) => name.length < 1000);
 
 test("monitor check --once: every format shows each hostile text in its place", async (_add, t) => {
-  await withStage(async (stage) => {
-    writeHostile(stage, TEXTS);
+  await withHarness(async (harness) => {
+    writeHostile(harness, TEXTS);
     const shown = async (format: string): Promise<string> => {
-      const { code, stdout, stderr } = await stage.run([
+      const { code, stdout, stderr } = await harness.run([
         "check",
         "--once",
         "--state",
@@ -86,22 +86,22 @@ test("monitor check --once: every format shows each hostile text in its place", 
 test(
   "monitor check --once: xmllint accepts the JUnit report of hostile texts",
   () =>
-    withStage(async (stage) => {
-      writeHostile(stage, TEXTS);
-      const { stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "junit"]);
+    withHarness(async (harness) => {
+      writeHostile(harness, TEXTS);
+      const { stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "junit"]);
       assert.equal(await xmllint(stdout), "");
     }),
-  needs("xmllint"),
+  requiredPermissions("xmllint"),
 );
 
 test(
   "monitor check --once: the file of metrics has each hostile text in its place",
   () =>
-    withStage(async (stage) => {
-      writeHostile(stage, TEXTS);
-      const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+    withHarness(async (harness) => {
+      writeHostile(harness, TEXTS);
+      const { code, stderr } = await harness.run(["check", "--once", "--state", "kept.sqlite"]);
       assert.equal(code, 2, stderr);
-      const text = Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
+      const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
       assert.deepEqual(unsafeCodes(text), []);
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
       const series = text.split("\n").filter((line) =>
@@ -113,15 +113,15 @@ test(
         assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
       }
     }),
-  needs("promtool"),
+  requiredPermissions("promtool"),
 );
 
 test("monitor: no hostile text acts on a terminal, whatever the command", () =>
-  withStage(async (stage) => {
-    writeHostile(stage, TEXTS);
-    await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+  withHarness(async (harness) => {
+    writeHostile(harness, TEXTS);
+    await harness.run(["check", "--once", "--state", "kept.sqlite"]);
     const assertSafe = async (args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await stage.run(args);
+      const { stdout, stderr } = await harness.run(args);
       assert.deepEqual(
         unsafeCodes(stdout),
         [],
@@ -152,7 +152,7 @@ test("monitor: no hostile text acts on a terminal, whatever the command", () =>
       ["init", "in\u001b[2Jit.jsonc"],
     ];
     await Promise.all(commands.map(assertSafe));
-    const program = stage.start(["check", "--state", "none", "--log-level", "debug"]);
+    const program = harness.start(["check", "--state", "none", "--log-level", "debug"]);
     await program.stdout.next((line) => line.includes("CRITICAL"));
     program.signal("SIGHUP");
     await program.stderr.next(/reload|nothing changed|read again/i);
@@ -162,33 +162,33 @@ test("monitor: no hostile text acts on a terminal, whatever the command", () =>
   }));
 
 test("monitor validate: no hostile text in an error acts on a terminal", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const checks = Object.fromEntries(
       TEXTS.map((
         text,
         index,
       ) => [text, { kind: `${text}${index}`, [`x${text}`]: text, parameters: { [text]: text } }]),
     );
-    stage.writeConfig(checks);
-    Deno.mkdirSync(`${stage.directory}/conf.d`);
-    Deno.writeTextFileSync(`${stage.directory}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
+    harness.writeConfig(checks);
+    Deno.mkdirSync(`${harness.directory}/conf.d`);
+    Deno.writeTextFileSync(`${harness.directory}/conf.d/\u001b[2J\u202e\n.jsonc`, '{ "chekcs": {} }');
     Deno.writeTextFileSync(
-      `${stage.directory}/files.json`,
+      `${harness.directory}/files.json`,
       '{ "defaults": {}, "include": "conf.d/*.jsonc" }',
     );
     for (const args of [["validate"], ["validate", "--config", "files.json"], ["check", "--once"]]) {
-      const { code, stdout, stderr } = await stage.run(args);
+      const { code, stdout, stderr } = await harness.run(args);
       assert.equal(code, 78, stderr);
       assert.deepEqual(unsafeCodes(stdout + stderr), [], JSON.stringify(stderr));
     }
   }));
 
 test("monitor report: a page of hostile texts has the tags of a harmless one, and no others", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const page = async (texts: readonly string[], state: string): Promise<string> => {
-      writeHostile(stage, texts);
-      await stage.run(["check", "--once", "--state", state]);
-      const { code, stdout, stderr } = await stage.run(["report", "--state", state]);
+      writeHostile(harness, texts);
+      await harness.run(["check", "--once", "--state", state]);
+      const { code, stdout, stderr } = await harness.run(["report", "--state", state]);
       assert.equal(code, 0, stderr);
       return stdout;
     };
@@ -213,12 +213,12 @@ test("monitor report: a page of hostile texts has the tags of a harmless one, an
 const GROUP_SIZE = 9;
 
 test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (_add, t) => {
-  await withStage(async (stage) => {
+  await withHarness(async (harness) => {
     await using mailbox = await startMailbox();
     await using hook = startHostileHook();
-    stage.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
+    harness.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
     // Each text goes out by itself, with some others, and with all of them: that many notifications a mail tells in short.
-    writeHostile(stage, TEXTS, {
+    writeHostile(harness, TEXTS, {
       notificationsOf: (index) => [
         mailTo(mailbox, `alone${index}`),
         mailTo(mailbox, `group${Math.floor(index / GROUP_SIZE)}`),
@@ -234,7 +234,7 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
         { kind: "command", parameters: { path: "./receive" } },
       ],
     });
-    const { code, stderr } = await stage.run(["check", "--once", "--state", "kept.sqlite"]);
+    const { code, stderr } = await harness.run(["check", "--once", "--state", "kept.sqlite"]);
     assert.equal(code, 2, stderr);
     assert.deepEqual(unsafeCodes(stderr), []);
     const groups = Array.from(
@@ -248,8 +248,8 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
     );
     for (const [index, text] of TEXTS.entries()) {
       await t.step(`a mail of ${JSON.stringify(text)}`, async () => {
-        const told = await readHostileMail(mailbox, `alone${index}`);
-        const named = told.split("\n").filter((line) => line.startsWith("Check: "));
+        const sent = await readHostileMail(mailbox, `alone${index}`);
+        const named = sent.split("\n").filter((line) => line.startsWith("Check: "));
         assert.equal(named.length, 1);
         if (/^[!-~]+$/.test(text)) assert.deepEqual(named, [`Check: ${text}`]);
       });
@@ -265,20 +265,23 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
       });
     }
     await t.step("mails of several", async () => {
-      const told = await Promise.all(groups.map((group) => readHostileMail(mailbox, group)));
-      assert.equal(told.join("\n").match(/^Check: /gm)?.length, TEXTS.length);
+      const sent = await Promise.all(groups.map((group) => readHostileMail(mailbox, group)));
+      assert.equal(sent.join("\n").match(/^Check: /gm)?.length, TEXTS.length);
     });
     await t.step("a mail of all", async () => {
-      const told = await readHostileMail(mailbox, "all");
-      assert.ok(told.includes(` in ${TEXTS.length} notifications, `));
-      assert.equal(told.match(/^CRITICAL: /gm)?.length, TEXTS.length);
+      const sent = await readHostileMail(mailbox, "all");
+      assert.ok(sent.includes(` in ${TEXTS.length} notifications, `));
+      assert.equal(sent.match(/^CRITICAL: /gm)?.length, TEXTS.length);
     });
-    const received = Deno.readTextFileSync(`${stage.directory}/received`).trimEnd().split("\n");
+    const received = Deno.readTextFileSync(`${harness.directory}/received`).trimEnd().split("\n");
     const notified = received.map((line) => (JSON.parse(line) as { readonly check: string }).check);
-    const variables = Deno.readTextFileSync(`${stage.directory}/checks`).split("\0").slice(0, -1);
+    const variables = Deno.readTextFileSync(`${harness.directory}/checks`).split("\0").slice(0, -1);
     assert.deepEqual(notified.toSorted(), TEXTS.toSorted());
     assert.deepEqual(variables, notified.map((text) => text.replaceAll("\0", "\ufffd").toWellFormed()));
-    assert.deepEqual([...Deno.readDirSync(stage.directory)].filter(({ name }) => /owned|id$/.test(name)), []);
+    assert.deepEqual(
+      [...Deno.readDirSync(harness.directory)].filter(({ name }) => /owned|id$/.test(name)),
+      [],
+    );
   });
 });
 
@@ -364,14 +367,14 @@ function firstLineOf(text: string): string {
 
 /** Checks whose names, titles, tags and outputs are the texts; each of them is critical. */
 function writeHostile(
-  stage: Stage,
+  harness: Harness,
   texts: readonly string[],
   { notificationsOf }: { readonly notificationsOf?: (index: number) => readonly unknown[] } = {},
 ): void {
-  stage.writeScript("say", 'cat "./said_$1"; exit 2');
+  harness.writeScript("say", 'cat "./said_$1"; exit 2');
   const checks = texts.map((text, index): readonly [string, unknown] => {
     Deno.writeTextFileSync(
-      `${stage.directory}/said_${index}`,
+      `${harness.directory}/said_${index}`,
       `says ${text.toWellFormed()}\ndetail of ${text}\n`,
     );
     return [text, {
@@ -383,7 +386,7 @@ function writeHostile(
     }];
   });
   Deno.writeTextFileSync(
-    `${stage.directory}/monitor.json`,
+    `${harness.directory}/monitor.json`,
     // Not an object, where "__proto__" would be lost.
     `{"defaults":${
       JSON.stringify({ threshold: 1, schedule: { regular_interval: 1 } })

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: kept state");
 
@@ -14,10 +14,10 @@ function spoilHome(directory: string): void {
 }
 
 test("monitor check: an unusable default directory is a warning, and the state lives in memory", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: { ...BAD, threshold: 2 } });
-    spoilHome(stage.directory);
-    const program = stage.start(["check"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: { ...BAD, threshold: 2 } });
+    spoilHome(harness.directory);
+    const program = harness.start(["check"]);
     await program.stderr.next(/ warning: cannot lock ".*\/\.local\/.*; counts are lost when this run ends/);
     await program.stdout.next("started: 1 check from ./monitor.json, no state");
     await program.stdout.next(/ CRITICAL: bad: .*2 results in a row/);
@@ -26,9 +26,9 @@ test("monitor check: an unusable default directory is a warning, and the state l
   }));
 
 test("monitor check: without any directory for it the state lives in memory", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD });
-    const program = stage.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD });
+    const program = harness.start(["check"], { environment: { HOME: "", XDG_STATE_HOME: "relative" } });
     await program.stderr.next(
       / warning: cannot store the state: none of STATE_DIRECTORY, XDG_STATE_HOME and HOME /,
     );
@@ -37,11 +37,11 @@ test("monitor check: without any directory for it the state lives in memory", ()
   }));
 
 test("monitor check: a state that another process writes to for seconds is no error, and no check waits", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    using other = new DatabaseSync(`${stage.directory}/kept.sqlite`);
+    using other = new DatabaseSync(`${harness.directory}/kept.sqlite`);
     other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
     // What the first one changes is to be written before the third one comes.
     for (let result = 0; result < 3; result++) await program.stdout.event("result");
@@ -84,10 +84,10 @@ const UNUSABLE: Readonly<
 
 for (const [name, { args, others, environment, message }] of Object.entries(UNUSABLE)) {
   test(`monitor check: an unusable state is error 74: ${name}`, () =>
-    withStage(async (stage) => {
-      stage.writeConfig({ bad: BAD }, others);
-      spoilHome(stage.directory);
-      const { code, stdout, stderr } = await stage.run(args, environment && { environment });
+    withHarness(async (harness) => {
+      harness.writeConfig({ bad: BAD }, others);
+      spoilHome(harness.directory);
+      const { code, stdout, stderr } = await harness.run(args, environment && { environment });
       assert.equal(code, 74);
       assert.match(stderr, message);
       assert.equal(stdout, "", "nothing ran");
@@ -95,16 +95,16 @@ for (const [name, { args, others, environment, message }] of Object.entries(UNUS
 }
 
 test("monitor check --once --due: a config from stdin has no state, and says how to give it one", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const stdin = JSON.stringify({ defaults: {}, checks: { bad: BAD } });
     const args = ["check", "--once", "--due", "--config", "-"];
-    const { code, stderr } = await stage.run(args, { stdin });
+    const { code, stderr } = await harness.run(args, { stdin });
     assert.equal(code, 74);
     assert.match(
       stderr,
       /the config is read from stdin; set --state PATH/,
     );
-    assert.equal((await stage.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
+    assert.equal((await harness.run([...args, "--state", "state.sqlite"], { stdin })).code, 2);
   }));
 
 test("monitor check: a damaged state is quarantined with a warning, and monitoring continues", (add) => {
@@ -118,31 +118,31 @@ test("monitor check: a damaged state is quarantined with a warning, and monitori
   };
   for (const [name, damage] of Object.entries(damages)) {
     add(name, () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ bad: BAD }, { state: "state/kept.sqlite" });
-        assert.equal((await stage.run(["check", "--once"])).code, 2);
-        damage(`${stage.directory}/state/kept.sqlite`);
-        const program = stage.start(["check"]);
+      withHarness(async (harness) => {
+        harness.writeConfig({ bad: BAD }, { state: "state/kept.sqlite" });
+        assert.equal((await harness.run(["check", "--once"])).code, 2);
+        damage(`${harness.directory}/state/kept.sqlite`);
+        const program = harness.start(["check"]);
         const line = await program.stderr.next(/it was quarantined as ".*" and replaced by an empty state$/);
         const aside = /quarantined as "(.*)" and/.exec(line)?.[1] ?? "";
         assert.match(aside, /\/state\/kept\.sqlite\.damaged-\d{8}T\d{6}Z$/);
         assert.ok(Deno.statSync(aside).size > 0);
         await program.stdout.next("CRITICAL: bad");
-        assert.equal((await stage.run(["status"])).code, 2);
+        assert.equal((await harness.run(["status"])).code, 2);
       }));
   }
 });
 
 test("monitor check: a state that is damaged while monitor runs is quarantined, and nothing known is lost", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD, worse: { ...BAD, threshold: 2 } }, { state: "kept.sqlite" });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event(
       "notification",
       ({ notification }) => (notification as { check: string }).check === "worse",
     );
     program.signal("SIGSTOP");
-    overwriteTables(`${stage.directory}/kept.sqlite`);
+    overwriteTables(`${harness.directory}/kept.sqlite`);
     program.signal("SIGCONT");
     await program.stderr.next(
       /it was quarantined as ".*kept\.sqlite\.damaged-.*" and replaced by an empty state$/,
@@ -151,7 +151,7 @@ test("monitor check: a state that is damaged while monitor runs is quarantined, 
     await program.stdout.event("result");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
-    const status = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    const status = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
     assert.deepEqual(status.checks.map(({ confirmed }: { confirmed: string }) => confirmed), [
       "critical",
       "critical",
@@ -170,30 +170,30 @@ function overwriteTables(path: string): void {
 }
 
 test("monitor check: a truncated -shm file ends it with SIGBUS, and the state is as it was", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    Deno.truncateSync(`${stage.directory}/kept.sqlite-shm`, 0);
+    Deno.truncateSync(`${harness.directory}/kept.sqlite-shm`, 0);
     // 128 and the signal's number.
     assert.equal((await program.end()).code, 135);
-    assert.equal((await stage.run(["check", "--once"])).code, 2);
-    const { stdout, stderr } = await stage.run(["status"]);
+    assert.equal((await harness.run(["check", "--once"])).code, 2);
+    const { stdout, stderr } = await harness.run(["status"]);
     assert.match(stdout, /CRITICAL\s+bad/);
     assert.equal(stderr, "");
   }));
 
 test("monitor check --state none: nothing is kept", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD });
-    const before = [...Deno.readDirSync(stage.directory)].length;
-    const program = stage.start(["check", "--state", "none"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD });
+    const before = [...Deno.readDirSync(harness.directory)].length;
+    const program = harness.start(["check", "--state", "none"]);
     await program.stdout.next("no state");
     await program.stdout.next("CRITICAL: bad");
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 0);
     assert.doesNotMatch(stderr, /warning/);
-    assert.equal([...Deno.readDirSync(stage.directory)].length, before);
-    assert.equal((await stage.run(["status", "--state", "none"])).code, 64);
+    assert.equal([...Deno.readDirSync(harness.directory)].length, before);
+    assert.equal((await harness.run(["status", "--state", "none"])).code, 64);
   }));

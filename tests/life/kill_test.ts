@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
-import { type Program, type Stage, withStage } from "./program.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
 
 /** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 4);
@@ -22,47 +22,47 @@ const START_MS = 400;
 const TURN_AFTER_RESULTS = 30;
 
 Deno.test("monitor check: no change that was told is lost and none is kept twice, whenever it is killed", () =>
-  withStage(async (stage) => {
-    stage.writeConfig(flappingChecks(), { state: "kept.sqlite" });
-    const told: Told[] = [];
+  withHarness(async (harness) => {
+    harness.writeConfig(flappingChecks(), { state: "kept.sqlite" });
+    const notified: Notified[] = [];
     let turns = 0;
-    const turn = (): void => touchOrRemove(stage, turns++ % 2 === 0);
+    const turn = (): void => touchOrRemove(harness, turns++ % 2 === 0);
     // A kill may come before anything was sent, so there are more rounds until enough was.
-    for (let round = 0; round < ROUNDS || told.length < ROUNDS && round < 10 * ROUNDS; round++) {
+    for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
       turn();
-      const program = stage.start(["check", "--format", "ndjson"]);
+      const program = harness.start(["check", "--format", "ndjson"]);
       const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + Math.random()) / ROUNDS);
       const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
-      told.push(...said.notifications);
+      notified.push(...said.notifications);
       assertKept(
-        stage,
-        told,
+        harness,
+        notified,
         `round ${round}: ${said.results} results and ${said.notifications.length} notifications`,
       );
     }
-    assert.ok(told.length >= ROUNDS, `only ${told.length} changes were told before the kills`);
+    assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were told before the kills`);
 
     // It lives until every check has told something.
     turn();
-    const last = stage.start(["check", "--format", "ndjson"]);
-    const names = new Set(told.map(({ name }) => name));
+    const last = harness.start(["check", "--format", "ndjson"]);
+    const names = new Set(notified.map(({ name }) => name));
     for (let results = 1; names.size < CHECK_COUNT;) {
       const { event, notification } = JSON.parse(
         await last.stdout.next(/^{"event":"(result|notification)"/),
       ) as Event;
-      if (event === "notification") names.add(toldBy(notification as Event).name);
+      if (event === "notification") names.add(notifiedBy(notification as Event).name);
       else if (results++ % CHECK_COUNT === 0) turn();
     }
     last.signal("SIGKILL");
-    told.push(...await notificationsOf(last));
-    assertKept(stage, told, "the last round");
+    notified.push(...await notificationsOf(last));
+    assertKept(harness, notified, "the last round");
     // What was kept is what the next run goes on from.
-    assert.notEqual((await stage.run(["status"])).code, 74);
-    assert.notEqual((await stage.run(["check", "--once"])).code, 74);
+    assert.notEqual((await harness.run(["status"])).code, 74);
+    assert.notEqual((await harness.run(["check", "--once"])).code, 74);
   }));
 
 /** A change of a confirmed condition, as a notification tells it or the state keeps it. */
-interface Told {
+interface Notified {
   readonly name: string;
   readonly atMs: number;
   readonly from: string;
@@ -77,7 +77,7 @@ function flappingChecks(): Readonly<Record<string, unknown>> {
   }]));
 }
 
-function touchOrRemove({ directory }: Stage, isThere: boolean): void {
+function touchOrRemove({ directory }: Harness, isThere: boolean): void {
   if (isThere) Deno.writeTextFileSync(`${directory}/turned`, "");
   else Deno.removeSync(`${directory}/turned`);
 }
@@ -86,7 +86,7 @@ function touchOrRemove({ directory }: Stage, isThere: boolean): void {
 async function runAndKill(
   program: Program,
   { turn, resultsWanted }: { readonly turn: () => void; readonly resultsWanted: number },
-): Promise<{ readonly results: number; readonly notifications: readonly Told[] }> {
+): Promise<{ readonly results: number; readonly notifications: readonly Notified[] }> {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const killWithin = (ms: number): void => {
     timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
@@ -102,14 +102,14 @@ async function runAndKill(
 }
 
 /** What a program has told that was killed. */
-async function notificationsOf(program: Program): Promise<readonly Told[]> {
+async function notificationsOf(program: Program): Promise<readonly Notified[]> {
   const { stdout, code, stderr } = await program.end();
   assert.equal(code, 137, stderr);
   // What came after the last line feed was cut off.
   const lines = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
   const events = lines.map((line) => JSON.parse(line) as Event);
   return events.flatMap(({ event, notification }) =>
-    event === "notification" ? [toldBy(notification as Event)] : []
+    event === "notification" ? [notifiedBy(notification as Event)] : []
   );
 }
 
@@ -123,7 +123,7 @@ async function isThereAnother({ stdout }: Program): Promise<boolean> {
   }
 }
 
-function toldBy(notification: Event): Told {
+function notifiedBy(notification: Event): Notified {
   return {
     name: String(notification["check"]),
     atMs: Date.parse(String(notification["decided_at"])),
@@ -135,7 +135,7 @@ function toldBy(notification: Event): Told {
 interface Kept {
   readonly integrity: unknown;
   /** By check, in the order in which they were kept. */
-  readonly changes: ReadonlyMap<string, readonly Told[]>;
+  readonly changes: ReadonlyMap<string, readonly Notified[]>;
   readonly confirmed: ReadonlyMap<string, string>;
 }
 
@@ -143,7 +143,7 @@ interface Kept {
 function readState(path: string): Kept {
   const database = new DatabaseSync(path);
   try {
-    const changes = new Map<string, Told[]>();
+    const changes = new Map<string, Notified[]>();
     const rows = database.prepare(
       "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = check_id " +
         "ORDER BY changes.id",
@@ -173,16 +173,16 @@ function readState(path: string): Kept {
 }
 
 /** Everything that was told is kept, once, and what is kept fits together. */
-function assertKept({ directory }: Stage, told: readonly Told[], what: string): void {
+function assertKept({ directory }: Harness, notified: readonly Notified[], what: string): void {
   const { integrity, changes, confirmed } = readState(`${directory}/kept.sqlite`);
   assert.equal(integrity, "ok", what);
   assertOneChain(changes, confirmed, what);
-  assertAllKept(told, changes, what);
+  assertAllKept(notified, changes, what);
 }
 
 /** Each change begins where the one before ended, and the last one ends where the check is. */
 function assertOneChain(
-  changes: ReadonlyMap<string, readonly Told[]>,
+  changes: ReadonlyMap<string, readonly Notified[]>,
   confirmed: ReadonlyMap<string, string>,
   what: string,
 ): void {
@@ -197,8 +197,8 @@ function assertOneChain(
 }
 
 function assertAllKept(
-  told: readonly Told[],
-  changes: ReadonlyMap<string, readonly Told[]>,
+  notified: readonly Notified[],
+  changes: ReadonlyMap<string, readonly Notified[]>,
   what: string,
 ): void {
   const counts = new Map<string, number>();
@@ -206,7 +206,7 @@ function assertAllKept(
     const text = JSON.stringify(change);
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  for (const change of told) {
+  for (const change of notified) {
     const text = JSON.stringify(change);
     assert.equal(counts.get(text), 1, `${what}: ${text} was told`);
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
 import { type Target, withTarget } from "./target.ts";
 
@@ -80,13 +80,13 @@ const LACKING = { environment: { EMPTY: "" } };
 
 test("monitor check --once: a check that lacks something is unknown with the reason, and the others run", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
-      stage.writeScript("good.sh", "exit 0");
+    withHarness(async (harness) => {
+      harness.writeScript("good.sh", "exit 0");
       const lacking = Object.fromEntries(
         Object.entries(LACKS).map(([name, { check }]) => [name, check(target)]),
       );
-      stage.writeConfig({ good: OK, bad: BAD, ...lacking });
-      const { code, stdout, stderr } = await stage.run(["check", "--once", "--format", "json"], LACKING);
+      harness.writeConfig({ good: OK, bad: BAD, ...lacking });
+      const { code, stdout, stderr } = await harness.run(["check", "--once", "--format", "json"], LACKING);
       assert.equal(code, 2, stderr);
       const { checks } = JSON.parse(stdout) as {
         checks: readonly { name: string; condition: string; output: string }[];
@@ -102,17 +102,17 @@ test("monitor check --once: a check that lacks something is unknown with the rea
       }
       assert.equal(target.requests, 0);
       // The state is kept, and read without the secrets.
-      assert.equal((await stage.run(["status"])).code, 2);
+      assert.equal((await harness.run(["status"])).code, 2);
     })
   ));
 
 test("monitor validate: what the machine lacks is a warning, and with --strict an error", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
-      stage.writeScript("good.sh", "exit 0");
-      stage.writeConfig({ good: OK, ...lackingChecks(target) });
-      const lenient = await stage.run(["validate"], LACKING);
-      const strict = await stage.run(["validate", "--strict"], LACKING);
+    withHarness(async (harness) => {
+      harness.writeScript("good.sh", "exit 0");
+      harness.writeConfig({ good: OK, ...lackingChecks(target) });
+      const lenient = await harness.run(["validate"], LACKING);
+      const strict = await harness.run(["validate", "--strict"], LACKING);
       assert.deepEqual([lenient.code, strict.code], [0, 78], lenient.stderr);
       for (const [name, { warning }] of Object.entries(LACKS)) {
         assert.match(lenient.stderr, warning, name);
@@ -123,14 +123,14 @@ test("monitor validate: what the machine lacks is a warning, and with --strict a
   ));
 
 test("monitor check: a service without a secret starts, and uses the secret that appears at a reload", () =>
-  withStage(async (stage) => {
-    stage.writeScript("api.sh", 'echo "got $TOKEN"');
-    stage.writeConfig({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
+  withHarness(async (harness) => {
+    harness.writeScript("api.sh", 'echo "got $TOKEN"');
+    harness.writeConfig({ good: OK, api: script("./api.sh", { TOKEN: "${file:token}" }) });
     const reload = async (): Promise<void> => {
       program.signal("SIGHUP");
       assert.deepEqual((await program.stdout.event("reload"))["changed"], ["api"]);
     };
-    const program = stage.start(["check", "--format", "ndjson"]);
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stderr.next(
       / warning: .*: the file "token" cannot be read: file does not exist; the check is unknown$/,
     );
@@ -138,12 +138,12 @@ test("monitor check: a service without a secret starts, and uses the secret that
     const before = await program.stdout.event("result", isApi);
     assert.equal(before["condition"], "unknown");
     assert.equal(before["output"], 'cannot run: the file "token" cannot be read: file does not exist');
-    Deno.writeTextFileSync(`${stage.directory}/token`, "the token of the API\n");
+    Deno.writeTextFileSync(`${harness.directory}/token`, "the token of the API\n");
     await reload();
     const after = await program.stdout.event("result", isApi);
     assert.deepEqual([after["condition"], after["output"]], ["ok", "got [secret]"]);
 
-    Deno.removeSync(`${stage.directory}/token`);
+    Deno.removeSync(`${harness.directory}/token`);
     await reload();
     assert.equal((await program.stdout.event("result", isApi))["condition"], "unknown");
     program.signal("SIGTERM");
@@ -153,34 +153,34 @@ test("monitor check: a service without a secret starts, and uses the secret that
   }));
 
 test("monitor check --once: the notification of a channel that lacks its secret is pending until it is there", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     const { target } = hook.channel["parameters"] as { target: string };
     const channel = { kind: "webhook", parameters: { target: "${file:hook}" } };
-    stage.writeConfig({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
+    harness.writeConfig({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
       state: "kept.sqlite",
     });
-    const without = await stage.run(["check", "--once"]);
+    const without = await harness.run(["check", "--once"]);
     assert.match(
       without.stderr,
       /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; retrying/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
-    Deno.writeTextFileSync(`${stage.directory}/hook`, target);
-    assert.equal((await stage.run(["check", "--once"])).stderr, "");
+    Deno.writeTextFileSync(`${harness.directory}/hook`, target);
+    assert.equal((await harness.run(["check", "--once"])).stderr, "");
     assert.equal(hook.posts.length, 2);
   }));
 
 test("monitor check: what the config as a whole lacks is left out with a warning", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD }, {
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD }, {
       state: "kept.sqlite",
       heartbeat: { target: "http://127.0.0.1/${env:NO_SUCH}" },
       report: { path: "${env:NO_SUCH}" },
       metrics: { path: "${env:NO_SUCH}" },
       maintenance_windows: ["${env:NO_SUCH}", "00:00"].map((from) => ({ from, to: "24:00" })),
     });
-    const { code, stderr } = await stage.run(["check", "--once"]);
+    const { code, stderr } = await harness.run(["check", "--once"]);
     assert.equal(code, 2, stderr);
     for (
       const loss of [
@@ -192,33 +192,33 @@ test("monitor check: what the config as a whole lacks is left out with a warning
     ) {
       assert.match(stderr, new RegExp(`the environment variable "NO_SUCH" is not set; ${loss}`));
     }
-    const { checks } = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    const { checks } = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
     assert.match(JSON.stringify(checks), /maint/);
   }));
 
 test("monitor check: without a kind, or a place for the state, nothing can run", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
-    const { code, stderr } = await stage.run(["check", "--once"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
+    const { code, stderr } = await harness.run(["check", "--once"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
     assert.match(stderr, /state: the file "no_such" cannot be read: file does not exist$/m);
   }));
 
 test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ api: script("no_such_command") });
-    const { code, stdout, stderr } = await stage.run(["permissions"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ api: script("no_such_command") });
+    const { code, stdout, stderr } = await harness.run(["permissions"]);
     assert.deepEqual([code, stdout], [78, ""]);
     assert.match(stderr, /the command "no_such_command" is not in PATH/);
   }));
 
 test("monitor notify: a channel that lacks something is not delivered to, and the others are", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     const lacking = { kind: "command", parameters: { path: "no_such_command" } };
-    stage.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
-    const { code, stdout } = await stage.run(["notify"]);
+    harness.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
+    const { code, stdout } = await harness.run(["notify"]);
     assert.equal(code, 69);
     assert.match(stdout, /not delivered: the command "no_such_command" is not in PATH/);
     assert.equal(hook.posts.length, 1);

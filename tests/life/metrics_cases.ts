@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startNodeExporter } from "../support/node_exporter.ts";
 import { promtool } from "../support/promtool.ts";
-import { needs } from "../../testing/tools.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 import { until } from "./in_time.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
 
 const test = concurrentTests("monitor check: metrics");
@@ -21,12 +21,12 @@ const CHECKS = {
 test(
   "monitor check: keeps a file of metrics fresh, which promtool takes and a node exporter serves",
   () =>
-    withStage(async (stage) => {
-      Deno.mkdirSync(`${stage.directory}/collected`);
-      stage.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
-      const program = stage.start(["check"]);
+    withHarness(async (harness) => {
+      Deno.mkdirSync(`${harness.directory}/collected`);
+      harness.writeConfig(CHECKS, { metrics: { path: "collected/monitor.prom", interval: 1, name: "one" } });
+      const program = harness.start(["check"]);
       const text = await until("both checks in the file", () => {
-        const text = readMetrics(stage, "collected/monitor.prom");
+        const text = readMetrics(harness, "collected/monitor.prom");
         return valueOf(text, 'monitor_check_runs_total{check="plugin",monitor="one"}') > 0 &&
           valueOf(text, 'monitor_check_runs_total{check="the \\"web\\"\\n",monitor="one"}') > 0 && text;
       });
@@ -39,7 +39,7 @@ test(
         valueOf(text, 'monitor_check_performance{check="plugin",label="time",unit="seconds",monitor="one"}'),
         0.02,
       );
-      await using exporter = await startNodeExporter(`${stage.directory}/collected`);
+      await using exporter = await startNodeExporter(`${harness.directory}/collected`);
       const served = await exporter.scrape();
       assert.match(served, /^node_textfile_scrape_error 0$/m);
       assert.match(
@@ -50,93 +50,93 @@ test(
       const firstLoop = valueOf(text, 'monitor_last_loop_timestamp_seconds{monitor="one"}');
       await until("another writing", () =>
         valueOf(
-          readMetrics(stage, "collected/monitor.prom"),
+          readMetrics(harness, "collected/monitor.prom"),
           'monitor_last_loop_timestamp_seconds{monitor="one"}',
         ) > firstLoop);
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
-      assert.deepEqual([...Deno.readDirSync(`${stage.directory}/collected`)].map(({ name }) => name), [
+      assert.deepEqual([...Deno.readDirSync(`${harness.directory}/collected`)].map(({ name }) => name), [
         "monitor.prom",
       ]);
     }),
-  needs("prometheus-node-exporter", "promtool"),
+  requiredPermissions("prometheus-node-exporter", "promtool"),
 );
 
 test(
   "monitor check --once: counts on from call to call, and counts what the channels took",
   () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       await using hook = startHook();
       hook.status = 503;
       const channel = hook.channel;
-      stage.writeConfig({ web: { kind: "test", parameters: { condition: "critical" } } }, {
+      harness.writeConfig({ web: { kind: "test", parameters: { condition: "critical" } } }, {
         defaults: { threshold: 1, schedule: { regular_interval: "1 hour" }, notifications: [channel] },
         state: "kept.sqlite",
         metrics: { path: "monitor.prom" },
       });
       const name = new URL(`http://${/127\.0\.0\.1:\d+/.exec(JSON.stringify(channel))?.[0]}`).host;
-      await stage.run(["check", "--once"]);
-      let text = readMetrics(stage);
+      await harness.run(["check", "--once"]);
+      let text = readMetrics(harness);
       assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 1);
       assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
       assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 0);
       hook.status = 200;
       // Nothing is due, and the file is renewed nevertheless.
-      Deno.removeSync(`${stage.directory}/monitor.prom`);
-      await stage.run(["check", "--once", "--due"]);
-      text = readMetrics(stage);
+      Deno.removeSync(`${harness.directory}/monitor.prom`);
+      await harness.run(["check", "--once", "--due"]);
+      text = readMetrics(harness);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
       assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 0);
       assert.equal(valueOf(text, `monitor_notification_attempts_failed_total{channel="webhook ${name}"}`), 1);
       assert.equal(valueOf(text, `monitor_notifications_sent_total{channel="webhook ${name}"}`), 1);
-      await stage.run(["check", "--once"]);
-      text = readMetrics(stage);
+      await harness.run(["check", "--once"]);
+      text = readMetrics(harness);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 2);
       assert.equal(valueOf(text, 'monitor_check_failures_total{check="web",condition="critical"}'), 2);
       assert.deepEqual(await promtool(["check", "metrics"], text), { code: 0, text: "" });
-      Deno.removeSync(`${stage.directory}/monitor.prom`);
-      await stage.run(["check", "--once", "--state", "none"]);
-      assert.equal(readMetrics(stage), "", "without a state there are no counts to tell");
+      Deno.removeSync(`${harness.directory}/monitor.prom`);
+      await harness.run(["check", "--once", "--state", "none"]);
+      assert.equal(readMetrics(harness), "", "without a state there are no counts to tell");
     }),
-  needs("promtool"),
+  requiredPermissions("promtool"),
 );
 
 test("monitor check --once: others may read the metrics as far as the umask allows", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+  withHarness(async (harness) => {
+    harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "monitor.prom" },
     });
     for (const [umask, expected] of [["022", 0o644], ["077", 0o600]] as const) {
-      await stage.run(["check", "--once"], { shell: `umask ${umask}; exec "$@"` });
-      assert.equal((Deno.statSync(`${stage.directory}/monitor.prom`).mode ?? 0) & 0o777, expected);
+      await harness.run(["check", "--once"], { shell: `umask ${umask}; exec "$@"` });
+      assert.equal((Deno.statSync(`${harness.directory}/monitor.prom`).mode ?? 0) & 0o777, expected);
     }
   }));
 
 test("monitor check --once: metrics that cannot be written are said, and change nothing else", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+  withHarness(async (harness) => {
+    harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "none/monitor.prom" },
     });
-    const { code, stderr } = await stage.run(["check", "--once", "--due"]);
+    const { code, stderr } = await harness.run(["check", "--once", "--due"]);
     assert.equal(code, 0);
     assert.equal(
       stderr,
-      `monitor: warning: cannot write the metrics to "${stage.directory}/none/monitor.prom": its directory does not exist\n`,
+      `monitor: warning: cannot write the metrics to "${harness.directory}/none/monitor.prom": its directory does not exist\n`,
     );
   }));
 
 test("monitor check: says of a reload with errors that it failed, and follows the config elsewhere", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ web: { kind: "test", parameters: {} } }, {
+  withHarness(async (harness) => {
+    harness.writeConfig({ web: { kind: "test", parameters: {} } }, {
       metrics: { path: "one.prom", interval: 1 },
     });
-    const program = stage.start(["check"]);
+    const program = harness.start(["check"]);
     const successful = (path: string): number =>
-      valueOf(readMetrics(stage, path), "monitor_config_last_reload_successful");
+      valueOf(readMetrics(harness, path), "monitor_config_last_reload_successful");
     await until("the first file", () => successful("one.prom") === 1);
-    const path = `${stage.directory}/monitor.json`;
+    const path = `${harness.directory}/monitor.json`;
     const sound = Deno.readTextFileSync(path);
     Deno.writeTextFileSync(path, "{");
     program.signal("SIGHUP");
@@ -148,7 +148,7 @@ test("monitor check: says of a reload with errors that it failed, and follows th
     assert.equal((await program.end()).code, 0);
   }));
 
-function readMetrics({ directory }: Stage, path = "monitor.prom"): string {
+function readMetrics({ directory }: Harness, path = "monitor.prom"): string {
   try {
     return Deno.readTextFileSync(`${directory}/${path}`);
   } catch (error) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { existsSync } from "node:fs";
 import { until } from "./in_time.ts";
-import { type Program, type Stage, withStage } from "./program.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor status: state of the monitor");
 
@@ -29,23 +29,25 @@ interface Status {
   readonly config_error: string | null;
 }
 
-async function statusOf(stage: Stage): Promise<Status & { readonly code: number; readonly stderr: string }> {
-  const { code, stdout, stderr } = await stage.run(["status", "--format", "json"]);
+async function statusOf(
+  harness: Harness,
+): Promise<Status & { readonly code: number; readonly stderr: string }> {
+  const { code, stdout, stderr } = await harness.run(["status", "--format", "json"]);
   return { code, stderr, ...JSON.parse(stdout) as Status };
 }
 
-async function startService(stage: Stage): Promise<Program> {
-  stage.writeConfig({ fine: OK, bad: BAD }, PLACE);
-  await stage.run(["check", "--once"]);
-  const program = stage.start(["check", "--format", "ndjson"]);
+async function startService(harness: Harness): Promise<Program> {
+  harness.writeConfig({ fine: OK, bad: BAD }, PLACE);
+  await harness.run(["check", "--once"]);
+  const program = harness.start(["check", "--format", "ndjson"]);
   await program.stdout.event("start");
   return program;
 }
 
 test("monitor status: it says whether a service runs, was stopped, or died", () =>
-  withStage(async (stage) => {
-    let program = await startService(stage);
-    const { monitor } = await statusOf(stage);
+  withHarness(async (harness) => {
+    let program = await startService(harness);
+    const { monitor } = await statusOf(harness);
     assert.deepEqual(
       { ...monitor, started_at: null, config_loaded_at: null },
       {
@@ -53,71 +55,71 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
         process_id: program.pid,
         started_at: null,
         stopped_at: null,
-        config: `${stage.directory}/monitor.json`,
+        config: `${harness.directory}/monitor.json`,
         config_loaded_at: null,
         config_edited: false,
       },
     );
     assert.match(
-      (await stage.run(["status"])).stdout,
+      (await harness.run(["status"])).stdout,
       /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
     );
-    const page = (): string => Deno.readTextFileSync(`${stage.directory}/page.html`);
+    const page = (): string => Deno.readTextFileSync(`${harness.directory}/page.html`);
     const valid = /Valid until <time[^]*After that, monitor is not running/;
-    await until("the first page", () => existsSync(`${stage.directory}/page.html`) && valid.test(page()));
+    await until("the first page", () => existsSync(`${harness.directory}/page.html`) && valid.test(page()));
 
-    const metrics = (): string => Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
+    const metrics = (): string => Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
     await until("the first metrics of the service", () => metrics().includes("\nmonitor_running 1\n"));
 
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
     assert.match(metrics(), /\nmonitor_running 0\n/);
-    assert.equal((await statusOf(stage)).monitor?.state, "stopped");
-    assert.match((await stage.run(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
+    assert.equal((await statusOf(harness)).monitor?.state, "stopped");
+    assert.match((await harness.run(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
     const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
-    assert.match((await stage.run(["report"])).stdout, stopped);
+    assert.match((await harness.run(["report"])).stdout, stopped);
 
-    program = await startService(stage);
+    program = await startService(harness);
     await until("the page of the next service", () => valid.test(page()));
     program.signal("SIGKILL");
     await program.end();
-    assert.equal((await statusOf(stage)).monitor?.state, "died");
+    assert.equal((await statusOf(harness)).monitor?.state, "died");
     assert.match(
-      (await stage.run(["status"])).stdout,
+      (await harness.run(["status"])).stdout,
       /\n\nmonitor: terminated unexpectedly \(.*\)\n\n2 checks: .*; monitor not running\n$/,
     );
     assert.match(
-      (await stage.run(["report"])).stdout,
+      (await harness.run(["report"])).stdout,
       /monitor is not running: it terminated unexpectedly\./,
     );
     // A page that was written before can only say how long it was meant to be good.
     assert.match(page(), valid);
 
-    await stage.run(["check", "--once", "--due"]);
+    await harness.run(["check", "--once", "--due"]);
     assert.doesNotMatch(metrics(), /monitor_running/, "cron is no service");
-    assert.equal((await statusOf(stage)).monitor?.state, "cron");
-    assert.match((await stage.run(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
+    assert.equal((await statusOf(harness)).monitor?.state, "cron");
+    assert.match((await harness.run(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
   }));
 
 test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
-  withStage(async (stage) => {
-    const program = await startService(stage);
-    stage.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
-    assert.equal((await statusOf(stage)).monitor?.config_edited, true);
+  withHarness(async (harness) => {
+    const program = await startService(harness);
+    harness.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
+    assert.equal((await statusOf(harness)).monitor?.config_edited, true);
     assert.match(
-      (await stage.run(["status"])).stdout,
+      (await harness.run(["status"])).stdout,
       new RegExp(
         `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: kill -HUP ${program.pid}\\n\\n`,
       ),
     );
     program.signal("SIGHUP");
     await program.stdout.event("reload");
-    assert.equal((await statusOf(stage)).monitor?.config_edited, false);
-    const other = `${stage.directory}/other.json`;
-    Deno.copyFileSync(`${stage.directory}/monitor.json`, other);
+    assert.equal((await statusOf(harness)).monitor?.config_edited, false);
+    const other = `${harness.directory}/other.json`;
+    Deno.copyFileSync(`${harness.directory}/monitor.json`, other);
     assert.match(
-      (await stage.run(["status", "-c", other])).stdout,
+      (await harness.run(["status", "-c", other])).stdout,
       /\n\nconfig: monitor uses another one, ".*\/monitor\.json"\n\n/,
     );
   }));
@@ -129,12 +131,12 @@ test(
       "an unknown key": JSON.stringify({ defaults: {}, chekcs: {}, state: "kept.sqlite" }),
       "no JSON any more": '{ "defaults": {}, "state": "kept.sqlite", "checks": { "fine": {',
     };
-    await withStage(async (stage) => {
-      const program = await startService(stage);
+    await withHarness(async (harness) => {
+      const program = await startService(harness);
       for (const [name, text] of Object.entries(broken)) {
         await t.step(name, async () => {
-          Deno.writeTextFileSync(`${stage.directory}/monitor.json`, text);
-          const { code, checks, monitor, config_error: error, stderr } = await statusOf(stage);
+          Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text);
+          const { code, checks, monitor, config_error: error, stderr } = await statusOf(harness);
           assert.equal(code, 2);
           assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [["fine", "ok"], [
             "bad",
@@ -148,29 +150,29 @@ test(
             /^monitor: warning: cannot use config .*; showing the checks of the state \(see: monitor validate\)\n$/,
           );
           assert.match(
-            (await stage.run(["status", "bad"])).stdout,
+            (await harness.run(["status", "bad"])).stdout,
             /\n\nconfig: invalid; monitor uses the one loaded \d+ s ago\n\n/,
           );
-          assert.match((await stage.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
-          assert.match((await stage.run(["silence", "bad"])).stdout, /^bad: silenced until /);
-          assert.match((await stage.run(["silence", "--list"])).stdout, /^bad: silenced until /);
-          assert.equal((await stage.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
-          assert.match((await stage.run(["report"])).stdout, /<h3>bad<\/h3>/);
+          assert.match((await harness.run(["history", "bad"])).stdout, /ok to critical: it is gone\n$/);
+          assert.match((await harness.run(["silence", "bad"])).stdout, /^bad: silenced until /);
+          assert.match((await harness.run(["silence", "--list"])).stdout, /^bad: silenced until /);
+          assert.equal((await harness.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
+          assert.match((await harness.run(["report"])).stdout, /<h3>bad<\/h3>/);
           // What it would overwrite is not known.
-          assert.equal((await stage.run(["report", "-o", "other.html"])).code, 78);
+          assert.equal((await harness.run(["report", "-o", "other.html"])).code, 78);
           assert.equal(
-            (await stage.run(["status", "--tag", "web"])).code,
+            (await harness.run(["status", "--tag", "web"])).code,
             78,
             "tags are in the config alone",
           );
-          const unknown = await stage.run(["silence", "badd"]);
+          const unknown = await harness.run(["silence", "badd"]);
           assert.equal(unknown.code, 64);
           assert.match(unknown.stderr, /did you mean "bad"\?/);
         });
       }
-      Deno.removeSync(`${stage.directory}/monitor.json`);
-      assert.equal((await stage.run(["status"])).code, 78, "nothing says where the state is");
-      const named = await stage.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
+      Deno.removeSync(`${harness.directory}/monitor.json`);
+      assert.equal((await harness.run(["status"])).code, 78, "nothing says where the state is");
+      const named = await harness.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
       assert.equal(named.code, 2);
       assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
       program.signal("SIGTERM");
@@ -180,10 +182,10 @@ test(
 );
 
 test("monitor status: without a state a config with errors is one", () =>
-  withStage(async (stage) => {
-    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
+  withHarness(async (harness) => {
+    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
     for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {
-      const { code, stderr } = await stage.run(args);
+      const { code, stderr } = await harness.run(args);
       assert.equal(code, 78);
       assert.match(stderr, /^monitor: error: cannot use config /m);
     }

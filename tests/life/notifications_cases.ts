@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startScriptedServer } from "../support/mail_server.ts";
 import { until } from "./in_time.ts";
-import { type Program, type Stage, withStage } from "./program.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
 import { type Post, startHook, startMailbox } from "./receivers.ts";
-import { assertAllTold, changesOf, withoutTwins } from "./told.ts";
+import { assertAllNotified, changesOf, withoutDuplicates } from "./notified.ts";
 
 const test = concurrentTests("monitor check: reports");
 
@@ -24,31 +24,31 @@ function fileCheck(
 }
 
 function writeConfig(
-  stage: Stage,
+  harness: Harness,
   channels: readonly unknown[],
   checks: Readonly<Record<string, unknown>>,
   others: Readonly<Record<string, unknown>> = {},
 ): void {
-  stage.writeConfig(checks, {
+  harness.writeConfig(checks, {
     defaults: { threshold: 1, schedule: { regular_interval: 1 }, notifications: channels },
     state: "kept.sqlite",
     ...others,
   });
   // Others who can read the password in it would be warned of.
-  Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
+  Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);
 }
 
-const appear = ({ directory }: Stage, path: string): void =>
+const appear = ({ directory }: Harness, path: string): void =>
   Deno.writeTextFileSync(`${directory}/${path}`, "");
-const vanish = ({ directory }: Stage, path: string): void => Deno.removeSync(`${directory}/${path}`);
+const vanish = ({ directory }: Harness, path: string): void => Deno.removeSync(`${directory}/${path}`);
 
 test("monitor check --once: a mail server that is down for three calls gets one mail, dated at the decision", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox();
-    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    writeConfig(harness, [mailbox.channel], { web: fileCheck("web") });
     mailbox.isUp = false;
     const beganMs = Date.now();
-    const first = await stage.run(ONCE);
+    const first = await harness.run(ONCE);
     const endedMs = Date.now();
     assert.equal(first.code, 2);
     assert.match(
@@ -56,11 +56,11 @@ test("monitor check --once: a mail server that is down for three calls gets one 
       /the notification of "web" not delivered to email to admin@example\.org: .*next run/,
     );
     for (let call = 2; call <= 3; call++) {
-      assert.equal((await stage.run(ONCE)).stderr, "", "the failure is said once");
+      assert.equal((await harness.run(ONCE)).stderr, "", "the failure is said once");
     }
     assert.ok(mailbox.attempts >= 3);
     mailbox.isUp = true;
-    for (let call = 4; call <= 5; call++) assert.equal((await stage.run(ONCE)).stderr, "");
+    for (let call = 4; call <= 5; call++) assert.equal((await harness.run(ONCE)).stderr, "");
     const [mail, ...others] = await mailbox.read();
     assert.deepEqual(others, []);
     assert.equal(mail?.subject, "[ops] CRITICAL: web");
@@ -69,34 +69,34 @@ test("monitor check --once: a mail server that is down for three calls gets one 
   }));
 
 test("monitor check: what waits for a mail server goes when it is stopped, once, and not again by the next one", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox();
-    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    writeConfig(harness, [mailbox.channel], { web: fileCheck("web") });
     mailbox.isUp = false;
-    const program = stage.start(["check"]);
+    const program = harness.start(["check"]);
     await program.stderr.next('the notification of "web" not delivered to email to admin@example.org');
     mailbox.isUp = true;
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
     assert.equal(mailbox.raw.length, 1);
-    await stage.run(ONCE);
+    await harness.run(ONCE);
     assert.equal(mailbox.raw.length, 1);
   }));
 
 test("monitor check --once: a problem and its recovery that wait for a mail server are told in one mail, exit 69", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox();
-    writeConfig(stage, [mailbox.channel], { web: fileCheck("web") });
+    writeConfig(harness, [mailbox.channel], { web: fileCheck("web") });
     mailbox.isUp = false;
-    assert.equal((await stage.run(ONCE)).code, 2);
-    appear(stage, "web");
-    const waiting = await stage.run(ONCE);
+    assert.equal((await harness.run(ONCE)).code, 2);
+    appear(harness, "web");
+    const waiting = await harness.run(ONCE);
     assert.equal(waiting.code, 69, "all is well but for the notifications that wait");
     assert.equal(waiting.stderr, "", "the failure was said");
-    const status = await stage.run(["status"]);
+    const status = await harness.run(["status"]);
     assert.match(status.stdout, /email to admin@example\.org/, "it is shown what waits");
     mailbox.isUp = true;
-    assert.equal((await stage.run(ONCE)).code, 0);
+    assert.equal((await harness.run(ONCE)).code, 0);
     const mails = await mailbox.read();
     assert.equal(mails.length, 1);
     assert.match(mails[0]?.subject ?? "", /^\[ops\] OK: web \(was CRITICAL from .* to .* UTC\)$/);
@@ -104,21 +104,21 @@ test("monitor check --once: a problem and its recovery that wait for a mail serv
   }));
 
 test("monitor check --once: 500 checks that fail at once are one mail, highest severity first, and so is their recovery", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox();
     const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);
     const conditions = ["unknown", "warning", "critical"];
     writeConfig(
-      stage,
+      harness,
       [mailbox.channel],
       Object.fromEntries(names.map((name, index) => [name, {
         kind: "file_timestamp",
         parameters: { path: "./all", condition_on_missing: conditions[index % 3] },
       }])),
     );
-    assert.equal((await stage.run(ONCE)).code, 2);
-    appear(stage, "all");
-    assert.equal((await stage.run(ONCE)).code, 0);
+    assert.equal((await harness.run(ONCE)).code, 2);
+    appear(harness, "all");
+    assert.equal((await harness.run(ONCE)).code, 0);
     const [problem, recovery, ...others] = await mailbox.read();
     assert.deepEqual(others, []);
     assert.match(
@@ -139,35 +139,35 @@ test("monitor check --once: 500 checks that fail at once are one mail, highest s
   }));
 
 /** A script that ends when a file appears. */
-function writeSlowScript(stage: Stage): Readonly<Record<string, unknown>> {
-  stage.writeScript("slow.sh", "while [ ! -e go ]; do sleep 0.05; done");
+function writeSlowScript(harness: Harness): Readonly<Record<string, unknown>> {
+  harness.writeScript("slow.sh", "while [ ! -e go ]; do sleep 0.05; done");
   return { kind: "script", parameters: { path: "./slow.sh" } };
 }
 
 Deno.test("monitor check --once: a notification is sent while a slower check runs, and a kill loses no finished check", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
-    const slow = writeSlowScript(stage);
-    writeConfig(stage, [hook.channel], {
+    const slow = writeSlowScript(harness);
+    writeConfig(harness, [hook.channel], {
       bad: fileCheck("web"),
       good: { kind: "test", parameters: { condition: "ok" } },
       slow,
     });
-    const program = stage.start(ONCE);
+    const program = harness.start(ONCE);
     await until("the notification", () => hook.posts.length > 0);
     program.signal("SIGKILL");
     await program.end();
     assert.deepEqual(hook.posts.flatMap(({ notifications }) => notifications.map(({ check }) => check)), [
       "bad",
     ]);
-    const { checks } = JSON.parse((await stage.run(["status", "--format", "json"])).stdout);
+    const { checks } = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
     assert.deepEqual(
       checks.map(({ name, condition }: { name: string; condition: string }) => [name, condition]),
       [["bad", "critical"], ["good", "ok"], ["slow", "unknown"]],
     );
-    appear(stage, "go");
-    assert.equal((await stage.run(ONCE)).code, 2);
-    assert.equal(withoutTwins(hook.posts).length, 1);
+    appear(harness, "go");
+    assert.equal((await harness.run(ONCE)).code, 2);
+    assert.equal(withoutDuplicates(hook.posts).length, 1);
   }));
 
 const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
@@ -179,36 +179,36 @@ const CALLS_FOR_A_KILL = 10;
 const KILLED_CHECKS = 10;
 
 test("monitor check --once: every notification arrives whenever it is killed, duplicates under one id, and none is invented", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     await using mailbox = await startMailbox();
     hook.delayMs = () => Math.random() * 150;
     const names = Array.from({ length: KILLED_CHECKS }, (_, index) => `check ${index}`);
     const checks = Object.fromEntries(names.map((name) => [name, fileCheck("flag")]));
-    writeConfig(stage, [hook.channel, mailbox.channel], checks);
+    writeConfig(harness, [hook.channel, mailbox.channel], checks);
     let kills = 0;
     let calls = 0;
     // Where the machine is fast, some come to their end first.
     for (; kills < ROUNDS && calls < ROUNDS * CALLS_FOR_A_KILL; calls++) {
-      if (calls % 2 === 1) appear(stage, "flag");
-      else if (calls > 0) vanish(stage, "flag");
-      const program = stage.start([...ONCE, "--format", "ndjson"]);
+      if (calls % 2 === 1) appear(harness, "flag");
+      else if (calls > 0) vanish(harness, "flag");
+      const program = harness.start([...ONCE, "--format", "ndjson"]);
       await program.stdout.next("{");
       if (await killWithin(program, Math.random() * KILL_WITHIN_MS)) kills++;
     }
     hook.delayMs = () => 0;
-    for (let call = 0; call < 2; call++) await stage.run(ONCE);
+    for (let call = 0; call < 2; call++) await harness.run(ONCE);
     assert.equal(kills, ROUNDS, `of ${calls} calls`);
-    const posts = withoutTwins(hook.posts);
+    const posts = withoutDuplicates(hook.posts);
     console.log(
       `${kills} kills of ${calls} calls, ${hook.posts.length} posts, ${
         hook.posts.length - posts.length
       } twins`,
     );
     for (const name of names) {
-      assertAllTold(
+      assertAllNotified(
         posts.flatMap(({ notifications }) => notifications.filter(({ check }) => check === name)),
-        changesOf(stage, name),
+        changesOf(harness, name),
       );
     }
     const mails = new Map<string, string>();
@@ -232,7 +232,7 @@ async function killWithin(program: Program, ms: number): Promise<boolean> {
 const RESULTS_A_SECOND = 60;
 
 test("monitor check: a mail server that accepts and never speaks moves no check", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     let visitors = 0;
     await using server = startScriptedServer(async (visitor) => {
       visitors++;
@@ -247,22 +247,22 @@ test("monitor check: a mail server that accepts and never speaks moves no check"
       parameters: { ...parameters, access: { ...parameters.access, port: server.port } },
     };
     const names = Array.from({ length: RESULTS_A_SECOND }, (_, index) => `check ${index}`);
-    appear(stage, "flag");
-    writeConfig(stage, [channel], Object.fromEntries(names.map((name) => [name, fileCheck("flag")])));
-    const program = stage.start(["check", "--format", "ndjson"]);
-    await lateness(program, RESULTS_A_SECOND);
-    const before = await lateness(program, RESULTS_A_SECOND);
-    vanish(stage, "flag");
+    appear(harness, "flag");
+    writeConfig(harness, [channel], Object.fromEntries(names.map((name) => [name, fileCheck("flag")])));
+    const program = harness.start(["check", "--format", "ndjson"]);
+    await lag(program, RESULTS_A_SECOND);
+    const before = await lag(program, RESULTS_A_SECOND);
+    vanish(harness, "flag");
     await until("a visit to the mail server", () => visitors > 0);
     // What was printed before it came is passed over.
-    await lateness(program, RESULTS_A_SECOND);
-    const during = await lateness(program, 3 * RESULTS_A_SECOND);
+    await lag(program, RESULTS_A_SECOND);
+    const during = await lag(program, 3 * RESULTS_A_SECOND);
     console.log(`latest run: ${before} ms late before, ${during} ms while the mail server hangs`);
     assert.ok(during < 5_000, `${during} ms late`);
   }));
 
 /** How late the latest of the next runs is. */
-async function lateness(program: Program, runs: number): Promise<number> {
+async function lag(program: Program, runs: number): Promise<number> {
   let latest = 0;
   for (let run = 0; run < runs; run++) {
     latest = Math.max(latest, Number((await program.stdout.event("result"))["late_ms"]));
@@ -271,16 +271,16 @@ async function lateness(program: Program, runs: number): Promise<number> {
 }
 
 test("monitor silence: holds back the notifications of a running monitor, and its end lets them through", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
-    writeConfig(stage, [hook.channel], { web: fileCheck("web"), other: fileCheck("other") });
-    appear(stage, "web");
-    appear(stage, "other");
-    const program = stage.start(["check", "--format", "ndjson"]);
+    writeConfig(harness, [hook.channel], { web: fileCheck("web"), other: fileCheck("other") });
+    appear(harness, "web");
+    appear(harness, "other");
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result", ({ name }) => name === "web");
-    assert.equal((await stage.run(["silence", "web", "--for", "1h", "--reason", "deploy"])).code, 0);
-    vanish(stage, "web");
-    vanish(stage, "other");
+    assert.equal((await harness.run(["silence", "web", "--for", "1h", "--reason", "deploy"])).code, 0);
+    vanish(harness, "web");
+    vanish(harness, "other");
     await until("the notification of the other one", () => hook.posts.length > 0);
     for (let runs = 0; runs < 2; runs++) {
       await program.stdout.event(
@@ -288,58 +288,58 @@ test("monitor silence: holds back the notifications of a running monitor, and it
         ({ name, confirmed }) => name === "web" && confirmed === "critical",
       );
     }
-    assert.deepEqual(checksTold(hook.posts), ["other"]);
-    assert.match((await stage.run(["silence", "--list"])).stdout, /^web: silenced until .* \(deploy\)$/m);
-    assert.equal((await stage.run(["unsilence", "web"])).stdout, "ended 1 silence\n");
+    assert.deepEqual(checksNotified(hook.posts), ["other"]);
+    assert.match((await harness.run(["silence", "--list"])).stdout, /^web: silenced until .* \(deploy\)$/m);
+    assert.equal((await harness.run(["unsilence", "web"])).stdout, "ended 1 silence\n");
     await until("the notification that was held back", () => hook.posts.length > 1);
-    assert.deepEqual(checksTold(hook.posts), ["other", "web"]);
+    assert.deepEqual(checksNotified(hook.posts), ["other", "web"]);
   }));
 
-function checksTold(posts: readonly Post[]): readonly string[] {
+function checksNotified(posts: readonly Post[]): readonly string[] {
   return posts.flatMap(({ notifications }) => notifications.map(({ check }) => check));
 }
 
 test("monitor check --once: depends_on holds a problem back, and never a recovery", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
-    writeConfig(stage, [hook.channel], {
+    writeConfig(harness, [hook.channel], {
       web: fileCheck("web", { depends_on: ["router"] }),
       router: fileCheck("router"),
     });
-    const told = (): readonly string[] =>
+    const notified = (): readonly string[] =>
       hook.posts.flatMap(({ notifications }) => notifications.map(({ check, event }) => `${check} ${event}`));
-    await stage.run(ONCE);
-    assert.deepEqual(told(), ["router problem"]);
-    appear(stage, "router");
-    await stage.run(ONCE);
-    assert.deepEqual(told().slice(1).toSorted(), ["router recovery", "web problem"]);
-    appear(stage, "web");
-    vanish(stage, "router");
-    await stage.run(ONCE);
-    assert.deepEqual(told().slice(3).toSorted(), ["router problem", "web recovery"]);
+    await harness.run(ONCE);
+    assert.deepEqual(notified(), ["router problem"]);
+    appear(harness, "router");
+    await harness.run(ONCE);
+    assert.deepEqual(notified().slice(1).toSorted(), ["router recovery", "web problem"]);
+    appear(harness, "web");
+    vanish(harness, "router");
+    await harness.run(ONCE);
+    assert.deepEqual(notified().slice(3).toSorted(), ["router problem", "web recovery"]);
   }));
 
 test("monitor check --once: depends_on a check that is inactive or not selected suppresses nothing", (addCase) => {
   for (const way of ["inactive", "not named", "not tagged"]) {
     addCase(way, () =>
-      withStage(async (stage) => {
+      withHarness(async (harness) => {
         await using hook = startHook();
-        writeConfig(stage, [hook.channel], {
+        writeConfig(harness, [hook.channel], {
           web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
           router: fileCheck("router"),
         });
         // A problem of the router is known from before.
-        await stage.run([...ONCE, "router"]);
-        writeConfig(stage, [hook.channel], {
+        await harness.run([...ONCE, "router"]);
+        writeConfig(harness, [hook.channel], {
           web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
           router: fileCheck("router", { active: way !== "inactive" }),
         });
         const chosen = { "inactive": [], "not named": ["web"], "not tagged": ["--tag", "front"] }[way];
-        const { stderr } = await stage.run([...ONCE, ...chosen ?? []]);
-        assert.deepEqual(checksTold(hook.posts), ["router", "web"]);
+        const { stderr } = await harness.run([...ONCE, ...chosen ?? []]);
+        assert.deepEqual(checksNotified(hook.posts), ["router", "web"]);
         assert.equal(/"router", which is inactive and suppresses nothing/.test(stderr), way === "inactive");
         if (way !== "inactive") return;
-        assert.doesNotMatch((await stage.run(["status"])).stdout, /waits for/);
+        assert.doesNotMatch((await harness.run(["status"])).stdout, /waits for/);
       }));
   }
 });
@@ -350,22 +350,22 @@ test("monitor check: a dependency that runs once an hour delays no notification"
       addCase(
         `${args.join(" ")}, ${isRouterDown ? "it is down" : "it is well"}`,
         () =>
-          withStage(async (stage) => {
+          withHarness(async (harness) => {
             await using hook = startHook();
-            writeConfig(stage, [hook.channel], {
+            writeConfig(harness, [hook.channel], {
               web: fileCheck("web", { depends_on: ["router"] }),
               router: fileCheck("router", { schedule: { regular_interval: "1 hour" } }),
             });
-            appear(stage, "router");
-            await stage.run([...ONCE, "router"]);
-            if (isRouterDown) vanish(stage, "router");
-            const program = stage.start(args);
+            appear(harness, "router");
+            await harness.run([...ONCE, "router"]);
+            if (isRouterDown) vanish(harness, "router");
+            const program = harness.start(args);
             if (args[0] === "check" && args.length === 1) {
               await until("a notification", () => hook.posts.length > 0);
               program.signal("SIGTERM");
             }
             await program.end();
-            assert.deepEqual(checksTold(hook.posts), [isRouterDown ? "router" : "web"]);
+            assert.deepEqual(checksNotified(hook.posts), [isRouterDown ? "router" : "web"]);
           }),
       );
     }
@@ -373,11 +373,11 @@ test("monitor check: a dependency that runs once an hour delays no notification"
 });
 
 test("monitor check: the heartbeat is given while it runs, and after each call with --due", () =>
-  withStage(async (stage) => {
-    writeConfig(stage, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
+  withHarness(async (harness) => {
+    writeConfig(harness, [], { web: { kind: "test", parameters: { condition: "ok" } } }, {
       heartbeat: { path: "./alive", interval: 1 },
     });
-    const path = `${stage.directory}/alive`;
+    const path = `${harness.directory}/alive`;
     const touchedMs = (): number | null => {
       try {
         return Deno.statSync(path).mtime?.getTime() ?? null;
@@ -385,71 +385,71 @@ test("monitor check: the heartbeat is given while it runs, and after each call w
         return null;
       }
     };
-    const program = stage.start(["check"]);
+    const program = harness.start(["check"]);
     const firstMs = await until("the first sign", touchedMs);
     await until("another sign", () => (touchedMs() ?? 0) > firstMs);
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
     Deno.removeSync(path);
-    assert.equal((await stage.run([...ONCE, "--due"])).code, 0);
+    assert.equal((await harness.run([...ONCE, "--due"])).code, 0);
     assert.notEqual(touchedMs(), null);
     Deno.removeSync(path);
-    await stage.run(ONCE);
+    await harness.run(ONCE);
     assert.equal(touchedMs(), null, "a call by hand is no sign of life");
   }));
 
 test("monitor check --once: a channel in the place of another is notified of what goes on, and what is dropped is logged", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     await using next = startHook();
     hook.status = 503;
-    writeConfig(stage, [hook.channel], { web: fileCheck("web") });
-    await stage.run(ONCE);
+    writeConfig(harness, [hook.channel], { web: fileCheck("web") });
+    await harness.run(ONCE);
     assert.equal(hook.attempts, 1);
     next.status = 503;
-    writeConfig(stage, [next.channel], { web: fileCheck("web") });
+    writeConfig(harness, [next.channel], { web: fileCheck("web") });
     const dropped =
       /the notification of "web" to webhook 127\.0\.0\.1:\d+ dropped: its check no longer has this channel/;
-    assert.match((await stage.run(ONCE)).stderr, dropped);
+    assert.match((await harness.run(ONCE)).stderr, dropped);
     assert.deepEqual([hook.attempts, next.attempts, next.posts.length], [1, 1, 0]);
-    writeConfig(stage, [], { web: fileCheck("web") });
-    assert.match((await stage.run(ONCE)).stderr, dropped);
-    assert.doesNotMatch((await stage.run(ONCE)).stderr, /given up/);
+    writeConfig(harness, [], { web: fileCheck("web") });
+    assert.match((await harness.run(ONCE)).stderr, dropped);
+    assert.doesNotMatch((await harness.run(ONCE)).stderr, /given up/);
     assert.deepEqual([hook.attempts, next.attempts], [1, 1]);
   }));
 
 test("monitor check --once --due: what was pending arrives, whatever was away from the config for one call", (addCase) => {
   const due = ["check", "--once", "--due"];
-  const vanish: Readonly<Record<string, (stage: Stage, channel: unknown) => void>> = {
-    "its channel": (stage) => writeConfig(stage, [], { web: fileCheck("web") }),
-    "its check": (stage, channel) => writeConfig(stage, [channel], { other: fileCheck("other") }),
-    "all of it, as with another config on the same state": (stage) =>
-      writeConfig(stage, [], { other: fileCheck("other") }),
-    "the file that has it": (stage) => {
-      Deno.writeTextFileSync(`${stage.directory}/web.json`, "{}");
+  const vanish: Readonly<Record<string, (harness: Harness, channel: unknown) => void>> = {
+    "its channel": (harness) => writeConfig(harness, [], { web: fileCheck("web") }),
+    "its check": (harness, channel) => writeConfig(harness, [channel], { other: fileCheck("other") }),
+    "all of it, as with another config on the same state": (harness) =>
+      writeConfig(harness, [], { other: fileCheck("other") }),
+    "the file that has it": (harness) => {
+      Deno.writeTextFileSync(`${harness.directory}/web.json`, "{}");
     },
   };
   for (const [name, leave] of Object.entries(vanish)) {
     addCase(name, () =>
-      withStage(async (stage) => {
+      withHarness(async (harness) => {
         await using hook = startHook();
         const come = (): void => {
           const included = { checks: { web: { ...fileCheck("web"), notifications: [hook.channel] } } };
-          Deno.writeTextFileSync(`${stage.directory}/web.json`, JSON.stringify(included), { mode: 0o600 });
-          writeConfig(stage, [], {}, { include: ["./web.json"] });
+          Deno.writeTextFileSync(`${harness.directory}/web.json`, JSON.stringify(included), { mode: 0o600 });
+          writeConfig(harness, [], {}, { include: ["./web.json"] });
         };
         hook.status = 503;
         come();
-        await stage.run(due);
+        await harness.run(due);
         assert.equal(hook.attempts, 1);
-        leave(stage, hook.channel);
-        await stage.run(due);
+        leave(harness, hook.channel);
+        await harness.run(due);
         come();
         hook.status = 200;
-        await stage.run(ONCE);
-        appear(stage, "web");
-        await stage.run(ONCE);
-        await stage.run(ONCE);
+        await harness.run(ONCE);
+        appear(harness, "web");
+        await harness.run(ONCE);
+        await harness.run(ONCE);
         assert.deepEqual(
           hook.posts.flatMap(({ notifications }) =>
             notifications.flatMap(({ check, event }) => check === "web" ? [event] : [])
@@ -461,50 +461,50 @@ test("monitor check --once --due: what was pending arrives, whatever was away fr
 });
 
 test("monitor check: a reload sends what was refused to the edited channel, and its recovery too", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     await using next = startHook();
     hook.status = 404;
-    writeConfig(stage, [hook.channel], { web: fileCheck("web") });
-    const program = stage.start(["check", "--format", "ndjson"]);
+    writeConfig(harness, [hook.channel], { web: fileCheck("web") });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stderr.next(
       /the notification of "web" rejected by webhook 127\.0\.0\.1:\d+: status is 404/,
     );
-    writeConfig(stage, [next.channel], { web: fileCheck("web") });
+    writeConfig(harness, [next.channel], { web: fileCheck("web") });
     program.signal("SIGHUP");
     const conditions = (): readonly string[] =>
       next.posts.flatMap(({ notifications }) => notifications.map(({ condition }) => condition));
     await until("the problem", () => conditions().length > 0);
-    appear(stage, "web");
+    appear(harness, "web");
     await until("the recovery", () => conditions().length > 1);
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
     assert.deepEqual(conditions(), ["critical", "ok"]);
     assert.equal(hook.posts.length, 0);
-    assertAllTold(
-      withoutTwins(next.posts).flatMap(({ notifications }) => notifications),
-      changesOf(stage, "web"),
+    assertAllNotified(
+      withoutDuplicates(next.posts).flatMap(({ notifications }) => notifications),
+      changesOf(harness, "web"),
     );
   }));
 
 test("monitor check: a reload sends pending notifications to the edited channel of the same name, under the same id", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using hook = startHook();
     await using next = startHook();
     // It accepts the message, but its response comes after the timeout.
     hook.delayMs = () => 2_000;
     const late = { kind: "webhook", parameters: { ...hook.channel["parameters"] as object, timeout: 1 } };
     const checks = { web: fileCheck("web"), mail: { kind: "test", parameters: { condition: "ok" } } };
-    writeConfig(stage, ["chat"], checks, { channels: { chat: late } });
-    const program = stage.start(["check", "--format", "ndjson"]);
+    writeConfig(harness, ["chat"], checks, { channels: { chat: late } });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stderr.next(/the notification of "web" not delivered to chat: .*1 s/);
     // Another host, timeout and place in the list: only the name says that it is the same.
-    writeConfig(stage, [{ kind: "console", parameters: {} }, "chat"], checks, {
+    writeConfig(harness, [{ kind: "console", parameters: {} }, "chat"], checks, {
       channels: { chat: next.channel },
     });
     program.signal("SIGHUP");
     await until("the problem", () => next.posts.length > 0);
-    appear(stage, "web");
+    appear(harness, "web");
     await until("the recovery", () => next.posts.length > 1);
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
@@ -515,24 +515,24 @@ test("monitor check: a reload sends pending notifications to the edited channel 
       [["web", "critical"], ["web", "ok"]],
     );
     assert.deepEqual([...new Set(hook.posts.map(({ key }) => key))], [next.posts[0]?.key]);
-    assertAllTold(next.posts.flatMap(({ notifications }) => notifications), changesOf(stage, "web"));
+    assertAllNotified(next.posts.flatMap(({ notifications }) => notifications), changesOf(harness, "web"));
   }));
 
 test("monitor check --once: a restart sends pending notifications to a channel of the same name and another kind", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox();
     await using hook = startHook();
     mailbox.isUp = false;
     const checks = { web: fileCheck("web"), mail: fileCheck("mail") };
-    writeConfig(stage, ["admins"], checks, { channels: { admins: mailbox.channel } });
+    writeConfig(harness, ["admins"], checks, { channels: { admins: mailbox.channel } });
     assert.match(
-      (await stage.run(ONCE)).stderr,
+      (await harness.run(ONCE)).stderr,
       /2 notifications of "web", "mail" not delivered to admins: /,
     );
-    writeConfig(stage, ["admins"], checks, { channels: { admins: hook.channel } });
-    await stage.run(ONCE);
-    appear(stage, "web");
-    await stage.run(ONCE);
+    writeConfig(harness, ["admins"], checks, { channels: { admins: hook.channel } });
+    await harness.run(ONCE);
+    appear(harness, "web");
+    await harness.run(ONCE);
     assert.deepEqual(
       hook.posts.map(({ notifications }) => notifications.map(({ check, condition }) => [check, condition])),
       [[["web", "critical"], ["mail", "critical"]], [["web", "ok"]]],

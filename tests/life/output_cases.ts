@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: output");
 
@@ -13,9 +13,9 @@ const BAD = {
 };
 
 test("monitor check: pretty prints a line at the start and one for each notification, and the log goes to stderr", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
-    const program = stage.start(["check", "--log-level", "debug"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
+    const program = harness.start(["check", "--log-level", "debug"]);
     await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, 1 result since .*\)$/);
     await program.stderr.next(/Z debug: fine: ok: all is well confirmed=ok duration_ms=\d+ late_ms=\d+$/);
     program.signal("SIGTERM");
@@ -33,9 +33,9 @@ test("monitor check: pretty prints a line at the start and one for each notifica
   }));
 
 test("monitor check --format ndjson: every line of stdout is an event, and console notifications go to stderr", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: BAD });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: BAD });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("notification");
     await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
     program.signal("SIGINT");
@@ -101,10 +101,10 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
   }));
 
 test("monitor check --log-format json: every line of stderr is an object, notifications and warnings too", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     // The time limit deserves a warning.
-    stage.writeConfig({ bad: { ...BAD, timeout: 60 } });
-    const program = stage.start([
+    harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
+    const program = harness.start([
       "check",
       "--format",
       "ndjson",
@@ -114,7 +114,7 @@ test("monitor check --log-format json: every line of stderr is an object, notifi
       "debug",
     ]);
     await program.stdout.event("notification");
-    Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
+    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
     program.signal("SIGHUP");
     await program.stdout.event("reload");
     program.signal("SIGTERM");
@@ -139,11 +139,11 @@ test("monitor check --log-level: quieter levels leave out more, and never a repo
   ];
   for (const { level, expected } of rows) {
     add(level, () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ bad: { ...BAD, timeout: 60 } });
-        const program = stage.start(["check", "--log-level", level]);
+      withHarness(async (harness) => {
+        harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
+        const program = harness.start(["check", "--log-level", level]);
         await program.stdout.next("CRITICAL");
-        Deno.writeTextFileSync(`${stage.directory}/monitor.json`, "{");
+        Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
         program.signal("SIGHUP");
         await program.stderr.next("the old one stays active");
         program.signal("SIGTERM");
@@ -157,10 +157,10 @@ test("monitor check --log-level: quieter levels leave out more, and never a repo
 test("monitor check: a reader that goes away ends nothing, and is told once", (add) => {
   for (const format of ["pretty", "ndjson"]) {
     add(format, () =>
-      withStage(async (stage) => {
+      withHarness(async (harness) => {
         // Each observation is a reminder, so that there is always something to print.
-        stage.writeConfig({ bad: { ...BAD, annoy: true } });
-        const program = stage.start(["check", "--format", format, "--log-level", "debug"]);
+        harness.writeConfig({ bad: { ...BAD, annoy: true } });
+        const program = harness.start(["check", "--format", format, "--log-level", "debug"]);
         await program.stdout.next(format === "pretty" ? "CRITICAL" : '"notification"');
         await program.stdout.close();
         await program.stderr.next(
@@ -185,9 +185,9 @@ function processorTicks(pid: number): number {
 }
 
 test("monitor check: output that cannot be written ends nothing, and is told once", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: { ...BAD, annoy: true } });
-    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: { ...BAD, annoy: true } });
+    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
       shell: 'exec "$@" >/dev/full',
     });
     await program.stderr.next(
@@ -201,21 +201,21 @@ test("monitor check: output that cannot be written ends nothing, and is told onc
   }));
 
 test("monitor check: a log that cannot be written ends nothing", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ bad: { ...BAD, annoy: true } });
-    const program = stage.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });
+  withHarness(async (harness) => {
+    harness.writeConfig({ bad: { ...BAD, annoy: true } });
+    const program = harness.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });
     for (let notifications = 0; notifications < 2; notifications++) await program.stdout.next("CRITICAL");
     program.signal("SIGTERM");
     assert.equal((await program.end()).code, 0);
   }));
 
 test("monitor check --once: JUnit has the host name of notifications", () =>
-  withStage(async (stage) => {
-    stage.writeScript("receive.sh", "cat >received.json");
+  withHarness(async (harness) => {
+    harness.writeScript("receive.sh", "cat >received.json");
     const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
-    stage.writeConfig({ bad: { ...BAD, notifications } });
-    const { stdout } = await stage.run(["check", "--once", "--format", "junit"]);
-    const { host } = JSON.parse(Deno.readTextFileSync(`${stage.directory}/received.json`));
+    harness.writeConfig({ bad: { ...BAD, notifications } });
+    const { stdout } = await harness.run(["check", "--once", "--format", "junit"]);
+    const { host } = JSON.parse(Deno.readTextFileSync(`${harness.directory}/received.json`));
     assert.equal(host, Deno.hostname());
     assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
   }));

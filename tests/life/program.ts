@@ -41,7 +41,7 @@ export interface StartOptions {
 }
 
 /** A directory of its own for one test, and what runs in it. */
-export interface Stage {
+export interface Harness {
   /** Absolute. The programs run in it, and it is their `HOME`. */
   readonly directory: string;
   /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
@@ -57,11 +57,11 @@ export interface Stage {
 }
 
 /** Runs a test on a harness of its own. */
-export async function withStage(use: (stage: Stage) => Promise<void>): Promise<void> {
+export async function withHarness(use: (harness: Harness) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
   const mark = `check ${crypto.randomUUID()}`;
   const children: Deno.ChildProcess[] = [];
-  const start: Stage["start"] = (args, options = {}) => {
+  const start: Harness["start"] = (args, options = {}) => {
     const child = spawn(args, { ...options, directory });
     children.push(child);
     return followProgram(child);

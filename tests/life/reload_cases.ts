@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: reload");
@@ -10,11 +10,11 @@ const CRITICAL = { kind: "test", parameters: { condition: "critical" } };
 
 test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep their counts", () =>
   withTarget((target) =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       const web = { kind: "http_request", threshold: 1000, parameters: target.parameters };
       target.status = 500;
-      stage.writeConfig({ web, gone: OK, turned: OK });
-      const program = stage.start(["check", "--format", "ndjson"]);
+      harness.writeConfig({ web, gone: OK, turned: OK });
+      const program = harness.start(["check", "--format", "ndjson"]);
       await program.stdout.event("result", ({ name }) => name === "gone");
       const before = await program.stdout.event(
         "result",
@@ -22,7 +22,7 @@ test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep the
       );
       const plannedMs = Date.parse(String(before["started_at"])) - Number(before["late_ms"]);
 
-      stage.writeConfig({ web, turned: CRITICAL, added: OK, off: { ...OK, active: false } });
+      harness.writeConfig({ web, turned: CRITICAL, added: OK, off: { ...OK, active: false } });
       program.signal("SIGHUP");
       const reload = await program.stdout.event("reload");
       assert.deepEqual({ ...reload, at: "" }, {
@@ -54,12 +54,12 @@ test("monitor check: SIGHUP adopts a valid config, and unchanged checks keep the
   ));
 
 test("monitor check: SIGHUP with an invalid config logs every error, and the old one stays active", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ fine: OK });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ fine: OK });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
     Deno.writeTextFileSync(
-      `${stage.directory}/monitor.json`,
+      `${harness.directory}/monitor.json`,
       '{\n  "defaults": { "threshold": 0 },\n  "checks": { "fine": { "kind": "tset", "parameters": {} } }\n}\n',
     );
     program.signal("SIGHUP");
@@ -74,11 +74,11 @@ test("monitor check: SIGHUP with an invalid config logs every error, and the old
     await program.stdout.event("result", ({ name }) => name === "fine");
 
     // It is mended, and then it is gone.
-    stage.writeConfig({ fine: OK, added: OK });
+    harness.writeConfig({ fine: OK, added: OK });
     program.signal("SIGHUP");
     assert.equal((await program.stdout.event("reload"))["adopted"], true);
     await program.stdout.event("result", ({ name }) => name === "added");
-    Deno.removeSync(`${stage.directory}/monitor.json`);
+    Deno.removeSync(`${harness.directory}/monitor.json`);
     program.signal("SIGHUP");
     const last = await program.stdout.event("reload");
     assert.match(String(last["error"]), /^cannot find a config/);
@@ -88,13 +88,13 @@ test("monitor check: SIGHUP with an invalid config logs every error, and the old
   }));
 
 test("monitor check: SIGHUP reads what is included again, and what has come to a pattern", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const write = (name: string, config: unknown): void =>
-      Deno.writeTextFileSync(`${stage.directory}/conf.d/${name}`, JSON.stringify(config));
-    Deno.mkdirSync(`${stage.directory}/conf.d`);
+      Deno.writeTextFileSync(`${harness.directory}/conf.d/${name}`, JSON.stringify(config));
+    Deno.mkdirSync(`${harness.directory}/conf.d`);
     write("a.json", { checks: { a: OK } });
-    stage.writeConfig({ own: OK }, { include: "conf.d/*.json" });
-    const program = stage.start(["check", "--format", "ndjson"]);
+    harness.writeConfig({ own: OK }, { include: "conf.d/*.json" });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result", ({ name }) => name === "a");
 
     write("a.json", { checks: { a: CRITICAL } });
@@ -121,9 +121,9 @@ test("monitor check: SIGHUP reads what is included again, and what has come to a
   }));
 
 test("monitor check: SIGHUP while it starts and in quick succession ends nothing", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ fine: OK });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ fine: OK });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("start");
     for (let count = 0; count < 20; count++) program.signal("SIGHUP");
     await program.stdout.event("reload");
@@ -133,12 +133,12 @@ test("monitor check: SIGHUP while it starts and in quick succession ends nothing
   }));
 
 test("monitor check: SIGHUP cannot read a config from stdin again, and says so", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const stdin = JSON.stringify({
       defaults: { schedule: { regular_interval: 1 } },
       checks: { fine: OK },
     });
-    const program = stage.start(["check", "--config", "-", "--format", "ndjson"], { stdin });
+    const program = harness.start(["check", "--config", "-", "--format", "ndjson"], { stdin });
     const start = await program.stdout.event("start");
     assert.equal(start["state"], null);
     await program.stdout.event("result");
@@ -148,16 +148,16 @@ test("monitor check: SIGHUP cannot read a config from stdin again, and says so",
   }));
 
 test("monitor check: a reload says that another state waits for a restart, and that another config was found", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ fine: OK });
-    const program = stage.start(["check"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ fine: OK });
+    const program = harness.start(["check"]);
     await program.stdout.next("started: 1 check from ./monitor.json, state in ");
-    stage.writeConfig({ fine: OK }, { state: "other.sqlite" });
+    harness.writeConfig({ fine: OK }, { state: "other.sqlite" });
     program.signal("SIGHUP");
     await program.stderr.next(
-      `the state path is now "${stage.directory}/other.sqlite" now; restart to use it`,
+      `the state path is now "${harness.directory}/other.sqlite" now; restart to use it`,
     );
-    Deno.renameSync(`${stage.directory}/monitor.json`, `${stage.directory}/monitor.jsonc`);
+    Deno.renameSync(`${harness.directory}/monitor.json`, `${harness.directory}/monitor.jsonc`);
     program.signal("SIGHUP");
     await program.stderr.next(
       'another config, "./monitor.jsonc", is found now instead of "./monitor.json"',

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { inTime } from "./in_time.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 import { startMailbox } from "./receivers.ts";
 
 const test = concurrentTests("monitor: secrets");
@@ -23,23 +23,23 @@ const ENVIRONMENT = {
 };
 
 test("monitor: no secret is in an output, a log, the state, a mail, a webhook, an error or another script's environment", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     await using mailbox = await startMailbox(PASSWORD);
     await using leaky = startLeakyServer();
-    writeLeakyConfig(stage, leaky, mailbox.channel);
+    writeLeakyConfig(harness, leaky, mailbox.channel);
     const texts = new Map<string, string>();
     const run = async (name: string, args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
+      const { stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
       texts.set(`stdout of ${name}`, stdout);
       texts.set(`stderr of ${name}`, stderr);
     };
     for (const format of ["pretty", "json", "ndjson", "junit", "tap", "plugin"]) {
       await run(`check --once --format ${format}`, ["check", "--once", "--format", format]);
     }
-    const job = await stage.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
+    const job = await harness.run(["beat", "backup", "--", "./job"], { environment: ENVIRONMENT });
     assert.equal(job.stdout, `job ${SCRIPT_SECRET}\n`, "a job runs as it would without");
     texts.set("stderr of beat backup -- ./job", job.stderr);
-    const program = stage.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
       environment: ENVIRONMENT,
     });
     await program.stdout.event("result", ({ name }) => name === "given");
@@ -50,11 +50,11 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     for (const end of ["", "-wal"]) {
       texts.set(
         `the file kept.sqlite${end} of the running program`,
-        readBytes(`${stage.directory}/kept.sqlite${end}`),
+        readBytes(`${harness.directory}/kept.sqlite${end}`),
       );
     }
     texts.set("the arguments of the program", readBytes(`/proc/${program.pid}/cmdline`));
-    stage.writeScript("given", 'echo "changed $GIVEN_SECRET"; exit 1');
+    harness.writeScript("given", 'echo "changed $GIVEN_SECRET"; exit 1');
     program.signal("SIGHUP");
     await program.stderr.next(/reload|read again|nothing changed/i);
     program.signal("SIGTERM");
@@ -104,8 +104,8 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
       texts.set(`the mail "${subject}"`, `${subject}\n${text}\n${raw}`);
     }
     for (const [index, body] of leaky.bodies.entries()) texts.set(`the body of request ${index}`, body);
-    for (const name of filesLeftIn(stage)) {
-      texts.set(`the file ${name}`, readBytes(`${stage.directory}/${name}`));
+    for (const name of filesLeftIn(harness)) {
+      texts.set(`the file ${name}`, readBytes(`${harness.directory}/${name}`));
     }
 
     assert.ok([...texts.keys()].some((name) => name.startsWith("the mail")), "a mail came");
@@ -150,10 +150,10 @@ test("monitor validate: an error beside a secret does not quote it", (add) => {
   };
   for (const [name, check] of Object.entries(rows)) {
     add(name, () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ web: check });
+      withHarness(async (harness) => {
+        harness.writeConfig({ web: check });
         for (const args of [["validate", "--strict"], ["check", "--once"], ["explain"]]) {
-          const { code, stdout, stderr } = await stage.run(args, { environment: ENVIRONMENT });
+          const { code, stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
           // Only a word that is not accepted may be the machine's alone.
           const expected = name === "no method" && args[0] === "check" ? 3 : 78;
           if (args[0] !== "explain") assert.equal(code, expected, stderr);
@@ -167,9 +167,9 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
   const preload = new URL("../fixtures/throw_secret.ts", import.meta.url).pathname;
   for (const how of ["error", "rejection"]) {
     add(how, () =>
-      withStage(async (stage) => {
-        stage.writeConfig({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
-        const { code, stdout, stderr } = await stage.run(["check", "--state", "none"], {
+      withHarness(async (harness) => {
+        harness.writeConfig({ a: { kind: "test", parameters: { output: "${env:PLANTED}" } } });
+        const { code, stdout, stderr } = await harness.run(["check", "--state", "none"], {
           environment: { PLANTED: SCRIPT_SECRET, PLANTED_AS: how },
           permissions: ["--allow-all", `--preload=${preload}`],
         });
@@ -217,25 +217,25 @@ function startLeakyServer(): LeakyServer {
 }
 
 function writeLeakyConfig(
-  stage: Stage,
+  harness: Harness,
   { port }: LeakyServer,
   mail: Readonly<Record<string, unknown>>,
 ): void {
   const { parameters } = mail as {
     readonly parameters: { readonly access: Readonly<Record<string, unknown>> };
   };
-  Deno.writeTextFileSync(`${stage.directory}/token`, `${TOKEN}\n`);
-  stage.writeScript(
+  Deno.writeTextFileSync(`${harness.directory}/token`, `${TOKEN}\n`);
+  harness.writeScript(
     "given",
     'echo "given $GIVEN_SECRET | x=1"; echo "detail $GIVEN_SECRET"; echo "$GIVEN_SECRET" >&2; exit 2',
   );
-  stage.writeScript(
+  harness.writeScript(
     "other",
     "env >other_environment; cat /proc/$PPID/cmdline | tr '\\0' ' ' >other_parent; exit 1",
   );
-  stage.writeScript("job", 'echo "job $SCRIPT_SECRET"; exit 3');
-  stage.writeScript("channel", 'cat >channel_input; env >channel_environment; echo "asked" >&2; exit 1');
-  stage.writeConfig({
+  harness.writeScript("job", 'echo "job $SCRIPT_SECRET"; exit 3');
+  harness.writeScript("channel", 'cat >channel_input; env >channel_environment; echo "asked" >&2; exit 1');
+  harness.writeConfig({
     given: {
       kind: "script",
       title: "Given ${env:SCRIPT_SECRET}",
@@ -291,7 +291,7 @@ async function readMails(
 }
 
 /** Everything but what the test has written itself. */
-function filesLeftIn({ directory }: Stage): readonly string[] {
+function filesLeftIn({ directory }: Harness): readonly string[] {
   const own = ["monitor.json", "token", "given", "other", "job", "channel"];
   const names = [...Deno.readDirSync(directory)].filter((entry) => entry.isFile).map((entry) => entry.name);
   return names.filter((name) => !own.includes(name));

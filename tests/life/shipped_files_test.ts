@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { needs } from "../../testing/tools.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 import { monitorCommand } from "../../testing/source.ts";
-import { type Stage, withStage } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("examples");
 
@@ -27,7 +27,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
 }
 
 /** A command of an example as it is run here: with this program, and the config of the harness. */
-function commandHere(command: string, { directory }: Stage): string {
+function commandHere(command: string, { directory }: Harness): string {
   const program = monitorCommand().map((part) => `'${part}'`).join(" ");
   return command.replaceAll(PROGRAM_PATH, program).replaceAll(CONFIG_PATH, `${directory}/monitor.json`);
 }
@@ -42,7 +42,7 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
 test(
   "examples/systemd: systemd-analyze finds nothing wrong with the units",
   () =>
-    withStage(async ({ directory }) => {
+    withHarness(async ({ directory }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
       // It looks for the programs too, and what is not installed here is no error of a unit.
       for (const name of names) {
@@ -57,7 +57,7 @@ test(
       assert.equal(text, "");
       assert.equal(code, 0);
     }),
-  needs("systemd-analyze"),
+  requiredPermissions("systemd-analyze"),
 );
 
 test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
@@ -67,7 +67,7 @@ test("examples/systemd: the sandbox of the services is as tight as it was", asyn
     const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
     assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
   }
-}, needs("systemd-analyze"));
+}, requiredPermissions("systemd-analyze"));
 
 test("examples/systemd: both services have the same sandbox", () => {
   const sandbox = (name: string): string => {
@@ -81,31 +81,31 @@ test("examples/systemd: both services have the same sandbox", () => {
 test(
   "examples/systemd/monitor.service: its commands start, reload and stop the program",
   () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       const settings = settingsOf(readExample("systemd/monitor.service"));
       const [start = ""] = settings.get("ExecStart") ?? [];
-      stage.writeConfig({ bad: BAD });
-      const program = stage.start([], {
-        shell: `exec ${commandHere(start, stage)}`,
-        environment: { STATE_DIRECTORY: `${stage.directory}/state` },
+      harness.writeConfig({ bad: BAD });
+      const program = harness.start([], {
+        shell: `exec ${commandHere(start, harness)}`,
+        environment: { STATE_DIRECTORY: `${harness.directory}/state` },
       });
-      await program.stdout.next(`state in ${stage.directory}/state/`);
+      await program.stdout.next(`state in ${harness.directory}/state/`);
       await program.stdout.next("WARNING: bad: rather warm");
 
       const reload = async (): Promise<readonly number[]> => {
         const codes: number[] = [];
         for (const command of settings.get("ExecReload") ?? []) {
-          const shell = commandHere(command, stage).replace("$MAINPID", String(program.pid));
-          codes.push((await stage.start([], { shell }).end()).code);
+          const shell = commandHere(command, harness).replace("$MAINPID", String(program.pid));
+          codes.push((await harness.start([], { shell }).end()).code);
           // systemd goes no further than the first command that fails.
           if (codes.at(-1) !== 0) break;
         }
         return codes;
       };
-      stage.writeConfig({ bad: BAD, other: BAD });
+      harness.writeConfig({ bad: BAD, other: BAD });
       assert.deepEqual(await reload(), [0, 0]);
       await program.stderr.next("config reloaded: 2 checks, 1 added");
-      stage.writeConfig({ bad: { kind: "tset" } });
+      harness.writeConfig({ bad: { kind: "tset" } });
       assert.deepEqual(await reload(), [78]);
       program.signal("SIGTERM");
       const { code, stderr } = await program.end();
@@ -114,17 +114,17 @@ test(
       // Longer than running checks may take to finish and to be ended.
       assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
     }),
-  needs("kill"),
+  requiredPermissions("kill"),
 );
 
 test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const settings = settingsOf(readExample("systemd/monitor-due.service"));
-    stage.writeConfig({ bad: BAD });
+    harness.writeConfig({ bad: BAD });
     const [start = ""] = settings.get("ExecStart") ?? [];
-    const { code, stdout, stderr } = await stage.start([], {
-      shell: `exec ${commandHere(start, stage)}`,
-      environment: { STATE_DIRECTORY: `${stage.directory}/state` },
+    const { code, stdout, stderr } = await harness.start([], {
+      shell: `exec ${commandHere(start, harness)}`,
+      environment: { STATE_DIRECTORY: `${harness.directory}/state` },
     }).end();
     assert.equal(code, 1);
     assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
@@ -133,7 +133,7 @@ test("examples/systemd/monitor-due.service: what a call sees is no failure of th
   }));
 
 test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const lines = readExample("cron/monitor").split("\n").filter((line) => !/^#|^$|^\w+=/.test(line));
     assert.equal(lines.length, 1);
     const [, schedule, user, command = ""] = /^((?:\S+ ){5})(\S+) (.+)$/.exec(lines[0] ?? "") ?? [];
@@ -141,21 +141,21 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     assert.equal(user, "monitor");
     // cron takes an unescaped per cent sign for the end of the command.
     assert.doesNotMatch(command, /%/);
-    stage.writeConfig({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
+    harness.writeConfig({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
     const call = {
-      shell: commandHere(command, stage),
+      shell: commandHere(command, harness),
       environment: { PATH: "/usr/bin:/bin", SHELL: "/bin/sh" },
     };
-    const first = await stage.start([], call).end();
+    const first = await harness.start([], call).end();
     assert.equal(first.code, 1);
     assert.match(first.stdout, /WARNING: bad: rather warm/);
     assert.equal(first.stderr, "");
-    const second = await stage.start([], call).end();
+    const second = await harness.start([], call).end();
     assert.deepEqual(second, { code: 0, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
   }));
 
 test("examples/container/Containerfile: its command is one that the program takes", () =>
-  withStage(async (stage) => {
+  withHarness(async (harness) => {
     const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
     const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
     const environment = Object.fromEntries(
@@ -164,14 +164,14 @@ test("examples/container/Containerfile: its command is one that the program take
     );
     assert.equal(command[0], PROGRAM_PATH);
     assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
-    stage.writeConfig({ bad: BAD });
+    harness.writeConfig({ bad: BAD });
     const here = {
-      MONITOR_CONFIG: `${stage.directory}/monitor.json`,
-      STATE_DIRECTORY: `${stage.directory}${environment["STATE_DIRECTORY"]}`,
+      MONITOR_CONFIG: `${harness.directory}/monitor.json`,
+      STATE_DIRECTORY: `${harness.directory}${environment["STATE_DIRECTORY"]}`,
     };
-    const program = stage.start(command.slice(1), { environment: here });
+    const program = harness.start(command.slice(1), { environment: here });
     await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
     await program.stdout.next("WARNING: bad");
     // As `podman exec monitor monitor status` does.
-    assert.equal((await stage.run(["status"], { environment: here })).code, 1);
+    assert.equal((await harness.run(["status"], { environment: here })).code, 1);
   }));

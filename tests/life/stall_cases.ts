@@ -1,12 +1,12 @@
 /** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { needs } from "../../testing/tools.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
 import { createMovableClock } from "./chaos/clock.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
 import type { Event } from "./lines.ts";
-import { withStage } from "./program.ts";
+import { withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stall");
@@ -17,17 +17,17 @@ const STOPPED_MS = 3_000;
 test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
   withTarget((answering) =>
     withTarget((hanging) =>
-      withStage(async (stage) => {
-        const script = stage.mark;
-        stage.writeScript("wait.sh", "while [ ! -e go ]; do sleep 0.02; done\necho in time");
-        stage.writeConfig({
+      withHarness(async (harness) => {
+        const script = harness.mark;
+        harness.writeScript("wait.sh", "while [ ! -e go ]; do sleep 0.02; done\necho in time");
+        harness.writeConfig({
           [script]: { kind: "script", timeout: 2, parameters: { path: "./wait.sh" } },
           answering: { kind: "http_request", timeout: 2, parameters: answering.parameters },
           hanging: { kind: "http_request", timeout: 2, parameters: hanging.parameters },
         });
         answering.status = null;
         hanging.status = null;
-        const program = stage.start(["check", "--format", "ndjson"]);
+        const program = harness.start(["check", "--format", "ndjson"]);
         await hanging.held();
         const held = await answering.held();
         await until("the script", () => livingProcesses(script).length > 0);
@@ -35,7 +35,7 @@ test("monitor check: while it stands still no time-out is invented, and one that
         program.signal("SIGSTOP");
         answering.status = 200;
         held.answer(200);
-        Deno.writeTextFileSync(`${stage.directory}/go`, "");
+        Deno.writeTextFileSync(`${harness.directory}/go`, "");
         await untilGone(script);
         // Not to wait for anything: the time itself is what is tested.
         await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
@@ -64,19 +64,19 @@ test(
   "monitor check --once: minutes of standing still are no time-out, and what is real is told",
   () =>
     withTarget((hanging) =>
-      withStage(async (stage) => {
-        const script = stage.mark;
-        stage.writeScript(
+      withHarness(async (harness) => {
+        const script = harness.mark;
+        harness.writeScript(
           "wait.sh",
           "[ -e began ] || { touch began; while [ ! -e go ]; do sleep 0.02; done; }; echo in time",
         );
-        stage.writeConfig({
+        harness.writeConfig({
           [script]: { kind: "script", timeout: 30, parameters: { path: "./wait.sh" } },
           hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
         });
         hanging.status = null;
-        const clock = createMovableClock(`${stage.directory}/clock`, { seconds: 0, moves: "both" });
-        const program = stage.start(["check", "--once", "--format", "ndjson"], {
+        const clock = createMovableClock(`${harness.directory}/clock`, { seconds: 0, moves: "both" });
+        const program = harness.start(["check", "--once", "--format", "ndjson"], {
           environment: clock.environment,
         });
         await hanging.held();
@@ -84,7 +84,7 @@ test(
         program.signal("SIGSTOP");
         clock.move(600);
         program.signal("SIGCONT");
-        Deno.writeTextFileSync(`${stage.directory}/go`, "");
+        Deno.writeTextFileSync(`${harness.directory}/go`, "");
         const again = await hanging.held();
         again.answer(500);
         const { stdout } = await program.end();
@@ -100,5 +100,5 @@ test(
         assert.equal(hanging.requests, 2);
       })
     ),
-  needs("faketime"),
+  requiredPermissions("faketime"),
 );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
-import { type Program, type Stage, withStage } from "./program.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stop");
@@ -10,13 +10,13 @@ const test = concurrentTests("monitor check: stop");
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   test(`monitor check: ${signal} lets a running check finish, keeps its result and exits 0`, () =>
     withTarget((target) =>
-      withStage(async (stage) => {
-        stage.writeConfig({
+      withHarness(async (harness) => {
+        harness.writeConfig({
           web: { kind: "http_request", parameters: target.parameters },
           other: { kind: "test", parameters: { condition: "ok" } },
         });
         target.status = null;
-        const program = stage.start(["check", "--format", "ndjson"]);
+        const program = harness.start(["check", "--format", "ndjson"]);
         const held = await target.held();
         program.signal(signal);
         await program.stderr.next(`stopping after ${signal}; waiting for "web"`);
@@ -32,7 +32,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         );
         assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
 
-        const status = JSON.parse((await stage.run(["status", "--format", "json", "web"])).stdout);
+        const status = JSON.parse((await harness.run(["status", "--format", "json", "web"])).stdout);
         assert.equal(status.checks[0].confirmed, "critical");
         assert.equal(status.checks[0].notified, "critical");
       })
@@ -46,16 +46,16 @@ for (
   ] as const
 ) {
   test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       // Neither the program nor its child minds a SIGTERM.
-      stage.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
-      stage.writeConfig({
+      harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
+      harness.writeConfig({
         quick: { kind: "test", parameters: { condition: "warning" } },
-        [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
+        [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./stubborn.sh" } },
       });
-      const program = stage.start(["check", "--format", "ndjson"]);
+      const program = harness.start(["check", "--format", "ndjson"]);
       await program.stdout.event("result", ({ name }) => name === "quick");
-      await until("the script's children", () => livingProcesses(stage.mark).length >= 3);
+      await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
       program.signal(first);
       await program.stderr.next("stopping");
       program.signal(second);
@@ -66,22 +66,22 @@ for (
         event: "stop",
         at: "",
         signal: second,
-        unfinished: [stage.mark],
+        unfinished: [harness.mark],
       });
-      await untilGone(stage.mark);
-      assert.equal((await stage.run(["status", "quick"])).code, 1, "what was known by then is kept");
+      await untilGone(harness.mark);
+      assert.equal((await harness.run(["status", "quick"])).code, 1, "what was known by then is kept");
     }));
 }
 
 test("monitor check: what only waits for its turn does not begin while it stops", () =>
-  withStage(async (stage) => {
-    stage.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
+  withHarness(async (harness) => {
+    harness.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
     const script = { kind: "script", timeout: 60, parameters: { path: "./touch.sh" } };
-    stage.writeConfig({ one: script, two: script });
-    const program = stage.start(["check", "--concurrency", "1"]);
+    harness.writeConfig({ one: script, two: script });
+    const program = harness.start(["check", "--concurrency", "1"]);
     const exists = (name: string): boolean => {
       try {
-        return Deno.statSync(`${stage.directory}/${name}`).isFile;
+        return Deno.statSync(`${harness.directory}/${name}`).isFile;
       } catch {
         return false;
       }
@@ -89,30 +89,30 @@ test("monitor check: what only waits for its turn does not begin while it stops"
     const begun = await until("a script", () => ["one", "two"].find(exists));
     program.signal("SIGTERM");
     await program.stderr.next(`waiting for "${begun}"`);
-    Deno.writeTextFileSync(`${stage.directory}/go`, "");
+    Deno.writeTextFileSync(`${harness.directory}/go`, "");
     assert.equal((await program.end()).code, 0);
     assert.ok(!exists(begun === "one" ? "two" : "one"));
   }));
 
 for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
   test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
-    withStage(async (stage) => {
-      stage.writeScript("forever.sh", "sleep 600 &\nsleep 600");
-      stage.writeConfig({
+    withHarness(async (harness) => {
+      harness.writeScript("forever.sh", "sleep 600 &\nsleep 600");
+      harness.writeConfig({
         quick: { kind: "test", parameters: { condition: "critical", output: "seen" } },
-        [stage.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
+        [harness.mark]: { kind: "script", timeout: 600, parameters: { path: "./forever.sh" } },
       });
-      const program = stage.start(["check", "--once", "--format", "ndjson"]);
+      const program = harness.start(["check", "--once", "--format", "ndjson"]);
       await program.stdout.event("result");
-      await until("the script's children", () => livingProcesses(stage.mark).length >= 3);
+      await until("the script's children", () => livingProcesses(harness.mark).length >= 3);
       program.signal(signal);
       const end = await program.end();
       assert.equal(end.code, code);
-      assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${stage.mark}$`, "m"));
+      assert.match(end.stderr, new RegExp(`^monitor: stopped: no result of ${harness.mark}$`, "m"));
       const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
-      assert.deepEqual(summary.unfinished, [stage.mark]);
-      await untilGone(stage.mark);
-      assert.equal((await stage.run(["status", "quick"])).code, 2, "what was seen is kept");
+      assert.deepEqual(summary.unfinished, [harness.mark]);
+      await untilGone(harness.mark);
+      assert.equal((await harness.run(["status", "quick"])).code, 2, "what was seen is kept");
     }));
 }
 
@@ -125,8 +125,8 @@ for (
   ] as const
 ) {
   test(`monitor ${["check", ...args].join(" ")}: ${signal} while the config is read exits ${code}`, () =>
-    withStage(async (stage) => {
-      const { program, complete } = await startReading(stage, args);
+    withHarness(async (harness) => {
+      const { program, complete } = await startReading(harness, args);
       program.signal(signal);
       const ended = await program.end();
       complete();
@@ -136,8 +136,8 @@ for (
 }
 
 test("monitor check: SIGHUP while the config is read is a reload, once the checks run", () =>
-  withStage(async (stage) => {
-    const { program, complete } = await startReading(stage, ["--state", "none"]);
+  withHarness(async (harness) => {
+    const { program, complete } = await startReading(harness, ["--state", "none"]);
     program.signal("SIGHUP");
     complete();
     await program.stderr.next("the config is read from stdin and cannot be reloaded");
@@ -147,21 +147,21 @@ test("monitor check: SIGHUP while the config is read is a reload, once the check
 
 /** Starts `check` and waits until it reads its config, which it does until that is complete. */
 async function startReading(
-  stage: Stage,
+  harness: Harness,
   args: readonly string[],
 ): Promise<{ readonly program: Program; complete(): void }> {
-  Deno.writeTextFileSync(`${stage.directory}/text`, '{ "defaults": {}, "checks": {} }');
+  Deno.writeTextFileSync(`${harness.directory}/text`, '{ "defaults": {}, "checks": {} }');
   // A pipe holds 64 KiB, so more than that is taken only by a program that reads.
-  stage.writeScript(
+  harness.writeScript(
     "write",
     "head -c 200000 /dev/zero | tr '\\0' ' '; touch reading; until [ -e complete ] || [ ! -e write ]; do sleep 0.02; done; cat text",
   );
-  const program = stage.start(["check", "--config", "-", ...args], {
+  const program = harness.start(["check", "--config", "-", ...args], {
     shell: 'mkfifo config; ./write >config 2>/dev/null & exec "$@" <config',
   });
   await until(
     "the program reads",
-    () => Deno.readDirSync(stage.directory).some(({ name }) => name === "reading"),
+    () => Deno.readDirSync(harness.directory).some(({ name }) => name === "reading"),
   );
-  return { program, complete: () => Deno.writeTextFileSync(`${stage.directory}/complete`, "") };
+  return { program, complete: () => Deno.writeTextFileSync(`${harness.directory}/complete`, "") };
 }

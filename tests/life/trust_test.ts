@@ -4,8 +4,8 @@ import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Authority, createAuthority, createCertificate } from "../support/certificates.ts";
 import { startServer, type TestServer } from "../support/http_servers.ts";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
-import { flagsFor } from "../permissions/stage.ts";
-import { type Stage, withStage } from "./program.ts";
+import { flagsFor } from "../permissions/harness.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor: trusted certificates");
 
@@ -56,10 +56,10 @@ test("monitor: TLS of checks, emails and webhooks trusts", async (_add, t) => {
   await using servers = await startServers(authority);
   for (const [name, row] of Object.entries(ROWS)) {
     await t.step(name, () =>
-      withStage(async (stage) => {
-        writeConfig(stage, authority, servers);
+      withHarness(async (harness) => {
+        writeConfig(harness, authority, servers);
         const { environment } = row;
-        const checked = await stage.run(["check", "--once", "--state", "none", "--format", "json"], {
+        const checked = await harness.run(["check", "--once", "--state", "none", "--format", "json"], {
           environment,
         });
         for (const { name, condition, output } of checksOf(checked.stdout)) {
@@ -68,7 +68,7 @@ test("monitor: TLS of checks, emails and webhooks trusts", async (_add, t) => {
           if (!isPlain) assert.match(output, row.output, name);
         }
         assert.equal(checked.stderr, "");
-        const notified = await stage.run(["notify"], { environment });
+        const notified = await harness.run(["notify"], { environment });
         assert.equal(notified.stdout.match(new RegExp(row.delivery, "g"))?.length, 2, notified.stdout);
       }));
   }
@@ -77,17 +77,17 @@ test("monitor: TLS of checks, emails and webhooks trusts", async (_add, t) => {
 test("monitor permissions: the variable of the trusted certificates is needed only for TLS", async () => {
   const authority = createAuthority();
   await using servers = await startServers(authority);
-  await withStage(async (stage) => {
-    writeConfig(stage, authority, servers);
+  await withHarness(async (harness) => {
+    writeConfig(harness, authority, servers);
     const flags = async (...names: readonly string[]) =>
-      (await stage.run(["permissions", "--format", "json", ...names])).stdout;
-    stage.writeConfig({ plain: request(servers.plain.origin), tls: request(servers.secure.origin) }, {});
+      (await harness.run(["permissions", "--format", "json", ...names])).stdout;
+    harness.writeConfig({ plain: request(servers.plain.origin), tls: request(servers.secure.origin) }, {});
     assert.ok(!(await flags("plain")).includes("DENO_TLS_CA_STORE"));
-    const needs = await flags();
-    assert.ok(needs.includes("DENO_TLS_CA_STORE"));
-    const { stdout } = await stage.run(["check", "--once", "--state", "none", "--format", "json"], {
+    const requiredPermissions = await flags();
+    assert.ok(requiredPermissions.includes("DENO_TLS_CA_STORE"));
+    const { stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "json"], {
       environment: { ...UNSET, SSL_CERT_FILE: "./authority.pem" },
-      permissions: flagsFor(JSON.parse(needs)),
+      permissions: flagsFor(JSON.parse(requiredPermissions)),
     });
     assert.deepEqual(checksOf(stdout).map(({ condition }) => condition), ["ok", "ok"]);
   });
@@ -118,10 +118,10 @@ async function startServers(authority: Authority): Promise<Servers> {
   };
 }
 
-function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }: Servers): void {
-  Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
+function writeConfig(harness: Harness, authority: Authority, { plain, secure, mail }: Servers): void {
+  Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
   const target = { host: "127.0.0.1", port: secure.port };
-  stage.writeConfig({
+  harness.writeConfig({
     plain: request(plain.origin),
     request: request(secure.origin),
     connect: { kind: "tcp_connect", parameters: { ...target, tls: true } },
@@ -145,7 +145,7 @@ function writeConfig(stage: Stage, authority: Authority, { plain, secure, mail }
     },
   });
   // A password in it is a warning otherwise.
-  Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
+  Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);
 }
 
 function request(target: string): unknown {

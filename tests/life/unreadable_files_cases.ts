@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { needs } from "../../testing/tools.ts";
-import { type Stage, withStage } from "./program.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
+import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor: files that block");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
 /** A command of the shell that runs the program with a file system that never responds on the directory `hung`. */
-function withHungMount({ directory }: Stage): string {
+function withHungMount({ directory }: Harness): string {
   Deno.mkdirSync(`${directory}/hung`);
   const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${directory}/hung'`;
   return `exec unshare --user --map-root-user --mount ${mount} "$@"`;
@@ -65,10 +65,10 @@ test("monitor check: a config, include, secret or certificate file that is a pip
   ];
   for (const { name, checks, others, args = [], code, shows } of table) {
     add(name, () =>
-      withStage(async (stage) => {
-        await makePipe(`${stage.directory}/pipe`);
-        stage.writeConfig(checks, others);
-        const end = await stage.run(["check", "--once", "--no-notify", ...args]);
+      withHarness(async (harness) => {
+        await makePipe(`${harness.directory}/pipe`);
+        harness.writeConfig(checks, others);
+        const end = await harness.run(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
         const shown = end.stdout + end.stderr;
         assert.ok(shown.includes(shows), shown);
@@ -79,16 +79,16 @@ test("monitor check: a config, include, secret or certificate file that is a pip
 const RAN = ["/bin/sh", "-c", "echo ran; exit 5"];
 
 async function runsItsJob(
-  stage: Stage,
+  harness: Harness,
   args: readonly string[],
   { stderr, shell }: { readonly stderr: RegExp; readonly shell?: string },
 ): Promise<void> {
-  stage.writeConfig({
+  harness.writeConfig({
     backup: { kind: "job", parameters: { expected_every: "1 day" } },
     web: { kind: "test", parameters: { output: "${file:pipe}" } },
   }, { state: "kept.sqlite" });
-  await makePipe(`${stage.directory}/pipe`);
-  const end = await stage.run(["beat", ...args, "backup", "--", ...RAN], {
+  await makePipe(`${harness.directory}/pipe`);
+  const end = await harness.run(["beat", ...args, "backup", "--", ...RAN], {
     ...shell !== undefined && { shell },
   });
   assert.deepEqual([end.code, end.stdout], [5, "ran\n"], end.stderr);
@@ -99,20 +99,20 @@ test("monitor beat: a config or a secret that is a pipe keeps no command from ru
   add(
     "the config",
     () =>
-      withStage((stage) =>
-        runsItsJob(stage, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not recorded/ })
+      withHarness((harness) =>
+        runsItsJob(harness, ["-c", "pipe"], { stderr: /it is not a regular file\n.*not recorded/ })
       ),
   );
-  add("a secret", () => withStage((stage) => runsItsJob(stage, [], { stderr: /^$/ })));
+  add("a secret", () => withHarness((harness) => runsItsJob(harness, [], { stderr: /^$/ })));
 });
 
 test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ web: OK });
-    const program = stage.start(["check", "--format", "ndjson"]);
+  withHarness(async (harness) => {
+    harness.writeConfig({ web: OK });
+    const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("result");
-    Deno.removeSync(`${stage.directory}/monitor.json`);
-    await makePipe(`${stage.directory}/monitor.json`);
+    Deno.removeSync(`${harness.directory}/monitor.json`);
+    await makePipe(`${harness.directory}/monitor.json`);
     program.signal("SIGHUP");
     await program.stderr.next("it is not a regular file");
     await program.stdout.event("result");
@@ -123,12 +123,12 @@ test("monitor check: a reload from a pipe changes nothing and stops no check", (
 test("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
   // At once, because each waits for some timeouts of two seconds.
   Promise.all([
-    withStage(async (stage) => {
-      stage.writeConfig({ web: OK });
-      const program = stage.start(["check", "--format", "ndjson"], { shell: withHungMount(stage) });
+    withHarness(async (harness) => {
+      harness.writeConfig({ web: OK });
+      const program = harness.start(["check", "--format", "ndjson"], { shell: withHungMount(harness) });
       await program.stdout.event("result");
-      Deno.removeSync(`${stage.directory}/monitor.json`);
-      Deno.symlinkSync("hung/monitor.json", `${stage.directory}/monitor.json`);
+      Deno.removeSync(`${harness.directory}/monitor.json`);
+      Deno.symlinkSync("hung/monitor.json", `${harness.directory}/monitor.json`);
       program.signal("SIGHUP");
       // While the reload waits.
       await program.stdout.event("result");
@@ -136,17 +136,17 @@ test("monitor: a file system that hangs stops neither checks nor the command of 
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
     }),
-    withStage((stage) =>
-      runsItsJob(stage, ["-c", "hung/m.json"], {
-        shell: withHungMount(stage),
+    withHarness((harness) =>
+      runsItsJob(harness, ["-c", "hung/m.json"], {
+        shell: withHungMount(harness),
         stderr: /did not respond within 2 s\n.*this run is not recorded/,
       })
     ),
-    withStage((stage) =>
-      runsItsJob(stage, ["--state", "hung/kept.sqlite"], {
-        shell: withHungMount(stage),
+    withHarness((harness) =>
+      runsItsJob(harness, ["--state", "hung/kept.sqlite"], {
+        shell: withHungMount(harness),
         stderr:
           /did not respond within 2 s\n.*start of this run not.*\n.*did not respond within 2 s\n.*end of this run/,
       })
     ),
-  ]).then(() => {}), needs("python3"));
+  ]).then(() => {}), requiredPermissions("python3"));

@@ -1,6 +1,6 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { type KeptFile, startKeptFiles, writeKeptFile } from "../../src/outputs/file_publisher.ts";
+import { type PublishedFile, publishFile, startFilePublisher } from "../../src/outputs/file_publisher.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
@@ -12,7 +12,7 @@ interface Desk {
   readonly said: string[];
   /** Paths that cannot be written. */
   readonly broken: Set<string>;
-  start(files: readonly KeptFile[]): ReturnType<typeof startKeptFiles>;
+  start(files: readonly PublishedFile[]): ReturnType<typeof startFilePublisher>;
 }
 
 function createDesk(): Desk {
@@ -31,7 +31,7 @@ function createDesk(): Desk {
     said,
     broken,
     start: (files) =>
-      startKeptFiles(files, {
+      startFilePublisher(files, {
         system: { clock, files: { ...createFiles(createRealClock()), replace } },
         log: { warning: (text) => void said.push(text), info: (text) => void said.push(text) },
         onBug: (error) => void said.push(`bug: ${error}`),
@@ -39,12 +39,12 @@ function createDesk(): Desk {
   };
 }
 
-function fileOf(path: string, intervalMs: number): KeptFile {
+function fileOf(path: string, intervalMs: number): PublishedFile {
   let count = 0;
   return { what: "the metrics", path, intervalMs, render: () => `${++count}` };
 }
 
-Deno.test("startKeptFiles() writes each file at once and at its interval, until it is ended", async () => {
+Deno.test("startFilePublisher() writes each file at once and at its interval, until it is ended", async () => {
   const { clock, written, start } = createDesk();
   const files = start([fileOf("a", 1000), fileOf("b", 2500)]);
   await clock.advance(0);
@@ -57,7 +57,7 @@ Deno.test("startKeptFiles() writes each file at once and at its interval, until 
   assert.equal(clock.timers, 0);
 });
 
-Deno.test("startKeptFiles() says trouble with a file once, and when it is over, over a reload too", async () => {
+Deno.test("startFilePublisher() says trouble with a file once, and when it is over, over a reload too", async () => {
   const { clock, written, said, broken, start } = createDesk();
   broken.add("a");
   const files = start([fileOf("a", 1000)]);
@@ -74,7 +74,7 @@ Deno.test("startKeptFiles() says trouble with a file once, and when it is over, 
   files.end();
 });
 
-Deno.test("startKeptFiles() says how late it is, and makes up for no missed writing", async () => {
+Deno.test("startFilePublisher() says how late it is, and makes up for no missed writing", async () => {
   const { clock, written, start } = createDesk();
   const files = start([{ ...fileOf("a", 1000), render: (lateMs) => `${lateMs} ms late` }]);
   await clock.advance(1000);
@@ -84,7 +84,7 @@ Deno.test("startKeptFiles() says how late it is, and makes up for no missed writ
   files.end();
 });
 
-Deno.test("startKeptFiles() tells of what must not happen", async () => {
+Deno.test("startFilePublisher() tells of what must not happen", async () => {
   const { clock, said, start } = createDesk();
   const render = (): never => {
     throw new TypeError("broken");
@@ -94,7 +94,7 @@ Deno.test("startKeptFiles() tells of what must not happen", async () => {
   assert.deepEqual(said, ["bug: TypeError: broken"]);
 });
 
-Deno.test("startKeptFiles() writes one file after another, though a reload comes in between", async () => {
+Deno.test("startFilePublisher() writes one file after another, though a reload comes in between", async () => {
   const { clock, written, start } = createDesk();
   const gate = Promise.withResolvers<string>();
   const files = start([{ ...fileOf("a", 1000), render: () => gate.promise }]);
@@ -108,11 +108,11 @@ Deno.test("startKeptFiles() writes one file after another, though a reload comes
   files.end();
 });
 
-Deno.test("writeKeptFile() says in words why a file cannot be written", async () => {
+Deno.test("publishFile() says in words why a file cannot be written", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_kept_" });
   try {
     const write = (path: string): Promise<string | null> =>
-      writeKeptFile({ ...fileOf(path, 1), render: () => "text" }, createFiles(createRealClock()));
+      publishFile({ ...fileOf(path, 1), render: () => "text" }, createFiles(createRealClock()));
     assert.equal(await write(`${directory}/a`), null);
     assert.equal(
       await write(`${directory}/none/a`),

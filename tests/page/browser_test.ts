@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import { demoChecks } from "../../scripts/make_history.ts";
-import { type Browser, needsBrowser, withBrowser } from "./browser.ts";
+import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { withDemo } from "./demo_page.ts";
@@ -16,7 +16,7 @@ const PAGE_BYTES_MAX = 1_000_000;
 
 for (const count of [3, shortOrFull(30, 1000)]) {
   Deno.test({
-    ...needsBrowser(),
+    ...requiresBrowser(),
     name: `writeReport() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
     fn: (t) =>
       withDemo(count, async ({ page }) => {
@@ -38,9 +38,9 @@ for (const count of [3, shortOrFull(30, 1000)]) {
                   assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
                   await assertNamed(browser, count);
                   if (count === 3) assert.deepEqual(await findFaults(browser, "document", {}), []);
-                  else assert.deepEqual(await findFaults(browser, SAMPLE, COLOURS_ONLY), []);
+                  else assert.deepEqual(await findFaults(browser, SAMPLE, COLORS_ONLY), []);
                   if (count !== 3 && device === "phone" && scheme === "light") {
-                    assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLOURS), []);
+                    assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLORS), []);
                   }
                 });
               }
@@ -56,8 +56,8 @@ for (const count of [3, shortOrFull(30, 1000)]) {
  */
 const SAMPLE = `{ include: [document.querySelector("header"), ...["k", "u", "w", "x"].flatMap((name) =>
   [...document.querySelectorAll(".c>." + name)].slice(0, 2))] }`;
-const COLOURS_ONLY = { runOnly: ["color-contrast"] };
-const WITHOUT_COLOURS = { rules: { "color-contrast": { enabled: false } } };
+const COLORS_ONLY = { runOnly: ["color-contrast"] };
+const WITHOUT_COLORS = { rules: { "color-contrast": { enabled: false } } };
 
 const IS_DARK = "return matchMedia('(prefers-color-scheme: dark)').matches";
 const OVERFLOW = "return Math.max(0, document.documentElement.scrollWidth - innerWidth)";

@@ -4,11 +4,10 @@ import { openSqliteStore } from "../../src/state/sqlite_store.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { demoChecks, makeHistory } from "../../scripts/make_history.ts";
+import { HOUR_MS } from "../../src/shared/time_units.ts";
 
 /** The moment of the demonstration: 2026-01-31T10:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 0, 31, 10);
-
-const HOUR_MS = 3_600_000;
 
 /** A past of 90 days in a real state, made with a clock of its own. */
 export async function withDemo(

@@ -1,33 +1,33 @@
 /** The page of the real program, served by Debian's nginx as `examples/nginx` sets it up. */
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
-import { withStage } from "../life/program.ts";
+import { withHarness } from "../life/program.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
-const FOLDER = "/var/cache/monitor";
+const DIRECTORY = "/var/cache/monitor";
 const LISTEN = "127.0.0.1:8090";
 
 Deno.test({
-  ...needs("nginx"),
+  ...requiredPermissions("nginx"),
   name: "examples/nginx: nginx takes the file, and serves the page that a running monitor renews",
   fn: () =>
-    withStage(async (stage) => {
+    withHarness(async (harness) => {
       // As root, nginx reads as another user, and so must be let in.
-      Deno.chmodSync(stage.directory, 0o755);
-      const pages = `${stage.directory}/pages`;
+      Deno.chmodSync(harness.directory, 0o755);
+      const pages = `${harness.directory}/pages`;
       Deno.mkdirSync(pages);
-      stage.writeConfig({
+      harness.writeConfig({
         web: { kind: "test", parameters: { condition: "critical", output: "<out & of order>" } },
       }, {
         report: { path: "pages/index.html", interval: 1 },
       });
-      const program = stage.start(["check"]);
+      const program = harness.start(["check"]);
       await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
       const port = freePort();
-      await withNginx({ directory: stage.directory, pages, port }, async () => {
+      await withNginx({ directory: harness.directory, pages, port }, async () => {
         const get = (path: string, etag = ""): Promise<Response> =>
           fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
         const response = await get("/");
@@ -54,10 +54,10 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("systemd-analyze"),
+  ...requiredPermissions("systemd-analyze"),
   name: "examples/nginx: monitor.service with its page.conf is one that systemd takes",
   fn: () =>
-    withStage(async ({ directory }) => {
+    withHarness(async ({ directory }) => {
       const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
       const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
       await Deno.writeTextFile(`${directory}/monitor.service`, `${unit}\n${read("nginx/page.conf")}`);
@@ -74,13 +74,13 @@ interface NginxOptions {
 
 async function withNginx({ directory, pages, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
   const site = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
-  assert.ok(site.includes(LISTEN) && site.includes(FOLDER), "the example says what is replaced here");
+  assert.ok(site.includes(LISTEN) && site.includes(DIRECTORY), "the example says what is replaced here");
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`).join("\n");
   Deno.writeTextFileSync(
     `${directory}/nginx.conf`,
     `daemon off;\nmaster_process on;\npid ${directory}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\ninclude /etc/nginx/mime.types;\naccess_log off;\n${paths}\n${
-      site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(FOLDER, pages)
+      site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages)
     }\n}\n`,
   );
   const args = ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`];

@@ -1,7 +1,7 @@
 /** What a process that may do anything gives up, because its config does not need it. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { withStage } from "../life/program.ts";
+import { withHarness } from "../life/program.ts";
 
 const test = concurrentTests("monitor check: dropped permissions");
 
@@ -33,14 +33,14 @@ test(
     ];
     for (const [what, added, reason] of additions) {
       add(what, () =>
-        withStage(async (stage) => {
-          stage.writeScript("probe.sh", "exit 0");
-          stage.writeConfig({ fine: OK });
-          const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
+        withHarness(async (harness) => {
+          harness.writeScript("probe.sh", "exit 0");
+          harness.writeConfig({ fine: OK });
+          const program = harness.start(["check", "--format", "ndjson", "--state", "none"], {
             environment: { ADDED: "value" },
           });
           await program.stdout.event("result");
-          stage.writeConfig({ fine: OK, added });
+          harness.writeConfig({ fine: OK, added });
           program.signal("SIGHUP");
           const { adopted } = await program.stdout.event("reload");
           assert.strictEqual(adopted, false);
@@ -56,13 +56,13 @@ test(
 );
 
 test("monitor check: a reload that needs nothing new is adopted, secrets that were read before included", () =>
-  withStage(async (stage) => {
-    stage.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" } });
-    const program = stage.start(["check", "--format", "ndjson", "--state", "none"], {
+  withHarness(async (harness) => {
+    harness.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" } });
+    const program = harness.start(["check", "--format", "ndjson", "--state", "none"], {
       environment: { KNOWN: "a title" },
     });
     await program.stdout.event("result");
-    stage.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
+    harness.writeConfig({ fine: { ...OK, title: "${env:KNOWN}" }, added: OK });
     program.signal("SIGHUP");
     const { adopted, added } = await program.stdout.event("reload");
     assert.deepStrictEqual([adopted, added], [true, ["added"]]);

@@ -1,11 +1,11 @@
 /** For each check kind: the printed permissions are enough, and without any one of them the output names its flag. */
 import assert from "node:assert/strict";
 import type { CheckKind } from "../../src/domain/check.ts";
-import { PERMISSION_CLASSES } from "../../src/domain/needs.ts";
-import type { NeedsByClass } from "../../src/permissions/permission_flags.ts";
-import { type Stage, withStage } from "../life/program.ts";
+import { PERMISSION_CLASSES } from "../../src/domain/runtime_permissions.ts";
+import type { PermissionsByClass } from "../../src/permissions/permission_flags.ts";
+import { type Harness, withHarness } from "../life/program.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { flagsFor } from "./stage.ts";
+import { flagsFor } from "./harness.ts";
 
 const test = concurrentTests("monitor permissions: each kind");
 
@@ -18,13 +18,18 @@ const PARAMETERS: Readonly<Partial<Record<CheckKind, object>>> = {
 
 for (const [kind, parameters] of Object.entries(PARAMETERS)) {
   test(`monitor permissions: ${kind} runs with the printed flags, and names each that is missing`, () =>
-    withStage(async (stage) => {
-      stage.writeConfig({ own: { kind, parameters }, base: { kind: "test", parameters: {} } });
-      const [needs, base] = [await needsOf(stage, "own"), await needsOf(stage, "base")];
-      assert.doesNotMatch(await outputOf(stage, flagsFor(needs)), /UNKNOWN/);
+    withHarness(async (harness) => {
+      harness.writeConfig({ own: { kind, parameters }, base: { kind: "test", parameters: {} } });
+      const [requiredPermissions, base] = [
+        await requiredPermissionsOf(harness, "own"),
+        await requiredPermissionsOf(harness, "base"),
+      ];
+      assert.doesNotMatch(await outputOf(harness, flagsFor(requiredPermissions)), /UNKNOWN/);
       for (const permission of PERMISSION_CLASSES) {
-        for (const value of needs[permission].filter((one) => !base[permission].includes(one))) {
-          const output = await outputOf(stage, flagsFor(needs, { permission, value }));
+        for (
+          const value of requiredPermissions[permission].filter((one) => !base[permission].includes(one))
+        ) {
+          const output = await outputOf(harness, flagsFor(requiredPermissions, { permission, value }));
           assert.match(output, /UNKNOWN/, value);
           assert.ok(output.includes(`--allow-${permission}=${value}`), output);
         }
@@ -32,12 +37,12 @@ for (const [kind, parameters] of Object.entries(PARAMETERS)) {
     }));
 }
 
-async function needsOf(stage: Stage, name: string): Promise<NeedsByClass> {
-  const { stdout } = await stage.run(["permissions", name, "--state", "none", "--format", "json"]);
-  return JSON.parse(stdout) as NeedsByClass;
+async function requiredPermissionsOf(harness: Harness, name: string): Promise<PermissionsByClass> {
+  const { stdout } = await harness.run(["permissions", name, "--state", "none", "--format", "json"]);
+  return JSON.parse(stdout) as PermissionsByClass;
 }
 
-async function outputOf(stage: Stage, permissions: readonly string[]): Promise<string> {
-  const { stdout } = await stage.run(["check", "--once", "own", "--state", "none"], { permissions });
+async function outputOf(harness: Harness, permissions: readonly string[]): Promise<string> {
+  const { stdout } = await harness.run(["check", "--once", "own", "--state", "none"], { permissions });
   return stdout;
 }

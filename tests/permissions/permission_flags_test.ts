@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
-import { groupNeeds, permissionFlags, shellWord } from "../../src/permissions/permission_flags.ts";
+import { groupPermissions, permissionFlags, shellWord } from "../../src/permissions/permission_flags.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {
-  const needs = [
+  const requiredPermissions = [
     { permission: "run", value: "/b", neededBy: "" },
     { permission: "read", value: "/a,b", neededBy: "" },
     { permission: "run", value: "/a", neededBy: "" },
     { permission: "run", value: "/b", neededBy: "" },
   ] as const;
-  assert.deepStrictEqual(permissionFlags(groupNeeds(needs)), ["--allow-read=/a,,b", "--allow-run=/a,/b"]);
+  assert.deepStrictEqual(permissionFlags(groupPermissions(requiredPermissions)), [
+    "--allow-read=/a,,b",
+    "--allow-run=/a,/b",
+  ]);
 });
 
 Deno.test("shellWord() is read back by a shell as it was", async (t) => {

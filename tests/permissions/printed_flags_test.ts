@@ -1,73 +1,73 @@
 /** What `monitor permissions` prints is enough for everything the config does, and every bit of it is needed. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import type { PermissionClass } from "../../src/domain/needs.ts";
+import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
 import { until } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { startServer } from "../support/http_servers.ts";
-import { bake } from "../../scripts/bake.ts";
-import { needs } from "../../testing/tools.ts";
-import { flagsFor, withNeeds } from "./stage.ts";
+import { readLockedDownBuild } from "../../scripts/locked_down.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
+import { flagsFor, withPermissions } from "./harness.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
 
 test(
   "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
   () =>
-    withNeeds(async (stage) => {
-      const line = (await stage.run(["permissions"])).stdout.trim();
+    withPermissions(async (harness) => {
+      const line = (await harness.run(["permissions"])).stdout.trim();
       const [first, ...permissions] = line.split(" ");
       assert.strictEqual(first, "--no-prompt");
-      assert.deepStrictEqual(permissions, flagsFor(await stage.needs()));
-      const checked = await stage.run(["permissions", "--check"], { permissions });
+      assert.deepStrictEqual(permissions, flagsFor(await harness.requiredPermissions()));
+      const checked = await harness.run(["permissions", "--check"], { permissions });
       assert.deepStrictEqual([checked.code, checked.stdout, checked.stderr], [0, "", ""]);
-      const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+      const { code, stdout, stderr } = await harness.run(["check", "--once"], { permissions });
       assert.strictEqual(stderr, "");
       assert.match(stdout, /CRITICAL +script .*all is lost/);
       assert.match(stdout, /OK +web .*status is 200/);
       assert.strictEqual(code, 2);
-      const [mail] = await stage.mailbox.read();
+      const [mail] = await harness.mailbox.read();
       assert.strictEqual(mail?.subject, "[ops] CRITICAL: script");
-      const status = await stage.run(["status"], { permissions });
+      const status = await harness.run(["status"], { permissions });
       assert.match(status.stdout, /script/);
     }),
-  needs("kill"),
+  requiredPermissions("kill"),
 );
 
 test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
-  withNeeds(async (stage) => {
-    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${stage.directory}/${name}`);
-    Deno.writeTextFileSync(`${stage.directory}/sub/secret`, "all is well");
+  withPermissions(async (harness) => {
+    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${harness.directory}/${name}`);
+    Deno.writeTextFileSync(`${harness.directory}/sub/secret`, "all is well");
     Deno.writeTextFileSync(
-      `${stage.directory}/conf.d/a.json`,
+      `${harness.directory}/conf.d/a.json`,
       '{ "checks": {}, "include": "../sub/b.json" }',
     );
     Deno.writeTextFileSync(
-      `${stage.directory}/sub/b.json`,
+      `${harness.directory}/sub/b.json`,
       '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
         '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
     );
-    stage.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
+    harness.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
     const environment = { PART: "so far" };
     const args = ["--tag", "b", "--state", "none"];
-    const printed = await stage.run(["permissions", ...args, "--format", "json"], { environment });
-    const needs = JSON.parse(printed.stdout);
-    assert.deepStrictEqual(needs.read, [
-      `${stage.directory}/conf.d`,
-      `${stage.directory}/conf.d/../sub/secret`,
-      `${stage.directory}/monitor.json`,
-      `${stage.directory}/none.d`,
-      `${stage.directory}/sub/b.json`,
+    const printed = await harness.run(["permissions", ...args, "--format", "json"], { environment });
+    const requiredPermissions = JSON.parse(printed.stdout);
+    assert.deepStrictEqual(requiredPermissions.read, [
+      `${harness.directory}/conf.d`,
+      `${harness.directory}/conf.d/../sub/secret`,
+      `${harness.directory}/monitor.json`,
+      `${harness.directory}/none.d`,
+      `${harness.directory}/sub/b.json`,
     ]);
-    assert.ok(needs.env.includes("PART"));
-    const permissions = flagsFor(needs);
-    const { code, stdout } = await stage.run(["check", "--once", ...args], { permissions, environment });
+    assert.ok(requiredPermissions.env.includes("PART"));
+    const permissions = flagsFor(requiredPermissions);
+    const { code, stdout } = await harness.run(["check", "--once", ...args], { permissions, environment });
     assert.match(stdout, /OK +b .*\[secret\] \[secret\]/);
     assert.strictEqual(code, 0);
-    for (const value of needs.read) {
-      const without = flagsFor(needs, { permission: "read", value });
-      const refused = await stage.run(["check", "--once", ...args], { permissions: without, environment });
+    for (const value of requiredPermissions.read) {
+      const without = flagsFor(requiredPermissions, { permission: "read", value });
+      const refused = await harness.run(["check", "--once", ...args], { permissions: without, environment });
       // Without its secret only the check can't run.
       const isSecret = value.endsWith("/secret");
       assert.strictEqual(refused.code, isSecret ? 3 : 77, value);
@@ -76,7 +76,7 @@ test("monitor permissions: the printed flags are enough for what is included, th
   }));
 
 test("monitor permissions: the printed flags are enough to connect and to read a certificate", () =>
-  withNeeds(async (stage) => {
+  withPermissions(async (harness) => {
     const authority = createAuthority();
     const certificate = createCertificate({ authority, toDay: 60 });
     await using server = startServer((visitor) => visitor.untilGone(), { certificate });
@@ -84,9 +84,9 @@ test("monitor permissions: the printed flags are enough to connect and to read a
       await visitor.send("220 hello\r\n");
       await visitor.untilGone();
     });
-    Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
+    Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
     const { port } = server;
-    stage.writeConfig({
+    harness.writeConfig({
       port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
       secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
       certificate: {
@@ -95,13 +95,13 @@ test("monitor permissions: the printed flags are enough to connect and to read a
       },
     });
     const options = ["--state", "none"];
-    const printed = await stage.run(["permissions", ...options, "--format", "json"]);
-    const needs = JSON.parse(printed.stdout);
+    const printed = await harness.run(["permissions", ...options, "--format", "json"]);
+    const requiredPermissions = JSON.parse(printed.stdout);
     const ports = [greeter.port, port].map((number) => `localhost:${number}`);
-    assert.deepStrictEqual(needs.net, ports.toSorted());
-    const { stdout, stderr, code } = await stage.run(["check", "--once", ...options], {
-      permissions: flagsFor(needs),
-      environment: { DENO_CERT: `${stage.directory}/authority.pem` },
+    assert.deepStrictEqual(requiredPermissions.net, ports.toSorted());
+    const { stdout, stderr, code } = await harness.run(["check", "--once", ...options], {
+      permissions: flagsFor(requiredPermissions),
+      environment: { DENO_CERT: `${harness.directory}/authority.pem` },
     });
     assert.match(stdout, /OK +port .*connected, response contains "220 "/, stderr);
     assert.match(stdout, /OK +secure .*connected with TLS/);
@@ -110,53 +110,62 @@ test("monitor permissions: the printed flags are enough to connect and to read a
   }));
 
 test("monitor permissions: the address of the machine's resolver is marked, and can't be locked down", () =>
-  withNeeds(async (stage) => {
-    stage.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
-    const { stdout, stderr } = await stage.run(["permissions", "--state", "none", "--format", "json"]);
+  withPermissions(async (harness) => {
+    harness.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
+    const { stdout, stderr } = await harness.run(["permissions", "--state", "none", "--format", "json"]);
     const { net, read, machine_specific } = JSON.parse(stdout);
     assert.ok(read.includes("/etc/resolv.conf"));
     assert.deepStrictEqual(machine_specific, net);
     assert.match(stderr, /^monitor: warning: check "dns": .* set "server" to use the flags elsewhere$/m);
-    await assert.rejects(bake(`${stage.directory}/monitor.json`), /set "server" of each dns_lookup$/);
+    await assert.rejects(
+      readLockedDownBuild(`${harness.directory}/monitor.json`),
+      /set "server" of each dns_lookup$/,
+    );
   }));
 
 test("monitor permissions: the printed flags are enough to ask a name server", () =>
-  withNeeds(async (stage) => {
+  withPermissions(async (harness) => {
     await using server = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
     const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
-    stage.writeConfig({ dns: { kind: "dns_lookup", parameters } });
-    const printed = await stage.run(["permissions", "--state", "none", "--format", "json"]);
+    harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
+    const printed = await harness.run(["permissions", "--state", "none", "--format", "json"]);
     assert.strictEqual(printed.stderr, "");
     const permissions = flagsFor(JSON.parse(printed.stdout));
-    const { stdout, stderr, code } = await stage.run(["check", "--once", "--state", "none"], { permissions });
+    const { stdout, stderr, code } = await harness.run(["check", "--once", "--state", "none"], {
+      permissions,
+    });
     assert.match(stdout, /OK +dns .*A of example\.test: "192\.0\.2\.1"/, stderr);
     assert.deepStrictEqual([code, stderr], [0, ""]);
   }));
 
 test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
-  withNeeds(async (stage) => {
+  withPermissions(async (harness) => {
     const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
-    stage.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
-    const needs = await stage.needs();
-    assert.ok(needs.read.includes(`${stage.directory}/page.html.tmp`));
+    harness.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
+    const requiredPermissions = await harness.requiredPermissions();
+    assert.ok(requiredPermissions.read.includes(`${harness.directory}/page.html.tmp`));
     for (const name of ["page.html", "page.html.tmp"]) {
-      assert.ok(needs.write.includes(`${stage.directory}/${name}`));
+      assert.ok(requiredPermissions.write.includes(`${harness.directory}/${name}`));
     }
-    const { code, stderr } = await stage.run(["check", "--once", "--due"], { permissions: flagsFor(needs) });
+    const { code, stderr } = await harness.run(["check", "--once", "--due"], {
+      permissions: flagsFor(requiredPermissions),
+    });
     assert.deepStrictEqual([code, stderr], [0, ""]);
-    assert.match(Deno.readTextFileSync(`${stage.directory}/page.html`), /The check is ok/);
+    assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /The check is ok/);
   }));
 
 test(
   "monitor: without the permission to read the user's id a state is not used, and the flag is named",
   async (_add, t) => {
-    await withNeeds(async (stage) => {
-      stage.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, { state: "kept.sqlite" });
-      assert.strictEqual((await stage.run(["check", "--once"])).code, 0);
-      const permissions = flagsFor(await stage.needs(), { permission: "sys", value: "uid" });
+    await withPermissions(async (harness) => {
+      harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
+        state: "kept.sqlite",
+      });
+      assert.strictEqual((await harness.run(["check", "--once"])).code, 0);
+      const permissions = flagsFor(await harness.requiredPermissions(), { permission: "sys", value: "uid" });
       for (const command of [["check", "--once"], ["check"], ["status"], ["silence", "web", "--for", "1h"]]) {
         await t.step(command.join(" "), async () => {
-          const { code, stderr } = await stage.run(command, { permissions });
+          const { code, stderr } = await harness.run(command, { permissions });
           assert.strictEqual(code, 77, stderr);
           assert.match(
             stderr,
@@ -169,25 +178,25 @@ test(
 );
 
 test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
-  withNeeds(async (stage) => {
-    stage.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
-    const value = `${stage.directory}/made`;
-    const permissions = flagsFor(await stage.needs(), { permission: "write", value });
-    const { code, stderr } = await stage.run(["check", "--once"], { permissions });
+  withPermissions(async (harness) => {
+    harness.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
+    const value = `${harness.directory}/made`;
+    const permissions = flagsFor(await harness.requiredPermissions(), { permission: "write", value });
+    const { code, stderr } = await harness.run(["check", "--once"], { permissions });
     assert.strictEqual(code, 77, stderr);
     assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
   }));
 
 test("monitor permissions: a named check needs its own alone", () =>
-  withNeeds(async (stage) => {
-    stage.writeConfig({
+  withPermissions(async (harness) => {
+    harness.writeConfig({
       web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
       other: { kind: "http_request", parameters: { request: { target: "http://other/" }, response: {} } },
     });
-    const printed = await stage.run(["permissions", "web", "--state", "none", "--format", "json"]);
+    const printed = await harness.run(["permissions", "web", "--state", "none", "--format", "json"]);
     const { read, write, net, run } = JSON.parse(printed.stdout);
     assert.deepStrictEqual({ read, write, run }, {
-      read: [`${stage.directory}/monitor.json`],
+      read: [`${harness.directory}/monitor.json`],
       write: [],
       run: [],
     });
@@ -197,18 +206,18 @@ test("monitor permissions: a named check needs its own alone", () =>
 test(
   "monitor permissions: without the config or the state a run ends at once, and the missing flag is named",
   async (_add, t) => {
-    await withNeeds(async (stage) => {
-      const needs = await stage.needs();
+    await withPermissions(async (harness) => {
+      const requiredPermissions = await harness.requiredPermissions();
       const refusals: readonly (readonly [PermissionClass, readonly string[]])[] = [
-        ["read", needs.read],
-        ["write", needs.write],
+        ["read", requiredPermissions.read],
+        ["write", requiredPermissions.write],
       ];
       for (const [permission, values] of refusals) {
         for (const value of values) {
-          const place = value.replace(stage.directory, "").replace(/\d+$/, "PORT");
+          const place = value.replace(harness.directory, "").replace(/\d+$/, "PORT");
           await t.step(`--allow-${permission} without ${place}`, async () => {
-            const permissions = flagsFor(needs, { permission, value });
-            const { code, stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+            const permissions = flagsFor(requiredPermissions, { permission, value });
+            const { code, stdout, stderr } = await harness.run(["check", "--once"], { permissions });
             assert.strictEqual(code, 77, stderr);
             assert.strictEqual(stdout, "");
             // Of the config itself the runtime tells, before anybody knows what the rest is.
@@ -220,7 +229,7 @@ test(
           });
         }
       }
-      assert.deepStrictEqual([stage.web.visits, stage.mailbox.attempts], [0, 0], "nothing has run");
+      assert.deepStrictEqual([harness.web.visits, harness.mailbox.attempts], [0, 0], "nothing has run");
     });
   },
 );
@@ -228,10 +237,14 @@ test(
 test(
   "monitor check: what lacks a permission names the flag, and the others run",
   async (_add, t) => {
-    await withNeeds(async (stage) => {
-      const needs = await stage.needs();
-      const [kill = "", probe = ""] = needs.run.toSorted((one) => one.endsWith("/kill") ? -1 : 1);
-      const [web = "", mail = ""] = needs.net.toSorted((one) => one.startsWith("localhost") ? -1 : 1);
+    await withPermissions(async (harness) => {
+      const requiredPermissions = await harness.requiredPermissions();
+      const [kill = "", probe = ""] = requiredPermissions.run.toSorted((one) =>
+        one.endsWith("/kill") ? -1 : 1
+      );
+      const [web = "", mail = ""] = requiredPermissions.net.toSorted((one) =>
+        one.startsWith("localhost") ? -1 : 1
+      );
       const OK = "OK +web .*status is 200";
       const FAILED = "CRITICAL +script .*all is lost";
       const rows: Readonly<
@@ -244,8 +257,8 @@ test(
       };
       for (const [name, [permission, value, printed]] of Object.entries(rows)) {
         await t.step(name, async () => {
-          const permissions = flagsFor(needs, { permission, value });
-          const { stdout, stderr } = await stage.run(["check", "--once"], { permissions });
+          const permissions = flagsFor(requiredPermissions, { permission, value });
+          const { stdout, stderr } = await harness.run(["check", "--once"], { permissions });
           for (const pattern of printed) assert.match(stdout, new RegExp(pattern), stderr);
           assert.match(stderr, new RegExp(`missing permission: --allow-${permission}=${value} \\(`));
           if (value === mail) assert.match(stderr, new RegExp(`rejected by email .*--allow-net=${mail}`));
@@ -253,18 +266,20 @@ test(
       }
     });
   },
-  needs("kill"),
+  requiredPermissions("kill"),
 );
 
 test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
-  withNeeds(async (stage) => {
-    const needs = await stage.needs();
+  withPermissions(async (harness) => {
+    const requiredPermissions = await harness.requiredPermissions();
     const missing = { permission: "env", value: "LANG" } as const;
-    const refused = await stage.run(["permissions", "--check"], { permissions: flagsFor(needs, missing) });
+    const refused = await harness.run(["permissions", "--check"], {
+      permissions: flagsFor(requiredPermissions, missing),
+    });
     assert.strictEqual(refused.code, 77);
     assert.match(refused.stderr, /^ {2}--allow-env=LANG \(check "script"\)$/m);
-    const { code, stderr } = await stage.run(["permissions", "--check"], {
-      permissions: [...flagsFor({ ...needs, net: [] }), "--allow-net"],
+    const { code, stderr } = await harness.run(["permissions", "--check"], {
+      permissions: [...flagsFor({ ...requiredPermissions, net: [] }), "--allow-net"],
       environment: { HTTPS_PROXY: "http://user:hidden@127.0.0.1:4/" },
     });
     assert.strictEqual(code, 0);
@@ -273,60 +288,69 @@ test("monitor permissions --check: names what is missing and what is more than n
     assert.doesNotMatch(stderr, /hidden/);
   }));
 
-test("monitor permissions --format deno: the set works in deno.json", () =>
-  withNeeds(async (stage) => {
-    const { stdout } = await stage.run(["permissions", "--format", "deno"]);
-    const source = JSON.parse(Deno.readTextFileSync(new URL("../../import_map.json", import.meta.url)));
-    const project = new URL("../../", import.meta.url).href;
-    const imports = Object.fromEntries(
-      Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
-    );
-    const config = `${stage.directory}/deno.json`;
-    Deno.writeTextFileSync(
-      config,
-      JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
-    );
-    // The later --config wins over the project's.
-    const { code, stderr } = await stage.run(["check", "--once"], {
-      shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
-        `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
-    });
-    assert.strictEqual(code, 2, stderr);
-    assert.strictEqual(stage.mailbox.raw.length, 1);
-  }), needs("kill"));
+test(
+  "monitor permissions --format deno: the set works in deno.json",
+  () =>
+    withPermissions(async (harness) => {
+      const { stdout } = await harness.run(["permissions", "--format", "deno"]);
+      const source = JSON.parse(Deno.readTextFileSync(new URL("../../import_map.json", import.meta.url)));
+      const project = new URL("../../", import.meta.url).href;
+      const imports = Object.fromEntries(
+        Object.entries(source.imports).filter(([name]) => !name.startsWith(project)),
+      );
+      const config = `${harness.directory}/deno.json`;
+      Deno.writeTextFileSync(
+        config,
+        JSON.stringify({ nodeModulesDir: "none", imports, ...JSON.parse(stdout) }),
+      );
+      // The later --config wins over the project's.
+      const { code, stderr } = await harness.run(["check", "--once"], {
+        shell: 'program="$1"; shift; while [ "$1" != check ]; do last="$1"; shift; done; ' +
+          `exec "$program" run --quiet --no-prompt --no-check -P=monitor --config ${config} "$last" "$@"`,
+      });
+      assert.strictEqual(code, 2, stderr);
+      assert.strictEqual(harness.mailbox.raw.length, 1);
+    }),
+  requiredPermissions("kill"),
+);
 
 test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
-  withNeeds(async (stage) => {
-    stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+  withPermissions(async (harness) => {
+    harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       state: "kept.sqlite",
       metrics: { path: "monitor.prom" },
     });
-    const needs = await stage.needs();
-    const [path, temporary] = [`${stage.directory}/monitor.prom`, `${stage.directory}/monitor.prom.tmp`];
-    assert.deepStrictEqual(needs.write.filter((value) => value.includes("prom")), [path, temporary]);
-    assert.deepStrictEqual(needs.read.filter((value) => value.includes("prom")), [temporary]);
+    const requiredPermissions = await harness.requiredPermissions();
+    const [path, temporary] = [`${harness.directory}/monitor.prom`, `${harness.directory}/monitor.prom.tmp`];
+    assert.deepStrictEqual(requiredPermissions.write.filter((value) => value.includes("prom")), [
+      path,
+      temporary,
+    ]);
+    assert.deepStrictEqual(requiredPermissions.read.filter((value) => value.includes("prom")), [temporary]);
     for (let call = 0; call < 2; call++) {
-      const { code, stderr } = await stage.run(["check", "--once"], { permissions: flagsFor(needs) });
+      const { code, stderr } = await harness.run(["check", "--once"], {
+        permissions: flagsFor(requiredPermissions),
+      });
       assert.deepStrictEqual([code, stderr], [0, ""]);
     }
     assert.match(await Deno.readTextFile(path), /^monitor_check_runs_total\{check="fine"\} 2$/m);
     for (const permission of ["read", "write"] as const) {
-      const permissions = flagsFor(needs, { permission, value: temporary });
-      const { code, stderr } = await stage.run(["check", "--once"], { permissions });
+      const permissions = flagsFor(requiredPermissions, { permission, value: temporary });
+      const { code, stderr } = await harness.run(["check", "--once"], { permissions });
       assert.strictEqual(code, 77);
       assert.match(stderr, new RegExp(`--allow-${permission}=.*monitor\\.prom\\.tmp \\(metrics\\)`));
     }
   }));
 
 test("monitor check: keeps the file of metrics fresh though nothing else of the config writes", () =>
-  withNeeds(async (stage) => {
-    stage.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+  withPermissions(async (harness) => {
+    harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
       metrics: { path: "monitor.prom", interval: 1 },
     });
-    const program = stage.start(["check", "--state", "none"]);
+    const program = harness.start(["check", "--state", "none"]);
     await until("a run in the metrics", () => {
       try {
-        const text = Deno.readTextFileSync(`${stage.directory}/monitor.prom`);
+        const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
         return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
       } catch {
         return false;

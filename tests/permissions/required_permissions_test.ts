@@ -1,33 +1,38 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { Needs } from "../../src/domain/needs.ts";
-import { joinNeeds, missingNeeds, type Need, needsOf } from "../../src/permissions/required_permissions.ts";
+import type { RequiredPermissions } from "../../src/domain/runtime_permissions.ts";
+import {
+  joinPermissions,
+  missingPermissions,
+  type RequiredPermission,
+  requiredPermissionsOf,
+} from "../../src/permissions/required_permissions.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const ENVIRONMENT = { PATH: "/opt/bin:/usr/bin" };
 const PASSED = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
-function byClass(needs: readonly Need[]): Needs {
-  const groups = Map.groupBy(needs, ({ permission }) => permission);
+function byClass(requiredPermissions: readonly RequiredPermission[]): RequiredPermissions {
+  const groups = Map.groupBy(requiredPermissions, ({ permission }) => permission);
   return Object.fromEntries(
     [...groups].map(([permission, some]) => [permission, some.map(({ value }) => value)]),
   );
 }
 
-async function needsOfChecks(...checks: readonly Check[]): Promise<Needs> {
+async function permissionsOfChecks(...checks: readonly Check[]): Promise<RequiredPermissions> {
   const system = createMemorySystem({ environment: ENVIRONMENT });
-  return byClass(await needsOf({ checks, heartbeat: null, notifies: true }, system));
+  return byClass(await requiredPermissionsOf({ checks, heartbeat: null, notifies: true }, system));
 }
 
 function quiet(check: Check): Check {
   return { ...check, notifications: [] };
 }
 
-Deno.test("needsOf() tells what each check kind needs, and no more", async (t) => {
+Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more", async (t) => {
   const base = quiet(testCheck("ok"));
-  const cases: readonly (readonly [string, Check, Needs])[] = [
+  const cases: readonly (readonly [string, Check, RequiredPermissions])[] = [
     ["test", base, {}],
     [
       "script",
@@ -104,15 +109,18 @@ Deno.test("needsOf() tells what each check kind needs, and no more", async (t) =
       { net: ["10.0.0.1:443"], read: ["/srv/authority.pem"], env: ["DENO_TLS_CA_STORE"] },
     ],
   ];
-  for (const [name, check, needs] of cases) {
-    await t.step(name, async () => assert.deepStrictEqual(await needsOfChecks(check), needs));
+  for (const [name, check, requiredPermissions] of cases) {
+    await t.step(
+      name,
+      async () => assert.deepStrictEqual(await permissionsOfChecks(check), requiredPermissions),
+    );
   }
 });
 
-Deno.test("needsOf() tells what each channel kind needs, and no more", async (t) => {
+Deno.test("requiredPermissionsOf() tells what each channel kind needs, and no more", async (t) => {
   const access = { port: 587, username: "", password: "" };
   const mail = { sender: "a@example.org", receivers: ["b@example.org"], tags: [] };
-  const cases: readonly (readonly [string, Channel, Needs])[] = [
+  const cases: readonly (readonly [string, Channel, RequiredPermissions])[] = [
     ["console", { key: "c", kind: "console", parameters: {} }, {}],
     ["file_touch", { key: "f", kind: "file_touch", parameters: { path: "/run/t" } }, { write: ["/run/t"] }],
     [
@@ -153,14 +161,17 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
       { run: ["/srv/tell", "/usr/bin/kill"], env: PASSED },
     ],
   ];
-  for (const [name, channel, needs] of cases) {
+  for (const [name, channel, requiredPermissions] of cases) {
     await t.step(name, async () => {
-      assert.deepStrictEqual(await needsOfChecks({ ...testCheck("ok"), notifications: [channel] }), needs);
+      assert.deepStrictEqual(
+        await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] }),
+        requiredPermissions,
+      );
     });
   }
   await t.step("desktop_notification", async () => {
     const channel: Channel = { key: "d", kind: "desktop_notification", parameters: {} };
-    const { read, run, env } = await needsOfChecks({ ...testCheck("ok"), notifications: [channel] });
+    const { read, run, env } = await permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] });
     assert.deepStrictEqual(read, ["/opt/bin/notify-send", "/usr/bin/notify-send"]);
     assert.deepStrictEqual(run, ["/usr/bin/notify-send", "/usr/bin/kill"]);
     assert.ok(env?.includes("DBUS_SESSION_BUS_ADDRESS"));
@@ -168,12 +179,15 @@ Deno.test("needsOf() tells what each channel kind needs, and no more", async (t)
   await t.step("none where no channel is called", async () => {
     const channel: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
     const checks = [{ ...testCheck("ok"), notifications: [channel] }];
-    const needs = await needsOf({ checks, heartbeat: null, notifies: false }, createMemorySystem());
-    assert.deepStrictEqual(needs, []);
+    const requiredPermissions = await requiredPermissionsOf(
+      { checks, heartbeat: null, notifies: false },
+      createMemorySystem(),
+    );
+    assert.deepStrictEqual(requiredPermissions, []);
   });
 });
 
-Deno.test("needsOf() lists what named channels need: those of the checks, and further ones that are called", async () => {
+Deno.test("requiredPermissionsOf() lists what named channels need: those of the checks, and further ones that are called", async () => {
   const touching = (name: string): Channel => {
     return { kind: "file_touch", key: `"${name}"`, name, parameters: { path: `/${name}` } };
   };
@@ -181,40 +195,46 @@ Deno.test("needsOf() lists what named channels need: those of the checks, and fu
     ...testCheck("ok", { name }),
     notifications: [touching("chat")],
   }));
-  const needs = await needsOf(
+  const requiredPermissions = await requiredPermissionsOf(
     { checks, heartbeat: null, notifies: true, channels: [touching("pager")] },
     createMemorySystem(),
   );
-  assert.deepEqual(needs, [
+  assert.deepEqual(requiredPermissions, [
     { permission: "write", value: "/chat", neededBy: 'channel "chat"' },
     { permission: "write", value: "/pager", neededBy: 'channel "pager"' },
   ]);
 });
 
-Deno.test("needsOf() tells what the heartbeat needs", async () => {
+Deno.test("requiredPermissionsOf() tells what the heartbeat needs", async () => {
   const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
-  const needs = await needsOf({ checks: [], heartbeat, notifies: true }, createMemorySystem());
-  assert.deepStrictEqual(byClass(needs), {
+  const requiredPermissions = await requiredPermissionsOf(
+    { checks: [], heartbeat, notifies: true },
+    createMemorySystem(),
+  );
+  assert.deepStrictEqual(byClass(requiredPermissions), {
     write: ["/run/beat"],
     net: ["hc.example:443"],
     env: ["DENO_TLS_CA_STORE"],
   });
 });
 
-Deno.test("joinNeeds() lists each thing once, for who needs it first", () => {
+Deno.test("joinPermissions() lists each thing once, for who needs it first", () => {
   const parts = [
-    { neededBy: "one", needs: { net: ["a:1", "b:1"] } },
-    { neededBy: "two", needs: { net: ["b:1"], read: ["b:1"] } },
+    { neededBy: "one", requiredPermissions: { net: ["a:1", "b:1"] } },
+    { neededBy: "two", requiredPermissions: { net: ["b:1"], read: ["b:1"] } },
   ];
-  assert.deepStrictEqual(joinNeeds(parts), [
+  assert.deepStrictEqual(joinPermissions(parts), [
     { permission: "net", value: "a:1", neededBy: "one" },
     { permission: "net", value: "b:1", neededBy: "one" },
     { permission: "read", value: "b:1", neededBy: "two" },
   ]);
 });
 
-Deno.test("missingNeeds() asks once for a class that is granted whole", () => {
-  const needs = joinNeeds([{ neededBy: "one", needs: { net: ["a:1", "b:1"], run: ["/x", "/y"] } }]);
+Deno.test("missingPermissions() asks once for a class that is granted whole", () => {
+  const requiredPermissions = joinPermissions([{
+    neededBy: "one",
+    requiredPermissions: { net: ["a:1", "b:1"], run: ["/x", "/y"] },
+  }]);
   const asked: string[] = [];
   const { permissions } = createMemorySystem({
     isGranted: (permission, value) => {
@@ -222,6 +242,8 @@ Deno.test("missingNeeds() asks once for a class that is granted whole", () => {
       return permission === "net" ? value === undefined : value === "/x";
     },
   });
-  assert.deepStrictEqual(missingNeeds(needs, permissions).map(({ value }) => value), ["/y"]);
+  assert.deepStrictEqual(missingPermissions(requiredPermissions, permissions).map(({ value }) => value), [
+    "/y",
+  ]);
   assert.deepStrictEqual(asked.filter((question) => question.startsWith("net")), ["net *"]);
 });

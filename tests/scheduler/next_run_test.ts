@@ -4,7 +4,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { intervalOf } from "../../src/alerting/overdue.ts";
 import { isCheckDue, nextRunAfter, recordRequested } from "../../src/scheduler/next_run.ts";
-import { nextOnGrid, phaseOf } from "../../src/scheduler/plan.ts";
+import { nextAtOffset, splayOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 
@@ -46,8 +46,8 @@ function ask(
   return { nextMs: record.nextRunAtMs ?? NaN, missed: record.missedRuns - before };
 }
 
-function gridAfter(atMs: number): number {
-  return nextOnGrid(atMs, 10 * MINUTE, phaseOf("web"));
+function nextAfter(atMs: number): number {
+  return nextAtOffset(atMs, 10 * MINUTE, splayOf("web"));
 }
 
 Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a check is being watched", async () => {
@@ -56,7 +56,10 @@ Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a 
   const { condition: ok } = repository.recordOf("web", NOW);
   ask(repository, CHECK, { condition: "unknown", atMs: NOW + MINUTE });
   const { condition: watched } = repository.recordOf("web", NOW);
-  assert.deepStrictEqual([intervalOf(CHECK, ok), intervalOf(CHECK, watched)], [10 * MINUTE, MINUTE]);
+  assert.deepStrictEqual([intervalOf(CHECK.schedule, ok), intervalOf(CHECK.schedule, watched)], [
+    10 * MINUTE,
+    MINUTE,
+  ]);
   const planned = { plannedMs: NOW, nowMs: NOW + SECOND };
   assert.deepStrictEqual(nextRunAfter(CHECK, { state: watched, ...planned }), {
     atMs: NOW + MINUTE,
@@ -64,7 +67,7 @@ Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a 
     missed: 0,
   });
   assert.deepStrictEqual(nextRunAfter(CHECK, { state: ok, ...planned }), {
-    atMs: gridAfter(NOW + 5 * MINUTE),
+    atMs: nextAfter(NOW + 5 * MINUTE),
     intervalMs: 10 * MINUTE,
     missed: 0,
   });
@@ -126,7 +129,7 @@ Deno.test("recordRequested() plans afresh where the plan cannot be", async () =>
   const repository = await open();
   ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });
-  assert.strictEqual(nextMs, gridAfter(NOW - 5 * HOUR + 5 * MINUTE));
+  assert.strictEqual(nextMs, nextAfter(NOW - 5 * HOUR + 5 * MINUTE));
 });
 
 Deno.test("recordRequested() says how late a planned run is, and nothing of one that was not planned", async () => {

@@ -1,39 +1,39 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isDue, nextOnGrid, phaseOf, planFirst, planNext } from "../../src/scheduler/plan.ts";
+import { isDue, nextAtOffset, planFirst, planNext, splayOf } from "../../src/scheduler/plan.ts";
 
 const MINUTE = 60_000;
 
-Deno.test("phaseOf() spreads names over the interval, and always the same way", () => {
+Deno.test("splayOf() spreads names over the interval, and always the same way", () => {
   const buckets = new Array<number>(10).fill(0);
   for (let index = 0; index < 10_000; index++) {
-    const phase = phaseOf(`check ${index}`);
-    assert.ok(phase >= 0 && phase < 1);
-    const bucket = Math.floor(phase * 10);
+    const splay = splayOf(`check ${index}`);
+    assert.ok(splay >= 0 && splay < 1);
+    const bucket = Math.floor(splay * 10);
     buckets[bucket] = (buckets[bucket] ?? 0) + 1;
   }
   for (const count of buckets) assert.ok(count > 850 && count < 1150, `uneven: ${buckets.join(" ")}`);
-  assert.strictEqual(phaseOf("web"), phaseOf("web"));
+  assert.strictEqual(splayOf("web"), splayOf("web"));
 });
 
-Deno.test("nextOnGrid() answers the first grid time that is later", () => {
+Deno.test("nextAtOffset() answers the first grid time that is later", () => {
   fc.assert(fc.property(
     fc.integer({ min: 0, max: 2e12 }),
     fc.integer({ min: 1000, max: 1e9 }),
     fc.double({ min: 0, max: 0.999, noNaN: true }),
-    (afterMs, intervalMs, phase) => {
-      const next = nextOnGrid(afterMs, intervalMs, phase);
+    (afterMs, intervalMs, splay) => {
+      const next = nextAtOffset(afterMs, intervalMs, splay);
       assert.ok(next > afterMs && next <= afterMs + intervalMs);
       const offset = next % intervalMs;
       // Those of the same 20 ms are begun together.
       assert.strictEqual(offset % 20, 0);
-      assert.ok(offset <= phase * intervalMs && offset > phase * intervalMs - 20);
+      assert.ok(offset <= splay * intervalMs && offset > splay * intervalMs - 20);
     },
   ));
 });
 
 Deno.test("planNext() keeps a fixed rate, on the grid, and skips what a long run missed", async (t) => {
-  const base = { regularIntervalMs: MINUTE, attentiveIntervalMs: null, phase: 0.25 };
+  const base = { regularIntervalMs: MINUTE, attentiveIntervalMs: null, splay: 0.25 };
   const rows = [
     { name: "a quick run", plannedMs: 15_000, nowMs: 15_400, expected: { atMs: 75_000, missed: 0 } },
     {
@@ -81,9 +81,9 @@ Deno.test("planNext() never answers the past nor the present", () => {
     fc.integer({ min: 1000, max: 1e8 }),
     fc.option(fc.integer({ min: 1000, max: 1e8 })),
     fc.double({ min: 0, max: 0.999, noNaN: true }),
-    (plannedMs, tookMs, regularIntervalMs, attentiveIntervalMs, phase) => {
+    (plannedMs, tookMs, regularIntervalMs, attentiveIntervalMs, splay) => {
       const nowMs = plannedMs + tookMs;
-      const plan = planNext({ plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, phase });
+      const plan = planNext({ plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, splay });
       assert.ok(plan.atMs > nowMs);
       assert.ok(plan.atMs <= nowMs + 1.5 * (attentiveIntervalMs ?? regularIntervalMs));
       assert.ok(plan.missed >= 0);
@@ -93,15 +93,15 @@ Deno.test("planNext() never answers the past nor the present", () => {
 
 Deno.test("planFirst() starts what is overdue, then what never ran, and keeps the plans of the others", async (t) => {
   const rows = [
-    { name: "never ran, short interval", keptMs: null, intervalMs: 10_000, phase: 0.5, expected: 1_000_500 },
-    { name: "never ran, long interval", keptMs: null, intervalMs: 1e9, phase: 0.5, expected: 1_005_000 },
-    { name: "overdue", keptMs: 900_000, intervalMs: 1e9, phase: 0.5, expected: 1_001_500 },
-    { name: "planned", keptMs: 1_020_000, intervalMs: MINUTE, phase: 0, expected: 1_020_000 },
-    { name: "planned too far ahead", keptMs: 9e9, intervalMs: MINUTE, phase: 0, expected: 1_020_000 },
+    { name: "never ran, short interval", keptMs: null, intervalMs: 10_000, splay: 0.5, expected: 1_000_500 },
+    { name: "never ran, long interval", keptMs: null, intervalMs: 1e9, splay: 0.5, expected: 1_005_000 },
+    { name: "overdue", keptMs: 900_000, intervalMs: 1e9, splay: 0.5, expected: 1_001_500 },
+    { name: "planned", keptMs: 1_020_000, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
+    { name: "planned too far ahead", keptMs: 9e9, intervalMs: MINUTE, splay: 0, expected: 1_020_000 },
   ];
-  for (const { name, keptMs, intervalMs, phase, expected } of rows) {
+  for (const { name, keptMs, intervalMs, splay, expected } of rows) {
     await t.step(name, () => {
-      assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, phase }), expected);
+      assert.strictEqual(planFirst({ keptMs, nowMs: 1_000_000, intervalMs, splay }), expected);
     });
   }
 });

@@ -13,14 +13,14 @@ import { openStateRepository, type StateRepository } from "../../src/state/state
 import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
-import { phaseOf } from "../../src/scheduler/plan.ts";
+import { splayOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import type { MemorySystem } from "../../testing/memory_system.ts";
-import { createProgramSystem, programCheck } from "../support/played_programs.ts";
+import { createProgramSystem, programCheck } from "../support/fake_commands.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -33,32 +33,32 @@ const JITTER_MAX = 900;
 const RUN_MS = 5;
 
 /** What a check's target is in each minute from the start on. */
-type Weather = readonly Condition[];
+type ConditionsByMinute = readonly Condition[];
 
 interface Subject {
   readonly check: Check;
-  readonly weather: Weather;
+  readonly conditionsByMinute: ConditionsByMinute;
 }
 
 /** What a subject's target is when a run looks at it; `plannedMs` is for when that was planned. */
 type See = (subject: Subject, times: { readonly nowMs: number; readonly plannedMs: number }) => Condition;
 
-interface Scene {
+interface Scenario {
   readonly subjects: readonly Subject[];
   /** How late cron is in each minute. */
   readonly jitters: readonly number[];
   readonly see: See;
 }
 
-const startOf = ({ jitters }: Scene): number => START + (jitters[0] ?? 0);
+const startOf = ({ jitters }: Scenario): number => START + (jitters[0] ?? 0);
 
-async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
-  const clock = createFakeClock(startOf(scene));
+async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]> {
+  const clock = createFakeClock(startOf(scenario));
   const notifications: Notification[] = [];
-  const checks = scene.subjects.map(({ check }) => check);
+  const checks = scenario.subjects.map(({ check }) => check);
   const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
     // The loop is never late here: what runs now was planned for now.
-    system: createProgramSystem(clock, (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs })),
+    system: createProgramSystem(clock, (name, nowMs) => played(scenario, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
     repository: await open(createMemoryStore()),
     limits: DEFAULT_LIMITS,
@@ -78,22 +78,22 @@ async function driveByLoop(scene: Scene): Promise<readonly Notification[]> {
   return notifications;
 }
 
-async function driveByCron(scene: Scene): Promise<readonly Notification[]> {
-  const clock = createFakeClock(startOf(scene));
+async function driveByCron(scenario: Scenario): Promise<readonly Notification[]> {
+  const clock = createFakeClock(startOf(scenario));
   const store = createMemoryStore();
   const plans = new Map<string, number>();
   const system = createProgramSystem(
     clock,
-    (name, nowMs) => played(scene, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
+    (name, nowMs) => played(scenario, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
   );
   const notifications: Notification[] = [];
-  for (const [minute, jitter] of scene.jitters.entries()) {
+  for (const [minute, jitter] of scenario.jitters.entries()) {
     await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
     const repository = await open(store);
-    for (const { check: { name } } of scene.subjects) {
-      plans.set(name, repository.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scene));
+    for (const { check: { name } } of scenario.subjects) {
+      plans.set(name, repository.recordOf(name, clock.wallMs()).nextRunAtMs ?? firstPlan(name, scenario));
     }
-    notifications.push(...await callOnce(scene, { clock, system, repository }));
+    notifications.push(...await callOnce(scenario, { clock, system, repository }));
   }
   return notifications;
 }
@@ -106,11 +106,11 @@ interface CallOptions {
 
 /** One call of `check --once --due`. */
 async function callOnce(
-  scene: Scene,
+  scenario: Scenario,
   { clock, system, repository }: CallOptions,
 ): Promise<readonly Notification[]> {
   const nowMs = clock.wallMs();
-  const checks = scene.subjects.map(({ check }) => check);
+  const checks = scenario.subjects.map(({ check }) => check);
   const notifications: Notification[] = [];
   const pass = runPass(
     checks.filter((check) => isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs)),
@@ -150,26 +150,26 @@ function open(store: Store): Promise<StateRepository> {
   });
 }
 
-function played(scene: Scene, name: string, times: Parameters<See>[1]): ReturnType<
+function played(scenario: Scenario, name: string, times: Parameters<See>[1]): ReturnType<
   Parameters<typeof createProgramSystem>[1]
 > {
-  const subject = scene.subjects.find(({ check }) => check.name === name);
+  const subject = scenario.subjects.find(({ check }) => check.name === name);
   assert.ok(subject !== undefined);
-  return { condition: scene.see(subject, times), afterMs: RUN_MS };
+  return { condition: scenario.see(subject, times), afterMs: RUN_MS };
 }
 
 /** The loop's first run, within a tenth of the interval. */
-function firstPlan(name: string, scene: Scene): number {
-  const check = scene.subjects.find((subject) => subject.check.name === name)?.check;
+function firstPlan(name: string, scenario: Scenario): number {
+  const check = scenario.subjects.find((subject) => subject.check.name === name)?.check;
   const withinMs = Math.min(
     (check === undefined ? 0 : intervalsOf(check).regularIntervalMs) / 10,
     10 * SECOND,
   );
-  return startOf(scene) + Math.round(phaseOf(name) * withinMs);
+  return startOf(scenario) + Math.round(splayOf(name) * withinMs);
 }
 
-function inMinute({ weather }: Subject, sinceStartMs: number): Condition {
-  return weather[Math.max(0, Math.floor(sinceStartMs / MINUTE))] ?? "ok";
+function inMinute({ conditionsByMinute }: Subject, sinceStartMs: number): Condition {
+  return conditionsByMinute[Math.max(0, Math.floor(sinceStartMs / MINUTE))] ?? "ok";
 }
 
 /** The condition at the planned time, whenever the run really is: what the two sides have to share is the plan. */
@@ -181,7 +181,7 @@ const seeAtOnce: See = (subject, { nowMs }) =>
 
 /** Where in its minute a check's regular runs are. */
 function secondOf(check: Check): number {
-  return Math.round(phaseOf(check.name) * intervalsOf(check).regularIntervalMs) % MINUTE;
+  return Math.round(splayOf(check.name) * intervalsOf(check).regularIntervalMs) % MINUTE;
 }
 
 /** How far ahead of a plan cron may run the check: the smallest and the greatest of its intervals. */
@@ -206,10 +206,13 @@ function comesLate(check: Check): boolean {
 const LEVEL = fc.constantFrom<Condition>(...CONDITIONS, "ok", "critical");
 
 /** Minutes in runs of a few, so that thresholds are reached. */
-const WEATHER: fc.Arbitrary<Weather> = fc.array(fc.tuple(LEVEL, fc.integer({ min: 1, max: 8 })), {
-  minLength: 10,
-  maxLength: 40,
-}).map((spells) => spells.flatMap(([condition, minutes]) => Array<Condition>(minutes).fill(condition)));
+const CONDITIONS_BY_MINUTE: fc.Arbitrary<ConditionsByMinute> = fc.array(
+  fc.tuple(LEVEL, fc.integer({ min: 1, max: 8 })),
+  {
+    minLength: 10,
+    maxLength: 40,
+  },
+).map((spells) => spells.flatMap(([condition, minutes]) => Array<Condition>(minutes).fill(condition)));
 
 const ANNOY = fc.oneof(fc.boolean(), fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE));
 
@@ -222,7 +225,7 @@ const CHECK: fc.Arbitrary<Check> = fc.record({
   attentiveIntervalMs: fc.integer({ min: 1, max: 9 }).map((minutes) => minutes * MINUTE),
 }).map((options) => programCheck(options));
 
-function sceneOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scene> {
+function scenarioOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scenario> {
   return fc.record({
     subjects: fc.uniqueArray(subject, { minLength: 1, maxLength: 3, selector: ({ check }) => check.name }),
     jitters: fc.array(fc.integer({ min: 0, max: JITTER_MAX }), {
@@ -234,9 +237,9 @@ function sceneOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scene> 
 }
 
 /** Asserts that both sides tell the same of each check, in the same order; at the end one may be a run ahead. */
-async function assertSame(scene: Scene, withinMs: number): Promise<number> {
-  const [byLoop, byCron] = [await driveByLoop(scene), await driveByCron(scene)];
-  for (const { check: { name } } of scene.subjects) {
+async function assertSame(scenario: Scenario, withinMs: number): Promise<number> {
+  const [byLoop, byCron] = [await driveByLoop(scenario), await driveByCron(scenario)];
+  for (const { check: { name } } of scenario.subjects) {
     const loop = byLoop.filter(({ check }) => check === name);
     const cron = byCron.filter(({ check }) => check === name);
     const shared = Math.min(loop.length, cron.length);
@@ -256,50 +259,59 @@ function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: 
 }
 
 Deno.test("recordRequested() and the loop plan the same runs and give the same reports", async () => {
-  let told = 0;
-  const subject = fc.record({ check: CHECK, weather: WEATHER })
+  let notified = 0;
+  const subject = fc.record({ check: CHECK, conditionsByMinute: CONDITIONS_BY_MINUTE })
     // One that begins just out of reach of the calls runs a minute late each time, past a run on its grid.
     .filter(({ check }) =>
       intervalsOf(check).regularIntervalMs > MINUTE ||
-      phaseOf(check.name) * tolerancesOf(check)[0] + JITTER_MAX <= tolerancesOf(check)[0]
+      splayOf(check.name) * tolerancesOf(check)[0] + JITTER_MAX <= tolerancesOf(check)[0]
     )
     // A reminder by an interval goes by the clock, not by the plan.
-    .map(({ check, weather }) => ({ check: { ...check, annoy: check.annoy !== false }, weather }));
+    .map(({ check, conditionsByMinute }) => ({
+      check: { ...check, annoy: check.annoy !== false },
+      conditionsByMinute,
+    }));
   await fc.assert(
-    fc.asyncProperty(sceneOf(subject, seeAtPlan), async (scene) => {
-      told += await assertSame(scene, MINUTE + SECOND);
+    fc.asyncProperty(scenarioOf(subject, seeAtPlan), async (scenario) => {
+      notified += await assertSame(scenario, MINUTE + SECOND);
     }),
     { numRuns: 60 },
   );
-  assert.ok(told > 60, `only ${told} notifications were compared`);
+  assert.ok(notified > 60, `only ${notified} notifications were compared`);
 });
 
-const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({ check: CHECK, weather: WEATHER })
+const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({
+  check: CHECK,
+  conditionsByMinute: CONDITIONS_BY_MINUTE,
+})
   // Where one interval lets cron come early and the other makes it late, they see different minutes.
   .filter(({ check }) => comesEarly(check) || comesLate(check))
   // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
-  .map(({ check, weather }) => ({ check, weather: ["ok" as const, ...weather] }));
+  .map(({ check, conditionsByMinute }) => ({
+    check,
+    conditionsByMinute: ["ok" as const, ...conditionsByMinute],
+  }));
 
 Deno.test("recordRequested() and the loop give the same notifications of what they see by the clock", async () => {
-  let told = 0;
+  let notified = 0;
   await fc.assert(
-    fc.asyncProperty(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scene) => {
-      told += await assertSame(scene, MINUTE + SECOND);
+    fc.asyncProperty(scenarioOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scenario) => {
+      notified += await assertSame(scenario, MINUTE + SECOND);
     }),
     { numRuns: 60 },
   );
-  assert.ok(told > 60, `only ${told} notifications were compared`);
+  assert.ok(notified > 60, `only ${notified} notifications were compared`);
 });
 
 Deno.test("monitor check prints the same notifications as monitor check --once --due every minute", async () => {
-  const [scene] = fc.sample(sceneOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
-  assert.ok(scene !== undefined);
+  const [scenario] = fc.sample(scenarioOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), { seed: 3, numRuns: 1 });
+  assert.ok(scenario !== undefined);
   const directory = await Deno.makeTempDir({ prefix: "monitor_equivalence_" });
   try {
-    await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(configOf(scene)));
-    const byLoop = await printedByLoop(scene, directory);
-    const byCron = await printedByCron(scene, directory);
-    for (const { check: { name } } of scene.subjects) {
+    await Deno.writeTextFile(`${directory}/monitor.json`, JSON.stringify(configOf(scenario)));
+    const byLoop = await printedByLoop(scenario, directory);
+    const byCron = await printedByCron(scenario, directory);
+    for (const { check: { name } } of scenario.subjects) {
       const isOfCheck = (line: string): boolean => line.includes(`: ${name}: `);
       const [loop, cron] = [byLoop.filter(isOfCheck), byCron.filter(isOfCheck)];
       const shared = Math.min(loop.length, cron.length);
@@ -314,7 +326,7 @@ Deno.test("monitor check prints the same notifications as monitor check --once -
   }
 });
 
-function configOf({ subjects }: Scene): unknown {
+function configOf({ subjects }: Scenario): unknown {
   const seconds = (ms: number): number => ms / SECOND;
   const checks = subjects.map(({ check }) => [check.name, {
     kind: "script",
@@ -330,9 +342,9 @@ function configOf({ subjects }: Scene): unknown {
   return { defaults: {}, checks: Object.fromEntries(checks) };
 }
 
-async function printedByLoop(scene: Scene, directory: string): Promise<readonly string[]> {
-  const clock = createFakeClock(startOf(scene));
-  const system = systemOf(scene, clock);
+async function printedByLoop(scenario: Scenario, directory: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scenario));
+  const system = systemOf(scenario, clock);
   const ended = run(
     ["check", "-c", `${directory}/monitor.json`, "--state", `${directory}/loop.sqlite`],
     system,
@@ -346,12 +358,12 @@ async function printedByLoop(scene: Scene, directory: string): Promise<readonly 
   return notificationLines(system);
 }
 
-async function printedByCron(scene: Scene, directory: string): Promise<readonly string[]> {
-  const clock = createFakeClock(startOf(scene));
+async function printedByCron(scenario: Scenario, directory: string): Promise<readonly string[]> {
+  const clock = createFakeClock(startOf(scenario));
   const lines: string[] = [];
-  for (const [minute, jitter] of scene.jitters.entries()) {
+  for (const [minute, jitter] of scenario.jitters.entries()) {
     await clock.advance(START + minute * MINUTE + jitter - clock.wallMs());
-    const system = systemOf(scene, clock);
+    const system = systemOf(scenario, clock);
     const args = [
       "--once",
       "--due",
@@ -370,10 +382,10 @@ async function printedByCron(scene: Scene, directory: string): Promise<readonly 
   return lines;
 }
 
-function systemOf(scene: Scene, clock: FakeClock): MemorySystem {
+function systemOf(scenario: Scenario, clock: FakeClock): MemorySystem {
   return createProgramSystem(
     clock,
-    (name, nowMs) => played(scene, name, { nowMs, plannedMs: nowMs }),
+    (name, nowMs) => played(scenario, name, { nowMs, plannedMs: nowMs }),
   );
 }
 

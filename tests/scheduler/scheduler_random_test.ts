@@ -11,7 +11,7 @@ import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
-import type { PlayedAnswer } from "../../testing/played_targets.ts";
+import type { FakeResponse } from "../../testing/fake_targets.ts";
 import { assertRate } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
@@ -100,7 +100,7 @@ interface Targets {
   readonly behaviours: Map<string, Behaviour>;
   /** Checks that were seen to run beside themselves. */
   readonly beside: readonly string[];
-  play(target: string): PlayedAnswer | "hang";
+  play(target: string): FakeResponse | "hang";
   ended(target: string): void;
 }
 
@@ -130,7 +130,7 @@ function nameOf(target: string): string {
 }
 
 /** What the runs of all harnesses have come to. */
-interface World {
+interface Fake {
   readonly clock: FakeClock;
   readonly targets: Targets;
   /** The one in use. */
@@ -142,25 +142,25 @@ interface World {
   checks: readonly Check[];
 }
 
-async function createWorld(checks: readonly Check[]): Promise<World> {
+async function createFake(checks: readonly Check[]): Promise<Fake> {
   const clock = createFakeClock(START);
-  let world: World | null = null;
+  let fake: Fake | null = null;
   const targets = createTargets();
   const store = createFaultyStore();
   const harnesses: SchedulerHarness[] = [];
   const stores = [store];
-  const harness = await openStage({ clock, targets, store, stores, checks }, () => world);
+  const harness = await openHarness({ clock, targets, store, stores, checks }, () => fake);
   harnesses.push(harness);
-  world = { clock, targets, store, stores, harness, harnesses, checks };
-  return world;
+  fake = { clock, targets, store, stores, harness, harnesses, checks };
+  return fake;
 }
 
-function openStage(
+function openHarness(
   { clock, targets, store, stores, checks }: Pick<
-    World,
+    Fake,
     "clock" | "targets" | "store" | "stores" | "checks"
   >,
-  worldOf: () => World | null,
+  fakeOf: () => Fake | null,
 ): Promise<SchedulerHarness> {
   return startHarness(checks, {
     clock,
@@ -170,39 +170,39 @@ function openStage(
     reopen: () => {
       const fresh = createFaultyStore();
       stores.push(fresh);
-      const world = worldOf();
-      if (world !== null) world.store = fresh;
+      const fake = fakeOf();
+      if (fake !== null) fake.store = fresh;
       return Promise.resolve(fresh);
     },
   });
 }
 
-async function take(world: World, step: Step): Promise<void> {
-  const { clock, targets } = world;
+async function take(fake: Fake, step: Step): Promise<void> {
+  const { clock, targets } = fake;
   if (step.step === "advance") await clock.advance(step.ms);
   else if (step.step === "jump") clock.stepWall(step.ms);
   else if (step.step === "freeze") clock.freeze(step.ms);
   else if (step.step === "target") targets.behaviours.set(`check${step.check}`, step.behaviour);
-  else if (step.step === "store") world.store.failure = step.failure;
+  else if (step.step === "store") fake.store.failure = step.failure;
   else if (step.step === "reload") {
-    world.checks = step.checks;
-    world.harness.reload(step.checks);
-  } else await restart(world, step.pauseMs);
+    fake.checks = step.checks;
+    fake.harness.reload(step.checks);
+  } else await restart(fake, step.pauseMs);
 }
 
 /** What the store cannot take in the end is lost with the process; so it can. */
-async function restart(world: World, pauseMs: number): Promise<void> {
-  world.store.failure = null;
-  await world.harness.end();
-  await world.clock.advance(pauseMs);
-  world.harness = await openStage(world, () => world);
-  world.harnesses.push(world.harness);
+async function restart(fake: Fake, pauseMs: number): Promise<void> {
+  fake.store.failure = null;
+  await fake.harness.end();
+  await fake.clock.advance(pauseMs);
+  fake.harness = await openHarness(fake, () => fake);
+  fake.harnesses.push(fake.harness);
 }
 
 function changesOf(
   stores: readonly Store[],
   saved: (store: Store) => readonly CheckUpdate[],
-): readonly Told[] {
+): readonly Notified[] {
   return stores.flatMap((store) =>
     saved(store).flatMap(({ change }) =>
       change === null ? [] : [{ name: change.name, from: change.from, to: change.to }]
@@ -210,23 +210,23 @@ function changesOf(
   );
 }
 
-interface Told {
+interface Notified {
   readonly name: string;
   readonly from: Condition;
   readonly to: Condition;
 }
 
 /** Asserts that the changes of each check are these, in this order. */
-function assertSame(actual: readonly Told[], expected: readonly Told[], what: string): void {
-  const byName = (told: readonly Told[]): unknown =>
-    [...Map.groupBy(told, ({ name }) => name)].toSorted(([one], [other]) => one.localeCompare(other));
+function assertSame(actual: readonly Notified[], expected: readonly Notified[], what: string): void {
+  const byName = (notified: readonly Notified[]): unknown =>
+    [...Map.groupBy(notified, ({ name }) => name)].toSorted(([one], [other]) => one.localeCompare(other));
   assert.deepStrictEqual(byName(actual), byName(expected), what);
 }
 
 /** The moves of the confirmed conditions, as the results tell them. */
-function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Told[] {
+function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Notified[] {
   const confirmed = new Map<string, Condition>();
-  const moves: Told[] = [];
+  const moves: Notified[] = [];
   for (const { name, entry } of harnesses.flatMap((harness) => harness.runs())) {
     const from = confirmed.get(name) ?? "ok";
     const to = entry.record.condition.confirmed;
@@ -237,19 +237,19 @@ function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Told[]
 }
 
 async function assertInvariants(first: readonly Check[], steps: readonly Step[]): Promise<number> {
-  const world = await createWorld(first);
-  for (const step of steps) await take(world, step);
+  const fake = await createFake(first);
+  for (const step of steps) await take(fake, step);
 
   // Calm: everything answers at once and the store takes everything.
-  world.targets.behaviours.clear();
-  world.store.failure = null;
-  await world.clock.advance(CALM_MS);
-  const before = world.harness.runs().length;
-  await world.clock.advance(CALM_MS);
+  fake.targets.behaviours.clear();
+  fake.store.failure = null;
+  await fake.clock.advance(CALM_MS);
+  const before = fake.harness.runs().length;
+  await fake.clock.advance(CALM_MS);
 
-  const calm = Map.groupBy(world.harness.runs().slice(before), ({ name }) => name);
-  assert.deepStrictEqual([...calm.keys()].toSorted(), world.checks.map(({ name }) => name).toSorted());
-  for (const check of world.checks) {
+  const calm = Map.groupBy(fake.harness.runs().slice(before), ({ name }) => name);
+  assert.deepStrictEqual([...calm.keys()].toSorted(), fake.checks.map(({ name }) => name).toSorted());
+  for (const check of fake.checks) {
     const { name } = check;
     const { regularIntervalMs } = intervalsOf(check);
     const runs = calm.get(name) ?? [];
@@ -258,14 +258,14 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
     assertRate(runs.map(({ startedAtMs }) => startedAtMs), regularIntervalMs);
     for (const { lateMs } of runs) assert.ok(lateMs < 2, `${name} was ${lateMs} ms late`);
   }
-  await world.harness.end();
+  await fake.harness.end();
 
-  assert.deepStrictEqual(world.targets.beside, [], "no check runs beside itself");
-  const moves = confirmedMoves(world.harnesses);
-  const notifications = world.harnesses.flatMap((harness) => harness.notifications())
+  assert.deepStrictEqual(fake.targets.beside, [], "no check runs beside itself");
+  const moves = confirmedMoves(fake.harnesses);
+  const notifications = fake.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));
   assertSame(notifications, moves, "every change is told once");
-  const saved = world.stores.flatMap((store) => changesOf([store], () => store.saved.flat()));
+  const saved = fake.stores.flatMap((store) => changesOf([store], () => store.saved.flat()));
   assertSame(saved, moves, "every change is kept once");
   return moves.length;
 }

@@ -3,7 +3,7 @@ import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFaultyStore } from "../support/faulty_store.ts";
-import { programCheck } from "../support/played_programs.ts";
+import { programCheck } from "../support/fake_commands.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
 
@@ -115,7 +115,7 @@ Deno.test("startScheduler() limits programs and requests apart, and both limits 
   await t.step("programs that take long hold up no request", async () => {
     const { clock, runs, end } = await startHarness([...programs(50), ...requests("http://web/", 2)], {
       limits,
-      playProgram: () => ({ condition: "ok", afterMs: 9 * SECOND }),
+      runFakeCommand: () => ({ condition: "ok", afterMs: 9 * SECOND }),
     });
     await clock.advance(9 * SECOND);
     assert.ok(runs().every(({ name }) => name.startsWith("request")), "no program has ended");
@@ -158,19 +158,19 @@ Deno.test("startScheduler() tells of lateness at once, and then once a minute wi
   );
   const { clock, events, runs, end } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
-    playProgram: () => ({ condition: "ok", afterMs: 3 * SECOND }),
+    runFakeCommand: () => ({ condition: "ok", afterMs: 3 * SECOND }),
   });
   await clock.advance(5 * MINUTE);
   const late = events.flatMap((event) => event.event === "late" ? [event] : []);
   assert.ok(late.length >= 4 && late.length <= 6, `told ${late.length} times`);
   assert.strictEqual(late[0]?.count, 1);
-  for (const { count, worstMs, name } of late.slice(1)) {
+  for (const { count, highestMs, name } of late.slice(1)) {
     assert.ok(count >= 18 && count <= 21, `${count} late runs in a minute`);
-    assert.ok(worstMs > 10 * SECOND);
+    assert.ok(highestMs > 10 * SECOND);
     assert.ok(name.startsWith("program"));
   }
   const worst = Math.max(...runs().map(({ lateMs }) => lateMs));
-  assert.ok(worst >= Math.max(...late.map(({ worstMs }) => worstMs)));
+  assert.ok(worst >= Math.max(...late.map(({ highestMs }) => highestMs)));
   await end();
 });
 
@@ -451,7 +451,7 @@ Deno.test("stop() starts nothing that waits for its turn", async () => {
   const checks = many(3, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: SECOND }));
   const { clock, scheduler, runs } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
-    playProgram: () => ({ condition: "ok", afterMs: 5 * SECOND }),
+    runFakeCommand: () => ({ condition: "ok", afterMs: 5 * SECOND }),
   });
   await clock.advance(SECOND);
   const [running] = scheduler.running;

@@ -48,11 +48,11 @@ Deno.test("startScheduler() goes on with every plan after a restart", async (t) 
         const plannedMs = planned.get(check) ?? 0;
         if (plannedMs > restartMs) assert.strictEqual(firstMs, plannedMs, check);
         else assert.ok(firstMs < restartMs + 0.05 * intervalMs, check);
-        const phases = [...first.starts(check).slice(2), ...second.starts(check).slice(1)].map((ms) =>
+        const splays = [...first.starts(check).slice(2), ...second.starts(check).slice(1)].map((ms) =>
           ms % intervalMs
         );
         if (condition === "ok" || plannedMs > restartMs) {
-          assert.strictEqual(new Set(phases).size, 1, `${check} runs at ${[...new Set(phases)].join(", ")}`);
+          assert.strictEqual(new Set(splays).size, 1, `${check} runs at ${[...new Set(splays)].join(", ")}`);
         }
       }
       await second.end();
@@ -354,7 +354,7 @@ Deno.test("startScheduler() spreads what is overdue after the process stood stil
   const again = runs().slice(before).map(({ startedAtMs }) => startedAtMs - goesOnMs);
   assert.ok(again.length >= 5000 && again.length < 5500, `${again.length} runs`);
   assertSpread(again, { withinMs: 4 * SECOND, count: 7000 });
-  assert.ok(events.some((event) => event.event === "late" && event.worstMs > 29 * MINUTE));
+  assert.ok(events.some((event) => event.event === "late" && event.highestMs > 29 * MINUTE));
   await clock.advance(10 * MINUTE);
   for (const ofCheck of Map.groupBy(runs(), ({ name }) => name).values()) {
     assertRate(ofCheck.slice(-5).map(({ startedAtMs }) => startedAtMs), MINUTE);

@@ -2,38 +2,38 @@ import assert from "node:assert/strict";
 import { createLagReporter, type LagSummary } from "../../src/scheduler/scheduling_lag.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
-function start(): { clock: FakeClock; told: LagSummary[]; note: (name: string, lateMs: number) => void } {
+function start(): { clock: FakeClock; reported: LagSummary[]; note: (name: string, lateMs: number) => void } {
   const clock = createFakeClock();
-  const told: LagSummary[] = [];
-  const note = createLagReporter({ after: clock.after, report: (lateness) => void told.push(lateness) });
-  return { clock, told, note };
+  const reported: LagSummary[] = [];
+  const note = createLagReporter({ after: clock.after, report: (lag) => void reported.push(lag) });
+  return { clock, reported, note };
 }
 
 Deno.test("createLagReporter() tells the first late run at once, and nothing of less than a second", () => {
-  const { told, note } = start();
+  const { reported, note } = start();
   note("a", 999);
-  assert.deepStrictEqual(told, []);
+  assert.deepStrictEqual(reported, []);
   note("b", 1000);
-  assert.deepStrictEqual(told, [{ count: 1, worstMs: 1000, name: "b" }]);
+  assert.deepStrictEqual(reported, [{ count: 1, highestMs: 1000, name: "b" }]);
 });
 
 Deno.test("createLagReporter() tells what came within a minute in one go, with the worst of it", async () => {
-  const { clock, told, note } = start();
+  const { clock, reported, note } = start();
   note("a", 1500);
   await clock.advance(10_000);
   note("b", 2000);
   note("c", 9000);
   note("d", 3000);
   await clock.advance(49_999);
-  assert.strictEqual(told.length, 1);
+  assert.strictEqual(reported.length, 1);
   await clock.advance(1);
-  assert.deepStrictEqual(told[1], { count: 3, worstMs: 9000, name: "c" });
+  assert.deepStrictEqual(reported[1], { count: 3, highestMs: 9000, name: "c" });
   await clock.advance(60_000);
-  assert.strictEqual(told.length, 2, "a minute without lateness is not told");
+  assert.strictEqual(reported.length, 2, "a minute without lateness is not told");
   note("e", 1000);
   assert.deepStrictEqual(
-    told[2],
-    { count: 1, worstMs: 1000, name: "e" },
+    reported[2],
+    { count: 1, highestMs: 1000, name: "e" },
     "the next one is told at once again",
   );
 });

@@ -7,7 +7,7 @@ import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 const RUN_MS = 4_000;
 
-interface Scene {
+interface Scenario {
   /** What the first run shows; the second one shows `ok`. */
   readonly condition: Condition;
   /** Happens in the middle of the first run. */
@@ -17,7 +17,7 @@ interface Scene {
   readonly endMs: number;
 }
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "nothing happened": { condition: "critical", disturb: () => {}, runs: 1, endMs: RUN_MS },
   "it stood still and all was well": {
     condition: "ok",
@@ -58,7 +58,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
 };
 
 Deno.test("run() does not count what is not ok where the process stood still or the machine slept", async (t) => {
-  for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENES)) {
+  for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENARIOS)) {
     await t.step(name, async () => {
       const clock = createFakeClock();
       const runs = new StallSafeRuns(clock);

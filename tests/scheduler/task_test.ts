@@ -6,7 +6,7 @@ import {
   type Task,
   type TaskEvent,
   type TaskState,
-  transition,
+  transitionTask,
 } from "../../src/scheduler/task.ts";
 import { requestCheck } from "../support/checks.ts";
 
@@ -29,7 +29,7 @@ function after(state: TaskState, event: TaskEvent, { nowMs = NOW, check = CHECK 
   readonly effects: readonly string[];
 } {
   const record = { condition: initialState(), nextRunAtMs: null };
-  const { task, effects } = transition({ check, missedRuns: 0, state }, event, { nowMs, record });
+  const { task, effects } = transitionTask({ check, missedRuns: 0, state }, event, { nowMs, record });
   return { task, state: task.state, effects: effects.map(({ effect }) => effect) };
 }
 

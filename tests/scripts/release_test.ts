@@ -16,7 +16,7 @@ import {
   uploadCommand,
 } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
-import { needs, runChild, tool } from "../../testing/tools.ts";
+import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 
@@ -132,7 +132,7 @@ Deno.test("the release workflow runs scripts of the project and pinned actions, 
 });
 
 Deno.test({
-  ...needs("curl"),
+  ...requiredPermissions("curl"),
   name: "install.sh installs the executable of this machine, and rejects another checksum",
   fn: async (t) => {
     const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });

@@ -8,7 +8,8 @@ import {
   summarise,
 } from "../../src/state/availability.ts";
 import type { Rollup } from "../../src/domain/store.ts";
-import { DAY_MS, HOUR_MS, NOW_MS } from "./records.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { NOW_MS } from "./records.ts";
 
 const NONE = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 

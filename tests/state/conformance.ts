@@ -6,13 +6,12 @@ import { allChanges } from "../../src/state/all_changes.ts";
 import { testJobs } from "./conformance_jobs.ts";
 import { testOutbox } from "./conformance_outbox.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   beatOf,
   changeOf,
   countsOf,
-  DAY_MS,
   entryOf,
-  HOUR_MS,
   monitorRunOf,
   NOW_MS,
   outboxChangeOf,
@@ -455,7 +454,7 @@ export function testStore(
         rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 4 }),
       }),
     ]));
-    const dayOf = (name: string, members: Partial<RollupSum>): RollupSum => ({
+    const dayOf = (name: string, fields: Partial<RollupSum>): RollupSum => ({
       name,
       startMs: day,
       runs: 2,
@@ -463,7 +462,7 @@ export function testStore(
       failedStreakMax: 4,
       lastedMs: { ok: 60_000, unknown: 0, warning: 60_000, critical: 0 },
       durationTotalMs: 20,
-      ...members,
+      ...fields,
     });
     const read = async (sinceMs: number): Promise<ReadonlyMap<string, readonly RollupSum[]>> =>
       Map.groupBy(

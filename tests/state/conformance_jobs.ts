@@ -4,7 +4,8 @@ import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
-import { beatOf, DAY_MS, endOf, NOW_MS, updateOf } from "./records.ts";
+import { DAY_MS } from "../../src/shared/time_units.ts";
+import { beatOf, endOf, NOW_MS, updateOf } from "./records.ts";
 
 /** Registers this part of the suite. */
 export function testJobs(test: StoreTest): void {

@@ -4,10 +4,9 @@ import type { DeliveryMarker, QueuedNotification, Silence } from "../../src/doma
 import type { Store } from "../../src/domain/store.ts";
 import { pruneAll, type StoreTest } from "./conformance.ts";
 import { HOSTILE_TEXTS, scribble } from "./hostile.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   countOf,
-  DAY_MS,
-  HOUR_MS,
   markerOf,
   notificationOf,
   NOW_MS,
@@ -149,13 +148,13 @@ export function testOutbox(test: StoreTest): void {
         messageId: text,
       })
     );
-    const told = HOSTILE_TEXTS.map((text) => markerOf(text, { channelKey: text, messageId: text }));
+    const marked = HOSTILE_TEXTS.map((text) => markerOf(text, { channelKey: text, messageId: text }));
     const silences = HOSTILE_TEXTS.map((text) => silenceOf(text, { check: text, reason: text }));
     await store.save([updateOf("web", { queued: rows })]);
     const counts = HOSTILE_TEXTS.map((text) => countOf(text, { channelName: text }));
-    await store.changeOutbox(outboxChangeOf({ markers: told, counted: counts }));
+    await store.changeOutbox(outboxChangeOf({ markers: marked, counted: counts }));
     await store.addSilences(silences);
-    assert.deepEqual(await store.outbox(), { notifications: rows, markers: told, counts });
+    assert.deepEqual(await store.outbox(), { notifications: rows, markers: marked, counts });
     assert.deepEqual(await store.silences(NOW_MS), silences);
 
     // Each names exactly one of them.
@@ -165,7 +164,7 @@ export function testOutbox(test: StoreTest): void {
       assert.equal(await store.endSilences([text], NOW_MS), 1);
       assert.deepEqual(await store.outbox(), {
         notifications: rows.slice(index + 1),
-        markers: told.slice(index + 1),
+        markers: marked.slice(index + 1),
         counts,
       });
       assert.deepEqual(await store.silences(NOW_MS), silences.slice(index + 1));
@@ -184,8 +183,8 @@ export function testOutbox(test: StoreTest): void {
     await store.addSilences([silence]);
     scribble(handedIn);
     const read = async (): Promise<unknown> => {
-      const { notifications: rows, markers: told } = await store.outbox();
-      return [...rows, ...told, ...await store.silences(NOW_MS)];
+      const { notifications: rows, markers: marked } = await store.outbox();
+      return [...rows, ...marked, ...await store.silences(NOW_MS)];
     };
     assert.deepEqual(await read(), pristine);
     scribble(await read());
@@ -306,33 +305,33 @@ export function testOutbox(test: StoreTest): void {
   test("forgets rows 7 days after they were given up", async (store, t) => {
     const weekMs = 7 * DAY_MS;
     const old = NOW_MS - weekMs - 1;
-    const table: readonly { name: string; members: Partial<QueuedNotification>; kept: boolean }[] = [
-      { name: "7 days ago", members: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
-      { name: "longer ago", members: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
+    const table: readonly { name: string; fields: Partial<QueuedNotification>; kept: boolean }[] = [
+      { name: "7 days ago", fields: { nextAttemptAtMs: NOW_MS - weekMs, firstFailedAtMs: 0 }, kept: true },
+      { name: "longer ago", fields: { nextAttemptAtMs: old, firstFailedAtMs: 0 }, kept: false },
       {
         name: "longer ago and never tried",
-        members: { nextAttemptAtMs: old, firstFailedAtMs: null },
+        fields: { nextAttemptAtMs: old, firstFailedAtMs: null },
         kept: false,
       },
       {
         name: "first failed 7 days ago, was due long before",
-        members: { nextAttemptAtMs: 0, firstFailedAtMs: NOW_MS - weekMs },
+        fields: { nextAttemptAtMs: 0, firstFailedAtMs: NOW_MS - weekMs },
         kept: true,
       },
       {
         name: "not given up, however old",
-        members: { state: "pending", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
+        fields: { state: "pending", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },
       {
         name: "refused, however old",
-        members: { state: "rejected", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
+        fields: { state: "rejected", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },
     ];
-    for (const { name, members, kept } of table) {
+    for (const { name, fields, kept } of table) {
       await t.step(name, async () => {
-        const row = queuedOf(name, 1, { state: "dropped", ...members });
+        const row = queuedOf(name, 1, { state: "dropped", ...fields });
         await store.changeOutbox(outboxChangeOf({ changed: [row] }));
         await pruneAll(store, NOW_MS);
         assert.deepEqual((await store.outbox()).notifications, kept ? [row] : []);
@@ -359,13 +358,13 @@ export function testOutbox(test: StoreTest): void {
       updateOf("left", { record: recordOf("left", { seenAtMs: NOW_MS - 31 * DAY_MS }), queued: [row] }),
       updateOf("web"),
     ]);
-    const told = [
+    const marked = [
       markerOf("left"),
       markerOf("web"),
       markerOf("left", { channelKey: "webhook" }),
       markerOf("never kept"),
     ];
-    await store.changeOutbox(outboxChangeOf({ markers: told }));
+    await store.changeOutbox(outboxChangeOf({ markers: marked }));
     await store.addSilences([silenceOf("a", { check: "left" })]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual(await store.outbox(), {

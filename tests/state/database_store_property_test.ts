@@ -8,7 +8,8 @@ import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { pruneAll } from "./conformance.ts";
-import { DAY_MS, endOf, HOUR_MS, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { endOf, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
 
 Deno.test("the SQLite store returns what the model does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
@@ -170,10 +171,10 @@ function rows(): fc.Arbitrary<QueuedNotification> {
     firstFailedAtMs: fc.option(times()),
     messageId: fc.option(rowIds()),
     channelName: fc.string({ unit: "binary" }),
-  }).chain((members) =>
+  }).chain((fields) =>
     // Some sequences are equal: an error, yet every store makes the same of it.
     fc.tuple(rowIds(), fc.nat({ max: 9 }), fc.string({ unit: "binary" })).map(([id, sequence, output]) =>
-      queuedOf(id, sequence, { ...members, notification: notificationOf("web", { output }) })
+      queuedOf(id, sequence, { ...fields, notification: notificationOf("web", { output }) })
     )
   );
 }

@@ -73,7 +73,7 @@ async function keptBatches(store: Store, what: string): Promise<number> {
 
 /** The rows of the last batch came with it; then its sending was kept, or it was not, in every part. */
 async function queuedNotifications(store: Store, count: number, what: string): Promise<void> {
-  const { notifications: rows, markers: told } = await store.outbox();
+  const { notifications: rows, markers: notified } = await store.outbox();
   const idsOf = (batch: number): readonly string[] =>
     batch < 1 ? [] : NAMES.map((name) => `${name} ${batch}`);
   const isSent = rows.at(-1)?.attempts === 1;
@@ -84,7 +84,7 @@ async function queuedNotifications(store: Store, count: number, what: string): P
   assert.deepEqual(rows.map((row) => row.attempts), attempts, what);
   const last = isSent ? count : count - 1;
   const marks = last < 1 ? [] : NAMES.map((name) => [name, String(last)]);
-  assert.deepEqual(told.map(({ check, messageId }) => [check, messageId]), marks, what);
+  assert.deepEqual(notified.map(({ check, messageId }) => [check, messageId]), marks, what);
 }
 
 function integrityOf(path: string): unknown {

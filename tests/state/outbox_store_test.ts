@@ -134,9 +134,9 @@ Deno.test("changeOutbox() says that the disk is full, keeps what was there and w
     }
     connection.first(`PRAGMA max_page_count = ${pages + 10_000}`);
     await store.changeOutbox(change);
-    const { notifications: kept, markers: told } = await store.outbox();
+    const { notifications: kept, markers: notified } = await store.outbox();
     assert.deepEqual(kept, change.changed);
-    assert.deepEqual(told, change.markers);
+    assert.deepEqual(notified, change.markers);
     assert.equal(connection.first("PRAGMA integrity_check")?.["integrity_check"], "ok");
     await store.close();
   }));

@@ -11,14 +11,13 @@ import type {
   KeptResult,
   RollupEntry,
 } from "../../src/domain/store.ts";
+import { HOUR_MS } from "../../src/shared/time_units.ts";
 
 /** Some time: 2026-01-31T10:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 0, 31, 10);
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 24 * HOUR_MS;
 
 /** A record with something in every member. */
-export function recordOf(name: string, members: Partial<CheckRecord> = {}): CheckRecord {
+export function recordOf(name: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   return {
     name,
     condition: {
@@ -40,12 +39,12 @@ export function recordOf(name: string, members: Partial<CheckRecord> = {}): Chec
     runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
     durationTotalMs: 159.5,
     seenAtMs: NOW_MS,
-    ...members,
+    ...fields,
   };
 }
 
 /** A result with something in every member. */
-export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
+export function resultOf(fields: Partial<KeptResult> = {}): KeptResult {
   return {
     condition: "warning",
     output: "status is 500, expected 200",
@@ -55,12 +54,12 @@ export function resultOf(members: Partial<KeptResult> = {}): KeptResult {
     lateMs: 3,
     startedAtMs: NOW_MS - 12,
     durationMs: 12.25,
-    ...members,
+    ...fields,
   };
 }
 
 /** A roll-up entry of an `ok` run of 10 ms, a minute after the run before. */
-export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): RollupEntry {
+export function entryOf(atMs: number, fields: Partial<RollupEntry> = {}): RollupEntry {
   return {
     atMs,
     condition: "ok",
@@ -68,7 +67,7 @@ export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): Rollu
     lastedMs: 60_000,
     lasted: "ok",
     failedStreak: 0,
-    ...members,
+    ...fields,
   };
 }
 
@@ -76,18 +75,18 @@ export function entryOf(atMs: number, members: Partial<RollupEntry> = {}): Rollu
 export function changeOf(
   name: string,
   atMs: number,
-  members: Partial<ConditionChange> = {},
+  fields: Partial<ConditionChange> = {},
 ): ConditionChange {
-  return { name, atMs, from: "ok", to: "critical", output: "connection refused", ...members };
+  return { name, atMs, from: "ok", to: "critical", output: "connection refused", ...fields };
 }
 
 /** An update of a check that was seen lately, with nothing else in it unless given. */
-export function updateOf(name: string, members: Partial<CheckUpdate> = {}): CheckUpdate {
-  return { record: recordOf(name), rollup: null, change: null, queued: [], ...members };
+export function updateOf(name: string, fields: Partial<CheckUpdate> = {}): CheckUpdate {
+  return { record: recordOf(name), rollup: null, change: null, queued: [], ...fields };
 }
 
 /** A report with something in every member. */
-export function notificationOf(check: string, members: Partial<Notification> = {}): Notification {
+export function notificationOf(check: string, fields: Partial<Notification> = {}): Notification {
   return {
     id: `report-of-${check}`,
     check,
@@ -102,7 +101,7 @@ export function notificationOf(check: string, members: Partial<Notification> = {
     occurrences: 3,
     nextRunAtMs: NOW_MS + 60_000,
     hostName: "host.example",
-    ...members,
+    ...fields,
   };
 }
 
@@ -110,7 +109,7 @@ export function notificationOf(check: string, members: Partial<Notification> = {
 export function queuedOf(
   id: string,
   sequence: number,
-  members: Partial<QueuedNotification> = {},
+  fields: Partial<QueuedNotification> = {},
 ): QueuedNotification {
   return {
     id,
@@ -126,29 +125,29 @@ export function queuedOf(
     lastFailure: "connection refused",
     firstFailedAtMs: NOW_MS - 10_000,
     messageId: "message-1",
-    ...members,
+    ...fields,
   };
 }
 
 /** What a channel was told of a check. */
-export function markerOf(check: string, members: Partial<DeliveryMarker> = {}): DeliveryMarker {
+export function markerOf(check: string, fields: Partial<DeliveryMarker> = {}): DeliveryMarker {
   return {
     check,
     channelKey: "email a1b2",
     messageId: "message-1",
     condition: "critical",
     certain: true,
-    ...members,
+    ...fields,
   };
 }
 
 /** A change of the outbox, with nothing in it unless given. */
-export function outboxChangeOf(members: Partial<OutboxChange>): OutboxChange {
-  return { changed: [], removed: [], markers: [], cleared: [], ...members };
+export function outboxChangeOf(fields: Partial<OutboxChange>): OutboxChange {
+  return { changed: [], removed: [], markers: [], cleared: [], ...fields };
 }
 
 /** What a channel took and did not take. */
-export function countOf(channelKey: string, members: Partial<ChannelCount> = {}): ChannelCount {
+export function countOf(channelKey: string, fields: Partial<ChannelCount> = {}): ChannelCount {
   return {
     channelKey,
     channelName: `${channelKey} of somebody`,
@@ -157,24 +156,24 @@ export function countOf(channelKey: string, members: Partial<ChannelCount> = {})
     dropped: 1,
     summarized: 4,
     countedAtMs: NOW_MS,
-    ...members,
+    ...fields,
   };
 }
 
 /** A silence of an hour that began a minute ago. */
-export function silenceOf(id: string, members: Partial<Silence> = {}): Silence {
+export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
   return {
     id,
     check: "web",
     fromMs: NOW_MS - 60_000,
     untilMs: NOW_MS + HOUR_MS - 60_000,
     reason: "maintenance",
-    ...members,
+    ...fields,
   };
 }
 
 /** The end of a run of a job, with something in every member. */
-export function endOf(members: Partial<JobEnd> = {}): JobEnd {
+export function endOf(fields: Partial<JobEnd> = {}): JobEnd {
   return {
     atMs: NOW_MS - 1_000,
     durationMs: 35_250.5,
@@ -182,17 +181,17 @@ export function endOf(members: Partial<JobEnd> = {}): JobEnd {
     exitCode: 137,
     reason: "SIGKILL",
     output: "first line\nlast line",
-    ...members,
+    ...fields,
   };
 }
 
 /** A run of a job that began a minute ago, under way unless an end is given. */
-export function beatOf(id: string, end: JobEnd | null = null, members: Partial<JobRun> = {}): JobRun {
-  return { id, startedAtMs: NOW_MS - 60_000, end, ...members };
+export function beatOf(id: string, end: JobEnd | null = null, fields: Partial<JobRun> = {}): JobRun {
+  return { id, startedAtMs: NOW_MS - 60_000, end, ...fields };
 }
 
 /** Who runs the checks, with something in every member. */
-export function monitorRunOf(members: Partial<MonitorRun> = {}): MonitorRun {
+export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
   return {
     mode: "service",
     processId: 4711,
@@ -202,7 +201,7 @@ export function monitorRunOf(members: Partial<MonitorRun> = {}): MonitorRun {
     configHash: "a1b2",
     configLoadedAtMs: NOW_MS - 60_000,
     checks: ["web"],
-    ...members,
+    ...fields,
   };
 }
 

@@ -2,13 +2,13 @@
  * Saves batches into the state at the path it is given, until it is killed, with a pause between two of them if it is given one (milliseconds), and says the
  * number of each once it is kept, with what came of sending its reports. It goes on from the number that is there.
  */
+import { HOUR_MS } from "../../src/shared/time_units.ts";
 import { openState } from "./state_directory.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import {
   changeOf,
   entryOf,
-  HOUR_MS,
   markerOf,
   notificationOf,
   outboxChangeOf,

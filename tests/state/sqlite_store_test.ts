@@ -6,7 +6,8 @@ import { createDatabaseStore } from "../../src/state/database_store.ts";
 import { migrate } from "../../src/state/migrations.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { pruneAll, testStore } from "./conformance.ts";
-import { changeOf, entryOf, HOUR_MS, NOW_MS, recordOf, updateOf } from "./records.ts";
+import { HOUR_MS } from "../../src/shared/time_units.ts";
+import { changeOf, entryOf, NOW_MS, recordOf, updateOf } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
 
 testStore("openSqliteStore()", (use) => withStatePath((path) => withState(path, use)));

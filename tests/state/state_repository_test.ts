@@ -27,10 +27,10 @@ interface Desk {
   /** The stores that `reopen` has made. */
   readonly fresh: FaultyStore[];
   /** Enters an observation. */
-  enter(check: Check, condition: Condition, options?: EnterOptions): Recorded;
+  recordResult(check: Check, condition: Condition, options?: RecordOptions): Recorded;
 }
 
-interface EnterOptions {
+interface RecordOptions {
   readonly nowMs?: number;
   readonly output?: string;
   readonly suppressedBy?: "no_notify";
@@ -61,9 +61,9 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
     newId: () => "report",
     hostName: "test-host",
   });
-  const enter = (check: Check, condition: Condition, entered: EnterOptions = {}): Recorded => {
-    const { nowMs = NOW, output = condition, suppressedBy = null, missed = 0 } = entered;
-    const { metrics = {}, lateMs = null } = entered;
+  const recordResult = (check: Check, condition: Condition, recorded: RecordOptions = {}): Recorded => {
+    const { nowMs = NOW, output = condition, suppressedBy = null, missed = 0 } = recorded;
+    const { metrics = {}, lateMs = null } = recorded;
     return repository.record({ ...resultOf(check, condition, { output, endedAtMs: nowMs }), metrics }, {
       nowMs,
       suppressedBy,
@@ -72,7 +72,7 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
     });
   };
-  return { repository, store, troubles, fresh, enter };
+  return { repository, store, troubles, fresh, recordResult };
 }
 
 function resultOf(
@@ -104,29 +104,29 @@ const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
 Deno.test("openStateRepository() goes on from the persisted records", async () => {
   const first = await openDesk();
-  first.enter(MAIL, "critical", { missed: 3 });
+  first.recordResult(MAIL, "critical", { missed: 3 });
   await first.repository.flush();
   const second = await openDesk({ store: first.store });
   assert.deepStrictEqual(second.repository.recordOf("mail", NOW), first.repository.recordOf("mail", NOW));
   assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 3);
-  const { notification } = second.enter(MAIL, "critical");
+  const { notification } = second.recordResult(MAIL, "critical");
   assert.strictEqual(notification?.event, "problem");
 });
 
 Deno.test("flush() takes a record that another process wrote, and drops what was recorded on the older one", async () => {
-  const { repository, store, enter } = await openDesk();
-  enter(WEB, "ok");
-  enter(MAIL, "ok");
+  const { repository, store, recordResult } = await openDesk();
+  recordResult(WEB, "ok");
+  recordResult(MAIL, "ok");
   await repository.flush();
   const other = { ...repository.recordOf("web", NOW), missedRuns: 7 };
   const release = store.hold();
-  enter(WEB, "critical");
-  enter(MAIL, "critical");
+  recordResult(WEB, "critical");
+  recordResult(MAIL, "critical");
   store.replaced.push(other);
   const flushed = repository.flush();
   await Promise.resolve();
-  enter(WEB, "critical");
-  enter(MAIL, "critical");
+  recordResult(WEB, "critical");
+  recordResult(MAIL, "critical");
   release();
   await flushed;
   assert.deepStrictEqual(repository.recordOf("web", NOW), other);
@@ -137,10 +137,15 @@ Deno.test("flush() takes a record that another process wrote, and drops what was
 
 Deno.test("record() adds up runs and their time across restarts, and persists the last metrics", async () => {
   const first = await openDesk();
-  for (const condition of ["ok", "critical", "critical", "unknown"] as const) first.enter(MAIL, condition);
+  for (const condition of ["ok", "critical", "critical", "unknown"] as const) {
+    first.recordResult(MAIL, condition);
+  }
   await first.repository.flush();
   const second = await openDesk({ store: first.store });
-  second.enter(MAIL, "warning", { metrics: { status: 500, broken: NaN, endless: Infinity }, lateMs: 7 });
+  second.recordResult(MAIL, "warning", {
+    metrics: { status: 500, broken: NaN, endless: Infinity },
+    lateMs: 7,
+  });
   const { runs, durationTotalMs, last } = second.repository.recordOf("mail", NOW);
   assert.deepStrictEqual(runs, { ok: 1, unknown: 1, warning: 1, critical: 2 });
   assert.strictEqual(durationTotalMs, 5 * (last?.durationMs ?? NaN));
@@ -161,9 +166,9 @@ Deno.test("openStateRepository() rejects if the store can't be read, and replace
   await t.step("damaged", async () => {
     const store = createFaultyStore();
     store.failure = "damaged";
-    const { repository, fresh, enter } = await openDesk({ store });
+    const { repository, fresh, recordResult } = await openDesk({ store });
     assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
-    enter(WEB, "warning");
+    recordResult(WEB, "warning");
     await repository.flush();
     assert.strictEqual(fresh.length, 1);
     assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to warning"]);
@@ -183,14 +188,14 @@ Deno.test("recordOf() returns a new record for a check that never ran", async ()
 });
 
 Deno.test("record() returns record and notification, and writes nothing by itself", async () => {
-  const { repository, store, enter } = await openDesk();
-  const first = enter(MAIL, "warning");
+  const { repository, store, recordResult } = await openDesk();
+  const first = recordResult(MAIL, "warning");
   assert.deepStrictEqual([first.occurrences, first.notification, first.record.condition.confirmed], [
     1,
     null,
     "ok",
   ]);
-  const { occurrences, notification, record } = enter(MAIL, "critical", {
+  const { occurrences, notification, record } = recordResult(MAIL, "critical", {
     output: "no answer",
     nowMs: NOW + MINUTE,
   });
@@ -217,66 +222,70 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
 Deno.test("isUrgent is true for what is to be written at once", async (t) => {
   const rows: { name: string; expected: boolean; act(desk: Desk): void | Promise<void> }[] = [
     { name: "nothing was entered", expected: false, act: () => {} },
-    { name: "an ok", expected: false, act: ({ enter }) => void enter(WEB, "ok") },
+    { name: "an ok", expected: false, act: ({ recordResult }) => void recordResult(WEB, "ok") },
     {
       name: "a problem below the threshold",
       expected: false,
-      act: ({ enter }) => void enter(MAIL, "critical"),
+      act: ({ recordResult }) => void recordResult(MAIL, "critical"),
     },
-    { name: "a confirmed change", expected: true, act: ({ enter }) => void enter(WEB, "critical") },
+    {
+      name: "a confirmed change",
+      expected: true,
+      act: ({ recordResult }) => void recordResult(WEB, "critical"),
+    },
     {
       name: "a confirmed change whose notification is suppressed",
       expected: true,
-      act: ({ enter }) => void enter(WEB, "critical", { suppressedBy: "no_notify" }),
+      act: ({ recordResult }) => void recordResult(WEB, "critical", { suppressedBy: "no_notify" }),
     },
     {
       name: "the same problem once more",
       expected: false,
-      act: async ({ enter, repository }) => {
-        enter(WEB, "critical");
+      act: async ({ recordResult, repository }) => {
+        recordResult(WEB, "critical");
         await repository.flush();
-        enter(WEB, "critical");
+        recordResult(WEB, "critical");
       },
     },
     {
       name: "a reminder",
       expected: true,
-      act: async ({ enter, repository }) => {
+      act: async ({ recordResult, repository }) => {
         const annoying = testCheck("ok", { name: "web", annoy: true });
-        enter(annoying, "critical");
+        recordResult(annoying, "critical");
         await repository.flush();
-        assert.strictEqual(enter(annoying, "critical").notification?.event, "reminder");
+        assert.strictEqual(recordResult(annoying, "critical").notification?.event, "reminder");
       },
     },
     {
       name: "499 results without news",
       expected: false,
-      act: ({ enter }) => Array.from({ length: 499 }, () => enter(WEB, "ok")).forEach(() => {}),
+      act: ({ recordResult }) => Array.from({ length: 499 }, () => recordResult(WEB, "ok")).forEach(() => {}),
     },
     {
       name: "500 results without news",
       expected: true,
-      act: ({ enter }) => Array.from({ length: 500 }, () => enter(WEB, "ok")).forEach(() => {}),
+      act: ({ recordResult }) => Array.from({ length: 500 }, () => recordResult(WEB, "ok")).forEach(() => {}),
     },
     {
       name: "a confirmed change that the store did not take",
       expected: false,
-      act: async ({ enter, repository, store }) => {
+      act: async ({ recordResult, repository, store }) => {
         store.failure = "full";
-        enter(WEB, "critical");
+        recordResult(WEB, "critical");
         await repository.flush();
       },
     },
     {
       name: "a confirmed change after the store took one again",
       expected: true,
-      act: async ({ enter, repository, store }) => {
+      act: async ({ recordResult, repository, store }) => {
         store.failure = "full";
-        enter(WEB, "critical");
+        recordResult(WEB, "critical");
         await repository.flush();
         store.failure = null;
         await repository.flush();
-        enter(WEB, "ok");
+        recordResult(WEB, "ok");
       },
     },
   ];
@@ -290,10 +299,10 @@ Deno.test("isUrgent is true for what is to be written at once", async (t) => {
 });
 
 Deno.test("flush() writes pending updates in one transaction, in order", async () => {
-  const { repository, store, enter } = await openDesk();
-  enter(WEB, "ok");
-  enter(MAIL, "critical");
-  enter(MAIL, "critical");
+  const { repository, store, recordResult } = await openDesk();
+  recordResult(WEB, "ok");
+  recordResult(MAIL, "critical");
+  recordResult(MAIL, "critical");
   await repository.flush();
   await repository.flush();
   assert.deepStrictEqual(store.attempts, [3]);
@@ -306,13 +315,13 @@ Deno.test("flush() writes pending updates in one transaction, in order", async (
 });
 
 Deno.test("flush() shares a write that has not begun, and makes another one during a write", async () => {
-  const { repository, store, enter } = await openDesk();
+  const { repository, store, recordResult } = await openDesk();
   const release = store.hold();
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   const first = repository.flush();
   const second = repository.flush();
   await Promise.resolve();
-  enter(MAIL, "critical");
+  recordResult(MAIL, "critical");
   const third = repository.flush();
   let isKept = false;
   void third.then(() => isKept = true);
@@ -326,12 +335,12 @@ Deno.test("flush() shares a write that has not begun, and makes another one duri
 Deno.test("flush() keeps a failed batch pending, calls onFailure once, and writes it later", async (t) => {
   for (const failure of ["full", "busy", "denied", "other"] as const) {
     await t.step(failure, async () => {
-      const { repository, store, troubles, enter } = await openDesk();
+      const { repository, store, troubles, recordResult } = await openDesk();
       store.failure = failure;
-      enter(WEB, "critical");
+      recordResult(WEB, "critical");
       await repository.flush();
-      enter(WEB, "ok", { nowMs: NOW + MINUTE });
-      enter(MAIL, "ok", { nowMs: NOW + MINUTE });
+      recordResult(WEB, "ok", { nowMs: NOW + MINUTE });
+      recordResult(MAIL, "ok", { nowMs: NOW + MINUTE });
       await repository.flush();
       assert.deepStrictEqual([troubles, repository.pending, repository.isWritable], [[failure], 3, false]);
       store.failure = null;
@@ -354,13 +363,13 @@ Deno.test("flush() keeps a failed batch pending, calls onFailure once, and write
 });
 
 Deno.test("flush() writes what was recorded during a failing write after the failed batch", async () => {
-  const { repository, store, enter } = await openDesk();
+  const { repository, store, recordResult } = await openDesk();
   const release = store.hold();
   store.failure = "full";
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   const flushed = repository.flush();
   await Promise.resolve();
-  enter(WEB, "ok");
+  recordResult(WEB, "ok");
   release();
   await flushed;
   store.failure = null;
@@ -371,19 +380,19 @@ Deno.test("flush() writes what was recorded during a failing write after the fai
 Deno.test("flush() rejects with what is no failure of the store", async () => {
   const store = createFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
-  const { repository, enter } = await openDesk({ store });
-  enter(WEB, "ok");
+  const { repository, recordResult } = await openDesk({ store });
+  recordResult(WEB, "ok");
   await assert.rejects(repository.flush(), TypeError);
 });
 
 Deno.test("flush() writes everything that is known to the replacement of a damaged store", async () => {
-  const { repository, store, fresh, troubles, enter } = await openDesk();
+  const { repository, store, fresh, troubles, recordResult } = await openDesk();
   const quiet = testCheck("ok", { name: "quiet" });
-  enter(quiet, "ok");
+  recordResult(quiet, "ok");
   await repository.flush();
   store.failure = "damaged";
-  enter(WEB, "critical");
-  enter(WEB, "ok", { nowMs: NOW + MINUTE });
+  recordResult(WEB, "critical");
+  recordResult(WEB, "ok", { nowMs: NOW + MINUTE });
   await repository.flush();
   assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
   const [next] = fresh;
@@ -398,17 +407,17 @@ Deno.test("flush() writes everything that is known to the replacement of a damag
 
 Deno.test("flush() retries with each call if no replacement can be opened", async () => {
   let refusals = 2;
-  const { repository, store, fresh, troubles, enter } = await openDesk({
+  const { repository, store, fresh, troubles, recordResult } = await openDesk({
     onReopen: () => {
       if (refusals-- > 0) throw new StoreError("cannot open state: the disk is full", "full");
     },
   });
   store.failure = "damaged";
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   await repository.flush();
   assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged"], 0, 1]);
   await repository.flush();
-  enter(MAIL, "ok");
+  recordResult(MAIL, "ok");
   await repository.flush();
   assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
   assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to critical"]);
@@ -416,13 +425,13 @@ Deno.test("flush() retries with each call if no replacement can be opened", asyn
 });
 
 Deno.test("flush() writes everything to a replacement that can't be written at first", async () => {
-  const { repository, store, fresh, enter } = await openDesk({
+  const { repository, store, fresh, recordResult } = await openDesk({
     onReopen: (next) => void (next.failure = "full"),
   });
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   await repository.flush();
   store.failure = "damaged";
-  enter(MAIL, "ok");
+  recordResult(MAIL, "ok");
   await repository.flush();
   const [next] = fresh;
   assert.ok(next !== undefined);
@@ -432,11 +441,11 @@ Deno.test("flush() writes everything to a replacement that can't be written at f
 });
 
 Deno.test("flush() opens at most two replacements a call if each is damaged", async () => {
-  const { repository, store, fresh, troubles, enter } = await openDesk({
+  const { repository, store, fresh, troubles, recordResult } = await openDesk({
     onReopen: (next) => void (next.failure = "damaged"),
   });
   store.failure = "damaged";
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   await repository.flush();
   assert.strictEqual(fresh.length, 1);
   await repository.flush();
@@ -451,16 +460,16 @@ Deno.test("flush() keeps every change of a long outage, and drops aggregates of 
   ];
   for (const { name, runs, keepsAll } of rows) {
     await t.step(name, async () => {
-      const { repository, store, enter } = await openDesk();
+      const { repository, store, recordResult } = await openDesk();
       store.failure = "full";
       const expected: string[] = [];
       for (let run = 0; run < runs; run++) {
         const condition = run % 10 < 5 ? "ok" : "critical";
-        const { notification } = enter(WEB, condition, { nowMs: NOW + run, output: `run ${run}` });
+        const { notification } = recordResult(WEB, condition, { nowMs: NOW + run, output: `run ${run}` });
         if (notification !== null) {
           expected.push(`web: ${notification.previous} to ${notification.condition}`);
         }
-        enter(MAIL, "ok", { nowMs: NOW + run, output: `run ${run}` });
+        recordResult(MAIL, "ok", { nowMs: NOW + run, output: `run ${run}` });
         if (run % 1000 === 999) await repository.flush();
       }
       assert.ok(repository.pending <= 10_000, `${repository.pending} updates wait`);
@@ -490,9 +499,9 @@ Deno.test("record() aggregates how long the confirmed condition has lasted, up t
   ];
   for (const { name, sinceMs, expected } of rows) {
     await t.step(name, async () => {
-      const { repository, store, enter } = await openDesk();
-      if (sinceMs !== null) enter(WEB, "critical", { nowMs: NOW - sinceMs });
-      enter(WEB, "ok");
+      const { repository, store, recordResult } = await openDesk();
+      if (sinceMs !== null) recordResult(WEB, "critical", { nowMs: NOW - sinceMs });
+      recordResult(WEB, "ok");
       await repository.flush();
       const rollup = store.saved[0]?.at(-1)?.rollup;
       assert.strictEqual(rollup?.lastedMs, expected);
@@ -502,8 +511,8 @@ Deno.test("record() aggregates how long the confirmed condition has lasted, up t
 });
 
 Deno.test("prune() notes once a day that the config still has a check that doesn't run", async () => {
-  const { repository, store, enter } = await openDesk();
-  enter(WEB, "ok");
+  const { repository, store, recordResult } = await openDesk();
+  recordResult(WEB, "ok");
   await repository.prune([WEB], NOW + HOUR);
   assert.deepStrictEqual(store.attempts, [1]);
   await repository.prune([WEB, MAIL], NOW + 25 * HOUR);
@@ -514,9 +523,9 @@ Deno.test("prune() notes once a day that the config still has a check that doesn
 });
 
 Deno.test("prune() deletes a check that left the config 30 days ago, not one that came back", async () => {
-  const { repository, store, enter } = await openDesk();
-  enter(WEB, "critical");
-  enter(MAIL, "ok");
+  const { repository, store, recordResult } = await openDesk();
+  recordResult(WEB, "critical");
+  recordResult(MAIL, "ok");
   for (let day = 1; day <= 29; day++) await repository.prune([MAIL], NOW + day * DAY);
   assert.strictEqual(repository.recordOf("web", NOW).condition.confirmed, "critical");
   for (let day = 30; day <= 33; day++) await repository.prune([MAIL], NOW + day * DAY);
@@ -527,13 +536,13 @@ Deno.test("prune() deletes a check that left the config 30 days ago, not one tha
 
 Deno.test("finish() deletes nothing with a clock 15 months ahead", async () => {
   const before = await openDesk();
-  before.enter(WEB, "critical");
-  before.enter(MAIL, "critical");
+  before.recordResult(WEB, "critical");
+  before.recordResult(MAIL, "critical");
   await before.repository.prune([WEB, MAIL], NOW);
   const { store } = before;
-  const { repository, enter } = await openDesk({ store });
+  const { repository, recordResult } = await openDesk({ store });
   const aheadMs = NOW + 456 * DAY;
-  enter(WEB, "critical", { nowMs: aheadMs });
+  recordResult(WEB, "critical", { nowMs: aheadMs });
   await repository.finish([WEB], aheadMs);
   assert.strictEqual(repository.recordOf("mail", NOW).condition.observed, "critical");
   assert.deepStrictEqual((await store.records()).map(({ name, seenAtMs }) => [name, seenAtMs]), [
@@ -555,14 +564,14 @@ Deno.test("prune() makes one step a call and returns whether it finished", async
 });
 
 Deno.test("prune() ignores a store that can't be written, and has a damaged one replaced", async () => {
-  const { repository, store, fresh, troubles, enter } = await openDesk();
-  enter(WEB, "critical");
+  const { repository, store, fresh, troubles, recordResult } = await openDesk();
+  recordResult(WEB, "critical");
   await repository.flush();
   store.failure = "full";
   assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
   store.failure = "damaged";
   assert.deepStrictEqual(await repository.prune([WEB], NOW), { finished: true, forgotten: [] });
-  enter(MAIL, "ok");
+  recordResult(MAIL, "ok");
   await repository.flush();
   assert.deepStrictEqual((await fresh[0]?.records())?.map(({ name }) => name), ["web", "mail"]);
   assert.deepStrictEqual(troubles, ["damaged", null], "so that what else was kept there is written anew");
@@ -577,12 +586,12 @@ Deno.test("finish() writes what is pending, and prunes to the end in the first p
   for (const { name, lastMs, expected } of rows) {
     await t.step(name, async () => {
       const before = await openDesk();
-      if (lastMs !== null) before.enter(WEB, "ok", { nowMs: lastMs });
+      if (lastMs !== null) before.recordResult(WEB, "ok", { nowMs: lastMs });
       await before.repository.flush();
       const { store } = before;
-      const { repository, enter } = await openDesk({ store });
+      const { repository, recordResult } = await openDesk({ store });
       store.pruneCalls = 4;
-      enter(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
+      recordResult(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
       await repository.finish([WEB], NOW + 30 * MINUTE);
       assert.strictEqual(store.pruned, expected);
       assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical"]);
@@ -625,7 +634,7 @@ Deno.test("flush() keeps every change once and every run in its roll-up, whateve
       let desk = await openDesk({ store });
       let nowMs = NOW;
       const expected: string[] = [];
-      let observations = 0;
+      let results = 0;
       for (const step of steps) {
         nowMs += SECOND;
         if (step.step === "flush") await desk.repository.flush();
@@ -637,8 +646,8 @@ Deno.test("flush() keeps every change once and every run in its roll-up, whateve
         } else {
           const check = checks[step.check] ?? WEB;
           const before = desk.repository.recordOf(check.name, nowMs).condition.confirmed;
-          const { record, notification } = desk.enter(check, step.condition, { nowMs });
-          observations++;
+          const { record, notification } = desk.recordResult(check, step.condition, { nowMs });
+          results++;
           const after = record.condition.confirmed;
           if (before !== after) expected.push(`${check.name}: ${before} to ${after}`);
           assert.strictEqual(notification !== null, before !== after);
@@ -650,12 +659,12 @@ Deno.test("flush() keeps every change once and every run in its roll-up, whateve
       for (const record of await store.records()) {
         assert.deepStrictEqual(record, desk.repository.recordOf(record.name, nowMs));
       }
-      assert.strictEqual(await countObservations(store, checks), observations);
+      assert.strictEqual(await countResults(store, checks), results);
     }),
   );
 });
 
-async function countObservations(store: Store, checks: readonly Check[]): Promise<number> {
+async function countResults(store: Store, checks: readonly Check[]): Promise<number> {
   let count = 0;
   for (const { name } of checks) {
     for (const { observed } of await store.rollups(name, 0)) {
@@ -667,9 +676,9 @@ async function countObservations(store: Store, checks: readonly Check[]): Promis
 
 Deno.test("flush() calls onFailure if the store was closed", async () => {
   const inner = createMemoryStore();
-  const { repository, troubles, enter } = await openDesk({ store: createFaultyStore(inner) });
+  const { repository, troubles, recordResult } = await openDesk({ store: createFaultyStore(inner) });
   await inner.close();
-  enter(WEB, "critical");
+  recordResult(WEB, "critical");
   await repository.flush();
   assert.deepStrictEqual(troubles, ["other"]);
 });

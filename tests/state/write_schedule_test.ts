@@ -16,7 +16,7 @@ interface Office {
   readonly repository: StateRepository;
   readonly bugs: unknown[];
   /** Enters an observation, and answers when it is kept. */
-  enter(condition: "ok" | "critical"): Promise<void>;
+  recordResult(condition: "ok" | "critical"): Promise<void>;
 }
 
 async function start(store: FaultyStore = createFaultyStore()): Promise<Office> {
@@ -36,7 +36,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
     after: clock.after,
     onBug: (error) => void bugs.push(error),
   });
-  const enter: Office["enter"] = (condition) => {
+  const recordResult: Office["recordResult"] = (condition) => {
     const nowMs = clock.wallMs();
     const observed = { condition, output: "", detail: "", metrics: {}, performanceData: "" };
     repository.record({ ...observed, check: CHECK, startedAtMs: nowMs, durationMs: 0 }, {
@@ -47,14 +47,14 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
     });
     return keeping.recorded();
   };
-  return { clock, store, repository, bugs, enter };
+  return { clock, store, repository, bugs, recordResult };
 }
 
 Deno.test("recorded() batches what is not urgent for a second", async () => {
-  const { clock, store, enter } = await start();
-  await enter("ok");
+  const { clock, store, recordResult } = await start();
+  await recordResult("ok");
   await clock.advance(500);
-  await enter("ok");
+  await recordResult("ok");
   await clock.advance(499);
   assert.deepStrictEqual(store.attempts, []);
   await clock.advance(1);
@@ -64,38 +64,38 @@ Deno.test("recorded() batches what is not urgent for a second", async () => {
 });
 
 Deno.test("recorded() writes what is urgent before it resolves, with what is pending", async () => {
-  const { clock, store, enter } = await start();
-  await enter("ok");
-  await enter("critical");
+  const { clock, store, recordResult } = await start();
+  await recordResult("ok");
+  await recordResult("critical");
   assert.deepStrictEqual(store.attempts, [2]);
   await clock.advance(10 * SECOND);
   assert.deepStrictEqual(store.attempts, [2], "the write that was to come is not needed");
 });
 
 Deno.test("recorded() retries a store that can't be written after 1, 2, 4, 8 and 16 s, and then every 16 s", async () => {
-  const { clock, store, enter } = await start();
+  const { clock, store, recordResult } = await start();
   store.failure = "full";
-  await enter("critical");
+  await recordResult("critical");
   const attemptsMs: number[] = [];
   for (let elapsedMs = 0; elapsedMs < 64 * SECOND; elapsedMs += 500) {
     const before = store.attempts.length;
     await clock.advance(500);
-    await enter(elapsedMs % SECOND === 0 ? "ok" : "critical");
+    await recordResult(elapsedMs % SECOND === 0 ? "ok" : "critical");
     if (store.attempts.length > before) attemptsMs.push(elapsedMs + 500);
   }
   assert.deepStrictEqual(attemptsMs, [1, 3, 7, 15, 31, 47, 63].map((seconds) => seconds * SECOND));
 });
 
 Deno.test("recorded() resets the backoff once the store can be written", async () => {
-  const { clock, store, repository, enter } = await start();
+  const { clock, store, repository, recordResult } = await start();
   store.failure = "busy";
-  await enter("critical");
+  await recordResult("critical");
   await clock.advance(20 * SECOND);
   store.failure = null;
   await clock.advance(16 * SECOND);
   assert.strictEqual(repository.pending, 0);
   const before = store.attempts.length;
-  await enter("critical");
+  await recordResult("critical");
   await clock.advance(SECOND);
   assert.strictEqual(store.attempts.length, before + 1);
 });
@@ -117,9 +117,9 @@ Deno.test("startPersisting() prunes at once and every hour, in steps", async () 
 Deno.test("startPersisting() calls onBug with a bug, from a timer too", async () => {
   const store = createFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
-  const { clock, bugs, enter } = await start(store);
-  await enter("ok");
+  const { clock, bugs, recordResult } = await start(store);
+  await recordResult("ok");
   await clock.advance(SECOND);
   assert.ok(bugs.length === 1 && bugs[0] instanceof TypeError);
-  await assert.rejects(enter("critical"), TypeError);
+  await assert.rejects(recordResult("critical"), TypeError);
 });

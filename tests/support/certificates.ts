@@ -1,6 +1,7 @@
 /** X.509 certificates made on the spot (RFC 5280), with names and dates of the test's choice. */
 import { Buffer } from "node:buffer";
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { DAY_MS } from "../../src/shared/time_units.ts";
 
 /** A certificate with its key, both as PEM. */
 export interface Certificate {
@@ -75,8 +76,6 @@ const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
 
 /** The extension that makes a certificate an authority's. */
 const AUTHORITY = extension(BASIC_CONSTRAINTS, sequence(boolean(true)), { critical: true });
-
-const DAY_MS = 86_400_000;
 
 interface Body {
   readonly subject: string;

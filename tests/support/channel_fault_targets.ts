@@ -64,7 +64,8 @@ export function startWebhookTarget(tls?: ReceiverTls): ChannelTarget {
       });
       return { delivery, isTaken: taken.has(id) };
     },
-    judge: (run) => judgeHandover(run, run.courses.some((course) => isAccepted(course, run.whole, tls))),
+    evaluate: (run) =>
+      evaluateHandover(run, run.courses.some((course) => isAccepted(course, run.whole, tls))),
     tell: tellHandover,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
@@ -120,8 +121,8 @@ export async function startEmailTarget(
         cancel();
       }
     },
-    judge: (run) =>
-      judgeHandover(run, run.outcome.isTaken && run.courses.some((course) => isAnswered(course, run))),
+    evaluate: (run) =>
+      evaluateHandover(run, run.outcome.isTaken && run.courses.some((course) => isAnswered(course, run))),
     tell: tellHandover,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
@@ -189,7 +190,7 @@ const GOODBYE_RECORDS = 2;
  * Delivered is what the receiver has really accepted; all else is tried again, as the same message where it may have
  * arrived.
  */
-function judgeHandover(
+function evaluateHandover(
   { outcome: { delivery, isTaken }, fault }: FaultRun<Handover>,
   isAccepted: boolean,
 ): void {

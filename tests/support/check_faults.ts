@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Certificate, createAuthority, createCertificate } from "./certificates.ts";
 import type { FaultRun } from "./fault_runs.ts";
 import type { FaultKind } from "./fault_proxy.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 
 /** What an observation is held to. */
 export interface Verdict {
@@ -17,18 +17,18 @@ export interface Verdict {
  * Holds an observation to the rule: `ok` only where what arrived is right, and where nothing was lost; otherwise
  * critical, in one sentence for people that says what went wrong.
  */
-export function judgeObservation({ outcome, fault }: FaultRun<Observation>, verdict: Verdict): void {
+export function evaluateResult({ outcome, fault }: FaultRun<CheckResult>, verdict: Verdict): void {
   const { condition, output } = outcome;
   if (fault === null || fault.kind === "delay") assert.equal(condition, "ok");
   if (condition === "ok") return assert.ok(verdict.isRight, "what arrived is not right");
   assert.equal(condition, "critical");
   assertPlain(output);
   assert.ok(verdict.sentences.some((sentence) => sentence.test(output)), "unknown words");
-  if (fault !== null) assertTold(output, fault.kind);
+  if (fault !== null) assertNotified(output, fault.kind);
 }
 
 /** An observation in words, without what differs from run to run. */
-export function tellObservation({ condition, output }: Observation): string {
+export function describeResult({ condition, output }: CheckResult): string {
   return `${condition}, ${output.replace(/(?<=127\.0\.0\.1:)\d+/g, "PORT")}`;
 }
 
@@ -54,7 +54,7 @@ const FOREIGN =
   /\bat \S+:\d+|\[object|\b[A-Z]\w*Error\b|\bError:|\bos error\b|undefined|\bnull\b|NaN|client error|hyper|rustls|Deno|node:|\b[A-Z]{2,}_[A-Z_]+\b|\bE[A-Z]{5,}\b|\bUNKNOWN\b|parsed$|decrypt peer|peer misbehaved|fatal alert|corrupt message|close_notify/;
 
 /** What stands still must not be told as ended, and the other way round. */
-function assertTold(output: string, kind: FaultKind): void {
+function assertNotified(output: string, kind: FaultKind): void {
   if (kind === "stall" || kind === "truncate") {
     assert.match(output, /\btimeout after 0\.3 s\b/, "the time limit");
   }

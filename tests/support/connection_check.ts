@@ -5,12 +5,13 @@ import type {
   TcpConnectParameters,
   TlsCertificateParameters,
 } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { runArguments } from "../../testing/source.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runChild } from "../../testing/tools.ts";
+import { DAY_MS } from "../../src/shared/time_units.ts";
 
 /** Kinds of checks that use the network. */
 export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request" | "dns_lookup">;
@@ -43,8 +44,6 @@ export function tcpCheck(
     parameters: { host: "127.0.0.1", tls: false, asWarning: false, ...parameters },
   };
 }
-
-const DAY_MS = 86_400_000;
 
 /** A `tls_certificate` check of a port on loopback: warning from 14 days on, critical from 3 days on. */
 export function certificateCheck(
@@ -88,7 +87,7 @@ export interface ConnectionRun {
 export async function observeConnection(
   check: ConnectionCheck,
   { aheadMs = 0, signal = new AbortController().signal }: ConnectionRun = {},
-): Promise<Observation> {
+): Promise<CheckResult> {
   const system = createMemorySystem();
   const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
   const context: ObserveContext = { system: { ...system, clock }, jobs: null, directory: "/", signal };
@@ -105,7 +104,7 @@ export interface ConnectionProcess {
 
 /** What such a process tells. */
 export interface ConnectionFindings {
-  readonly observations: readonly Observation[];
+  readonly results: readonly CheckResult[];
   /** How many more descriptors were open at the end than at the beginning; 0 where they were not counted. */
   readonly descriptorGrowth: number;
 }

@@ -1,11 +1,11 @@
 /** `tcp_connect` and `tls_certificate` checks, for faults at every byte. */
 import { CHECK_KINDS } from "../../src/checks/registry.ts";
 import type { CheckOf } from "../../src/domain/check.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import type { Connections } from "../../src/domain/connections.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
-import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import { describeResult, evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import { certificateCheck, tcpCheck } from "./connection_check.ts";
 import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
@@ -15,7 +15,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
 
 /** A check that runs until it is disposed of. */
-export type ConnectionTarget = FaultTarget<Observation> & AsyncDisposable;
+export type ConnectionTarget = FaultTarget<CheckResult> & AsyncDisposable;
 
 type AnyCheck = CheckOf<"tcp_connect"> | CheckOf<"tls_certificate">;
 
@@ -137,8 +137,9 @@ function targetOf(
     ...connection !== undefined && { connection },
     ...mayLinger !== undefined && { mayLinger },
     ask: (port, { timeoutMs, clock }) => observe(check(port, timeoutMs), { clock, authority }),
-    judge: (run) => judgeObservation(run, { isRight: isRight(run.courses, run.whole), sentences: SENTENCES }),
-    tell: tellObservation,
+    evaluate: (run) =>
+      evaluateResult(run, { isRight: isRight(run.courses, run.whole), sentences: SENTENCES }),
+    tell: describeResult,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -148,7 +149,7 @@ interface ObserveOptions {
   readonly authority: string | undefined;
 }
 
-async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): Promise<Observation> {
+async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): Promise<CheckResult> {
   const connections = trusting(createConnections(clock), authority);
   const context = {
     system: { ...createMemorySystem(), clock, connections },

@@ -106,13 +106,13 @@ export function copyNotification(notification: Notification): Notification {
 }
 
 /** A copy of a mark. */
-export function copyMarker(told: DeliveryMarker): DeliveryMarker {
+export function copyMarker(marked: DeliveryMarker): DeliveryMarker {
   return {
-    check: told.check,
-    channelKey: told.channelKey,
-    messageId: told.messageId,
-    condition: told.condition,
-    certain: told.certain,
+    check: marked.check,
+    channelKey: marked.channelKey,
+    messageId: marked.messageId,
+    condition: marked.condition,
+    certain: marked.certain,
   };
 }
 

@@ -22,7 +22,7 @@ export interface FaultTarget<Outcome> {
   /** Asks once; must end soon after the time limit, whatever happens. */
   ask(port: number, context: AskContext): Promise<Outcome>;
   /** Throws where the outcome is not what it should be. */
-  judge(run: FaultRun<Outcome>): void;
+  evaluate(run: FaultRun<Outcome>): void;
   /** The outcome in words. */
   tell(outcome: Outcome): string;
 }
@@ -49,7 +49,7 @@ const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 40);
 /** The soak tries every place; the tests try the same ones each time. */
 const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
 /** How many runs are under way at a time. */
-const LANES = 64;
+const QUEUES = 64;
 /** Long against a whole exchange, short for what waits for it again and again. */
 const SHORT_MS = 300;
 /** Never reached. */
@@ -79,13 +79,13 @@ const TALLY_PATH = Deno.env.get("FAULT_TALLY");
 /** Asks a target with faults at many places, or all; answers with how many. */
 export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<number> {
   const untouched = await runOnce(target, null);
-  judge(target, untouched);
+  evaluate(target, untouched);
   const { courses: whole } = untouched;
   const places = choosePlaces(whole, target.connection);
   const tally = new Map<string, number>();
   const rest = [...places];
   const failures: unknown[] = [];
-  const lanes = Array.from({ length: LANES }, async () => {
+  const queues = Array.from({ length: QUEUES }, async () => {
     for (let fault = rest.pop(); fault !== undefined; fault = rest.pop()) {
       try {
         const { outcome } = await runConnected(target, fault, whole);
@@ -98,7 +98,7 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
       }
     }
   });
-  await Promise.all(lanes);
+  await Promise.all(queues);
   if (failures.length > 0) {
     throw new Error(
       failures.map((error) => error instanceof Error ? error.message : String(error)).join("\n"),
@@ -122,13 +122,13 @@ async function runConnected<Outcome>(
   for (let tries = 1; run.courses.length === 0 && tries < triesMax; tries++) {
     run = await runOnce(target, fault, whole);
   }
-  judge(target, run);
+  evaluate(target, run);
   return run;
 }
 
-function judge<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>): void {
+function evaluate<Outcome>(target: FaultTarget<Outcome>, run: FaultRun<Outcome>): void {
   try {
-    target.judge(run);
+    target.evaluate(run);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`${placeOf(target, run.fault)}: ${reason}; ${JSON.stringify(run.outcome)}`);

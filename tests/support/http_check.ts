@@ -2,8 +2,8 @@ import { createHost } from "../../src/system/host.ts";
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
@@ -55,7 +55,7 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
 }
 
 /** Observes a target as an `http_request` check. */
-export function observeTarget(target: string, run: HttpRun = {}): Promise<Observation> {
+export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckResult> {
   const { clock = createRealClock(), signal = new AbortController().signal, onHead, ...expectations } = run;
   const requests = createRequests({ clock: createRealClock() });
   const context: ObserveContext = {
@@ -85,9 +85,9 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<Observ
 }
 
 /** An observation without its measured times, which no test can know. */
-export function withoutTimes(observation: Observation): Observation {
-  const { head_ms: _head, total_ms: _total, ...metrics } = observation.metrics;
-  return { ...observation, metrics };
+export function withoutTimes(checkResult: CheckResult): CheckResult {
+  const { head_ms: _head, total_ms: _total, ...metrics } = checkResult.metrics;
+  return { ...checkResult, metrics };
 }
 
 /** A clock whose timers fire when the test says so, and how often one was set. */
@@ -134,7 +134,7 @@ export interface ProcessRun {
 
 /** What such a process tells. */
 export interface ProcessFindings {
-  readonly observation: Observation;
+  readonly checkResult: CheckResult;
   /** How much more memory it needed at its peak, in bytes; 0 where the system does not tell. */
   readonly memoryGrowthBytes: number;
 }

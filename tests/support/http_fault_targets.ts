@@ -1,7 +1,7 @@
 /** `http_request` checks of every form of answer, for faults at every byte. */
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Observation } from "../../src/domain/result.ts";
-import { judgeObservation, tellObservation, TLS_FAILURES, type Trust } from "./check_faults.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
+import { describeResult, evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
 import type { Course } from "./fault_proxy.ts";
 import type { FaultTarget } from "./fault_runs.ts";
 import { type HttpExpectations, observeTarget } from "./http_check.ts";
@@ -135,7 +135,7 @@ function inflated(body: string): string | null {
 }
 
 /** A check that runs until it is disposed of. */
-export type HttpTarget = FaultTarget<Observation> & AsyncDisposable;
+export type HttpTarget = FaultTarget<CheckResult> & AsyncDisposable;
 
 /** A check of each form of answer, in clear text. */
 export function startHttpTargets(): readonly HttpTarget[] {
@@ -147,15 +147,15 @@ export function startHttpTargets(): readonly HttpTarget[] {
       ...connection !== undefined && { connection },
       ask: (port, { timeoutMs, clock }) =>
         observeTarget(`http://127.0.0.1:${port}/`, { ...expected, timeoutMs, clock }),
-      judge: (run) =>
-        judgeObservation(run, {
+      evaluate: (run) =>
+        evaluateResult(run, {
           isRight: run.courses.some(({ server }) => {
             const response = readResponse(server);
             return response !== null && isRight(response);
           }),
           sentences: SENTENCES,
         }),
-      tell: tellObservation,
+      tell: describeResult,
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });
@@ -209,12 +209,12 @@ export function startTlsHttpTargets({ certificate, path }: Trust): readonly Http
           timeoutMs,
           clock,
         }),
-      judge: (run) =>
-        judgeObservation(run, {
+      evaluate: (run) =>
+        evaluateResult(run, {
           isRight: unharmed(run.courses) >= unharmed(run.whole) - needlessRecords,
           sentences: SENTENCES,
         }),
-      tell: tellObservation,
+      tell: describeResult,
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });

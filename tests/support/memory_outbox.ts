@@ -26,7 +26,7 @@ export interface MemoryOutbox {
 /** Makes one that keeps nothing yet. */
 export function createMemoryOutbox(): MemoryOutbox {
   const rows = new Map<string, QueuedNotification>();
-  const told = new Map<string, DeliveryMarker>();
+  const marked = new Map<string, DeliveryMarker>();
   const counts = new Map<string, ChannelCount>();
   const silences = new Map<string, Silence>();
   const keepRow = (row: QueuedNotification): void => void rows.set(row.id, copyQueued(row));
@@ -35,14 +35,14 @@ export function createMemoryOutbox(): MemoryOutbox {
     keepRow,
     read: () => ({
       notifications: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyQueued),
-      markers: [...told.values()].map(copyMarker),
+      markers: [...marked.values()].map(copyMarker),
       counts: [...counts.values()].map((count) => ({ ...count })),
     }),
     change: (change) => {
       change.changed.forEach(keepRow);
       for (const id of change.removed) rows.delete(id);
-      for (const mark of change.cleared) told.delete(toldKey(mark));
-      for (const mark of change.markers) told.set(toldKey(mark), copyMarker(mark));
+      for (const mark of change.cleared) marked.delete(markerKey(mark));
+      for (const mark of change.markers) marked.set(markerKey(mark), copyMarker(mark));
       for (const count of change.counted ?? []) {
         counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
       }
@@ -65,8 +65,8 @@ export function createMemoryOutbox(): MemoryOutbox {
         const lastMs = Math.max(row.nextAttemptAtMs, row.firstFailedAtMs ?? -Infinity);
         if (row.state === "dropped" && lastMs < limits.droppedMs) rows.delete(id);
       }
-      for (const [key, { check }] of told) {
-        if (!isKept(check)) told.delete(key);
+      for (const [key, { check }] of marked) {
+        if (!isKept(check)) marked.delete(key);
       }
       for (const [id, { untilMs }] of silences) {
         if (untilMs < limits.silenceEndMs) silences.delete(id);
@@ -79,6 +79,6 @@ export function createMemoryOutbox(): MemoryOutbox {
 }
 
 /** Not to be mistaken for another one, whatever the texts hold. */
-function toldKey({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): string {
+function markerKey({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): string {
   return JSON.stringify([check, channelKey]);
 }

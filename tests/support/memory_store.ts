@@ -15,12 +15,11 @@ import { copyChange, copyMonitorRun, copyRecord, copyRollup } from "./copies.ts"
 import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
 import { packRun, RECENT_BYTES_MAX, unpackRuns } from "../../src/state/recent_runs.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import {
   addReading,
   CHANGES_MAX,
   type ClockReadings,
-  DAY_MS,
-  HOUR_MS,
   type Limits,
   limitsAt,
   startOf,

@@ -1,5 +1,5 @@
 import { inTime } from "../life/in_time.ts";
-import { needs, startChild, tool } from "../../testing/tools.ts";
+import { requiredPermissions, startChild, tool } from "../../testing/tools.ts";
 
 /** What the notification service was given. */
 export interface ShownNotification {
@@ -34,8 +34,8 @@ const COMMANDS: Readonly<Record<ServiceKind, () => readonly string[]>> = {
 };
 
 /** Returns whether a test with a session bus is ignored because a tool is missing. */
-export function needsSessionBus(): { readonly ignore: boolean } {
-  return needs("dbus-run-session", "notify-send", "python3", "python3-dbus", "python3-gi");
+export function requiresSessionBus(): { readonly ignore: boolean } {
+  return requiredPermissions("dbus-run-session", "notify-send", "python3", "python3-dbus", "python3-gi");
 }
 
 /**

@@ -1,7 +1,7 @@
 import { entryOf } from "../../src/checks/registry.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testCheck } from "./checks.ts";
 
@@ -16,7 +16,7 @@ export interface ObserveOptions {
 export async function observeCheck(
   kind: Pick<Check, "kind" | "parameters">,
   { system = {}, signal = new AbortController().signal, timeoutMs = 10_000 }: ObserveOptions = {},
-): Promise<Observation> {
+): Promise<CheckResult> {
   const check = { ...testCheck("ok", { timeoutMs }), ...kind } as Check;
   const entry = await entryOf(check);
   const context = { system: { ...createMemorySystem(), ...system }, jobs: null, directory: "/", signal };

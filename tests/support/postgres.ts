@@ -1,6 +1,6 @@
 /** A PostgreSQL server of the test's own, in a temporary directory. */
 import { createRealClock } from "../../testing/real_clock.ts";
-import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
 import type { DatabaseTarget } from "../../src/domain/connections.ts";
 import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
 import type { PostgresClientOptions } from "../../src/state/postgres/postgres_client.ts";
@@ -31,7 +31,7 @@ export interface PostgresServerOptions {
 }
 
 /** What a test needs that starts a server. */
-export const POSTGRES: { readonly ignore: boolean } = needs("initdb", "postgres");
+export const POSTGRES: { readonly ignore: boolean } = requiredPermissions("initdb", "postgres");
 
 /** The role that owns everything. */
 export const ROLE = "monitor";

@@ -16,8 +16,8 @@ import {
   startScheduler,
 } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createPlayedSystem, type PlayedAnswer } from "../../testing/played_targets.ts";
-import { createProgramSystem, type PlayedRun } from "./played_programs.ts";
+import { createFakeTargets, type FakeResponse } from "../../testing/fake_targets.ts";
+import { createProgramSystem, type FakeRun } from "./fake_commands.ts";
 
 /** One result as tests look at it. */
 export interface SeenRun {
@@ -63,11 +63,11 @@ export interface SchedulerHarnessOptions {
   /** What the channels of each check know; what was notified last unless it says otherwise. */
   known?(): readonly Condition[];
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
-  play?(target: string, nowMs: number): PlayedAnswer | "hang";
+  play?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has been answered or ended. */
   ended?(target: string): void;
   /** What programs do, by the name of the check; they are ok after 20 ms unless it says otherwise. */
-  playProgram?(name: string, nowMs: number): PlayedRun;
+  runFakeCommand?(name: string, nowMs: number): FakeRun;
   /** Opens a store in the place of a damaged one. */
   reopen?(error: StoreError): Promise<Store>;
 }
@@ -94,10 +94,10 @@ export async function startHarness(
     redact: (text) => text,
   });
   const play = options.play ?? (() => ({ status: 200, afterMs: 20 }));
-  const { requests } = createPlayedSystem(clock, play, (target) => options.ended?.(target));
-  const playProgram = options.playProgram ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
+  const { requests } = createFakeTargets(clock, play, (target) => options.ended?.(target));
+  const runFakeCommand = options.runFakeCommand ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
   const scheduler = startScheduler(scheduled(checks), {
-    system: { ...createProgramSystem(clock, playProgram), requests },
+    system: { ...createProgramSystem(clock, runFakeCommand), requests },
     jobs: null,
     repository,
     limits: options.limits ?? { process: 4, network: 60 },

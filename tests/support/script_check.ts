@@ -1,7 +1,7 @@
 import { observeScript } from "../../src/checks/script.ts";
 import type { ScriptCheck, ScriptParameters } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/observe.ts";
-import type { Observation } from "../../src/domain/result.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
 import type { Requests } from "../../src/domain/requests.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
@@ -20,7 +20,7 @@ export interface ScriptRun extends Partial<ScriptParameters> {
 }
 
 /** Observes a program as a `script` check, with a short grace after SIGTERM. */
-export function observeProgram(path: string, run: ScriptRun = {}): Promise<Observation> {
+export function observeProgram(path: string, run: ScriptRun = {}): Promise<CheckResult> {
   const { name = "script", timeoutMs = 30_000, directory = "/", ownEnvironment, ...parameters } = run;
   const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };
   const check: ScriptCheck = {

@@ -18,7 +18,7 @@ import { freePort, response, startServer, type TestServer, type Visitor } from "
 import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { needs, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */
@@ -87,21 +87,21 @@ const KINDS: Readonly<
 
 for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
   Deno.test({
-    ...needs("nss_wrapper"),
+    ...requiredPermissions("nss_wrapper"),
     name: `${name} tries all addresses of a name, with a permission for the name alone`,
     fn: () =>
       withName(async (environment, certificate) => {
         await using server = startServer(answer, isTls ? { certificate } : {});
         const check = checkOf(server);
         const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-        const { observations: [found] } = await observeInOwnProcess(check, { flags, environment });
+        const { results: [found] } = await observeInOwnProcess(check, { flags, environment });
         assert.equal(found?.condition, "ok", JSON.stringify(found));
       }),
   });
 }
 
 Deno.test({
-  ...needs("nss_wrapper", "python3"),
+  ...requiredPermissions("nss_wrapper", "python3"),
   name: "tcp_connect goes on to the next address where one does not answer",
   fn: () =>
     withName(async (environment, certificate) => {
@@ -109,14 +109,14 @@ Deno.test({
         await using server = startServer(answer, tls ? { certificate } : {});
         await using _mute = await startMute(ADDRESSES[0], server.port);
         const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
-        const { observations: [found] } = await observeInOwnProcess(check, { environment });
+        const { results: [found] } = await observeInOwnProcess(check, { environment });
         assert.equal(found?.condition, "ok", JSON.stringify(found));
       }
     }),
 });
 
 Deno.test({
-  ...needs("nss_wrapper"),
+  ...requiredPermissions("nss_wrapper"),
   name: "tcp_connect keeps to its time limit while nobody tells what addresses a name has",
   fn: async () => {
     const directory = await Deno.makeTempDir();
@@ -127,7 +127,7 @@ Deno.test({
       for (const tls of [false, true]) {
         const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
         const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
-        const { observations: [found] } = await observeInOwnProcess(check, { environment });
+        const { results: [found] } = await observeInOwnProcess(check, { environment });
         assert.equal(
           found?.output,
           `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`,
@@ -141,19 +141,19 @@ Deno.test({
 });
 
 Deno.test({
-  ...needs("nss_wrapper"),
+  ...requiredPermissions("nss_wrapper"),
   name: "tcp_connect tells what is wrong where no address answers",
   fn: () =>
     withName(async (environment) => {
       const port = freePort();
       const check = tcpCheck({ host: NAME, port });
-      const { observations: [found] } = await observeInOwnProcess(check, { environment });
+      const { results: [found] } = await observeInOwnProcess(check, { environment });
       assert.equal(found?.output, `connecting to ${NAME}:${port} failed: connection refused`);
     }),
 });
 
 Deno.test({
-  ...needs("nss_wrapper"),
+  ...requiredPermissions("nss_wrapper"),
   name: "send() delivers to whichever address of a name takes the mail",
   fn: () =>
     withName(async (environment, certificate) => {

@@ -1,12 +1,12 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { type PatternSearch, searchPattern } from "../body_pattern.ts";
-import { type JsonFindings, judgeJson } from "./json_body.ts";
+import { evaluateJson, type JsonFindings } from "./json_body.ts";
 import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
 
 /** A body that came, and how to look at it. */
-interface BodyToJudge {
+interface BodyToEvaluate {
   readonly response: Pick<IncomingResponse, "headers" | "read">;
   /** Wall time, for times in the body. */
   readonly nowMs: number;
@@ -30,9 +30,9 @@ const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] a
  *
  * @throws What the body throws when it cannot be read to its end, and what `pause` throws.
  */
-export async function judgeBody(
+export async function evaluateBody(
   expected: HttpExpectation,
-  { response, nowMs, onRead, pause }: BodyToJudge,
+  { response, nowMs, onRead, pause }: BodyToEvaluate,
 ): Promise<JsonFindings> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
   const findings = await readBody(response, {
@@ -61,7 +61,7 @@ export async function judgeBody(
   }
   if (json !== undefined) {
     await pause();
-    const judged = await judgeJson(start, { expected: json, isWhole, nowMs, pause });
+    const judged = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
     return { violations: [...violations, ...judged.violations], obstacle: judged.obstacle };
   }
   return { violations, obstacle: null };

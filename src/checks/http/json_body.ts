@@ -12,7 +12,7 @@ export interface JsonFindings {
   readonly obstacle: string | null;
 }
 
-/** What {@linkcode judgeJson} needs besides the text. */
+/** What {@linkcode evaluateJson} needs besides the text. */
 interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
   readonly isWhole: boolean;
@@ -22,12 +22,12 @@ interface JsonBodyOptions {
 }
 
 /** Compares a body of JSON with what is expected. */
-export async function judgeJson(
+export async function evaluateJson(
   text: string,
   { expected, isWhole, nowMs, pause }: JsonBodyOptions,
 ): Promise<JsonFindings> {
   if (!isWhole) {
-    return cannotJudge(`body is too long for JSON, at most ${START_LENGTH_MAX} characters are read`);
+    return cannotEvaluate(`body is too long for JSON, at most ${START_LENGTH_MAX} characters are read`);
   }
   const value = parse(text);
   if (value === undefined) {
@@ -38,7 +38,7 @@ export async function judgeJson(
   }
   await pause();
   if (isDeeperThan(value, DEPTH_MAX)) {
-    return cannotJudge(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
+    return cannotEvaluate(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
   }
   const violations: string[] = [];
   for (const [path, wish] of Object.entries(expected)) {
@@ -47,7 +47,7 @@ export async function judgeJson(
     if (found === null) {
       return { violations, obstacle: `json ${quote(path)} reaches more than ${REACHED_MAX} values` };
     }
-    const { problem, obstacle } = judgeFound(found, {
+    const { problem, obstacle } = evaluateFound(found, {
       comparisons: await compileExpectation(wish, nowMs),
       isExpected: !isAbsenceExpected(wish),
     });
@@ -57,7 +57,7 @@ export async function judgeJson(
   return { violations, obstacle: null };
 }
 
-function cannotJudge(obstacle: string): JsonFindings {
+function cannotEvaluate(obstacle: string): JsonFindings {
   return { violations: [], obstacle };
 }
 
@@ -94,7 +94,7 @@ interface Found {
   readonly obstacle: string | null;
 }
 
-function judgeFound(
+function evaluateFound(
   found: readonly unknown[],
   { comparisons, isExpected }: {
     readonly comparisons: readonly Comparison[];

@@ -1,18 +1,20 @@
 import type { HttpRequestCheck } from "../../domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../../domain/http_check.ts";
-import type { Caveat } from "../../domain/observe.ts";
+import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { exactDuration } from "../../domain/duration.ts";
-import { certificateCaveats } from "./response_certificate.ts";
+import { certificateWarnings } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
 /** What cannot be right in the parameters of an `http_request` check. */
-export function findMistakes({ parameters: { request, response } }: HttpRequestCheck): readonly Caveat[] {
+export function findErrors(
+  { parameters: { request, response } }: HttpRequestCheck,
+): readonly ParameterProblem[] {
   return [
-    ...headerMistakes(request),
-    ...bodyMistakes(request),
-    ...tlsMistakes(request),
-    ...jsonMistakes(response),
+    ...headerErrors(request),
+    ...bodyErrors(request),
+    ...tlsErrors(request),
+    ...jsonErrors(response),
   ];
 }
 
@@ -29,7 +31,7 @@ const RUNTIME_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-function* headerMistakes({ headers = {} }: HttpRequest): Generator<Caveat> {
+function* headerErrors({ headers = {} }: HttpRequest): Generator<ParameterProblem> {
   const names = new Map<string, string>();
   for (const name of Object.keys(headers)) {
     const path = ["request", "headers", name];
@@ -45,7 +47,7 @@ function* headerMistakes({ headers = {} }: HttpRequest): Generator<Caveat> {
   }
 }
 
-function* bodyMistakes({ method, body }: HttpRequest): Generator<Caveat> {
+function* bodyErrors({ method, body }: HttpRequest): Generator<ParameterProblem> {
   if (body === undefined || method !== "GET" && method !== "HEAD") return;
   yield {
     path: ["request", "body"],
@@ -53,7 +55,7 @@ function* bodyMistakes({ method, body }: HttpRequest): Generator<Caveat> {
   };
 }
 
-function* tlsMistakes({ tls }: HttpRequest): Generator<Caveat> {
+function* tlsErrors({ tls }: HttpRequest): Generator<ParameterProblem> {
   if (tls === undefined || (tls.certificate === undefined) === (tls.key === undefined)) return;
   const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
   yield {
@@ -62,7 +64,7 @@ function* tlsMistakes({ tls }: HttpRequest): Generator<Caveat> {
   };
 }
 
-function* jsonMistakes({ json = {} }: HttpExpectation): Generator<Caveat> {
+function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem> {
   for (const [name, wish] of Object.entries(json)) {
     if (typeof wish !== "object" || wish === null || !("exists" in wish) || wish.exists !== false) continue;
     if (Object.keys(wish).length === 1) continue;
@@ -71,19 +73,19 @@ function* jsonMistakes({ json = {} }: HttpExpectation): Generator<Caveat> {
 }
 
 /** What is doubtful in the parameters of an `http_request` check. */
-export function findCaveats({ parameters, timeoutMs }: HttpRequestCheck): readonly Caveat[] {
+export function findWarnings({ parameters, timeoutMs }: HttpRequestCheck): readonly ParameterProblem[] {
   const { request, response } = parameters;
   return [
-    ...certificateCaveats(parameters),
-    ...tlsCaveats(request),
-    ...redirectCaveats(request, response),
-    ...hiddenHeaderCaveats(response),
-    ...emptyBodyCaveats(request, response),
-    ...durationCaveats(response, timeoutMs),
+    ...certificateWarnings(parameters),
+    ...tlsWarnings(request),
+    ...redirectWarnings(request, response),
+    ...hiddenHeaderWarnings(response),
+    ...emptyBodyWarnings(request, response),
+    ...durationWarnings(response, timeoutMs),
   ];
 }
 
-function* tlsCaveats({ target, tls }: HttpRequest): Generator<Caveat> {
+function* tlsWarnings({ target, tls }: HttpRequest): Generator<ParameterProblem> {
   if (tls === undefined || URL.parse(target)?.protocol !== "http:") return;
   yield {
     path: ["request", "tls"],
@@ -91,7 +93,10 @@ function* tlsCaveats({ target, tls }: HttpRequest): Generator<Caveat> {
   };
 }
 
-function* redirectCaveats({ redirects }: HttpRequest, { statusCode }: HttpExpectation): Generator<Caveat> {
+function* redirectWarnings(
+  { redirects }: HttpRequest,
+  { statusCode }: HttpExpectation,
+): Generator<ParameterProblem> {
   if (!expectsRedirection(statusCode) || redirects === undefined) return;
   yield {
     path: ["request", "redirects"],
@@ -104,7 +109,7 @@ function* redirectCaveats({ redirects }: HttpRequest, { statusCode }: HttpExpect
 /** The runtime takes these out of what it has decompressed, and it decompresses whatever it can. */
 const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
-function* hiddenHeaderCaveats({ headers }: HttpExpectation): Generator<Caveat> {
+function* hiddenHeaderWarnings({ headers }: HttpExpectation): Generator<ParameterProblem> {
   for (const name of Object.keys(headers)) {
     if (!HIDDEN_HEADERS.has(name.toLowerCase())) continue;
     yield {
@@ -114,7 +119,7 @@ function* hiddenHeaderCaveats({ headers }: HttpExpectation): Generator<Caveat> {
   }
 }
 
-function* emptyBodyCaveats({ method }: HttpRequest, response: HttpExpectation): Generator<Caveat> {
+function* emptyBodyWarnings({ method }: HttpRequest, response: HttpExpectation): Generator<ParameterProblem> {
   if (method !== "HEAD" || !BODY_PARTS.some((part) => response[part] !== undefined)) return;
   yield {
     path: ["request", "method"],
@@ -122,10 +127,10 @@ function* emptyBodyCaveats({ method }: HttpRequest, response: HttpExpectation): 
   };
 }
 
-function* durationCaveats(
+function* durationWarnings(
   { warningDurationMs: warning, criticalDurationMs: critical }: HttpExpectation,
   timeoutMs: number,
-): Generator<Caveat> {
+): Generator<ParameterProblem> {
   if (warning !== undefined && critical !== undefined && warning >= critical) {
     const both = `${exactDuration(warning)}, not below ${exactDuration(critical)}`;
     yield {

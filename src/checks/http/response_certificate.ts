@@ -1,9 +1,9 @@
 import type { HttpRequestCheck } from "../../domain/check.ts";
 import type { HttpRequestParameters } from "../../domain/http_check.ts";
-import type { Caveat } from "../../domain/observe.ts";
+import type { ParameterProblem } from "../../domain/check_kind.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionPhase, Connections } from "../../domain/connections.ts";
-import { judgeCertificate, timeLeftCaveats } from "../certificate_verdict.ts";
+import { evaluateCertificate, timeLeftWarnings } from "../certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "../connection_words.ts";
 
 /** What the certificate of a target adds to what its answer showed. */
@@ -48,7 +48,7 @@ export async function findCertificate(
       { host, port, tls: { serverName: host, authorities } },
       { onPhase: (next) => phase = next, signal },
     );
-    const { condition, text, leftSeconds } = judgeCertificate(reading, expected, clock.wallMs());
+    const { condition, text, leftSeconds } = evaluateCertificate(reading, expected, clock.wallMs());
     return {
       violations: condition === "ok" ? [] : [text],
       isGrave: condition === "critical",
@@ -69,11 +69,13 @@ function violation(text: string): CertificateFinding {
 }
 
 /** What deserves a warning in `response.certificate`. */
-export function certificateCaveats({ request, response }: HttpRequestParameters): readonly Caveat[] {
+export function certificateWarnings(
+  { request, response }: HttpRequestParameters,
+): readonly ParameterProblem[] {
   if (response.certificate === undefined) return [];
   const path = ["response", "certificate"];
   if (new URL(request.target).protocol !== "https:") {
     return [{ path, message: `${NO_TLS}, so it has no certificate` }];
   }
-  return timeLeftCaveats(response.certificate, path);
+  return timeLeftWarnings(response.certificate, path);
 }

@@ -9,7 +9,7 @@ import { type OpenConfig, openConfig, readSelection, selectChecks, type Selectio
 import {
   describeMissing,
   MissingPermissionsError,
-  needsOfConfig,
+  permissionsOfConfig,
   requireGranted,
 } from "../config_permissions.ts";
 import { describeFailure } from "../failure.ts";
@@ -52,7 +52,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     notifying.reload(toNotified(config, scheduled));
     scheduler.reload(scheduled);
     for (const follower of followers) follower.adopt(config);
-    logDoubts(config, log);
+    logWarnings(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {
       log.warning(`the state path is now "${place.path}" now; restart to use it`);
@@ -109,7 +109,7 @@ export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): Service
 }
 
 /** Logs what is valid in a config and yet doubtful. */
-export function logDoubts({ source, placedWarnings }: OpenConfig, log: Log): void {
+export function logWarnings({ source, placedWarnings }: OpenConfig, log: Log): void {
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
 }
 
@@ -134,7 +134,7 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
     const scheduled = toScheduled(next, readSelection(invocation));
     const { checks } = scheduled;
     refuseDropped(next, system);
-    const missing = requireGranted(await needsOfConfig(next, { invocation, system, checks }), system);
+    const missing = requireGranted(await permissionsOfConfig(next, { invocation, system, checks }), system);
     for (const need of missing) log.warning(describeMissing(need));
     return { config: next, scheduled };
   } catch (error) {

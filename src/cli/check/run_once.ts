@@ -5,7 +5,7 @@ import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
-import { jobBookOf } from "../../state/job_log.ts";
+import { jobLogOf } from "../../state/job_log.ts";
 import { WriteSchedule } from "../../state/write_schedule.ts";
 import { openStateRepository, type Recorded, type StateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
@@ -18,9 +18,9 @@ import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import type { FormatOptions, RunRecord } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
-import { keptPageOf } from "../../outputs/html_report/publish_report.ts";
+import { publishedPageOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
-import { writeKeptFile } from "../../outputs/file_publisher.ts";
+import { publishFile } from "../../outputs/file_publisher.ts";
 import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
 import { recordCronRun } from "./run_recorder.ts";
 import { type Progress, startProgress } from "../progress.ts";
@@ -85,14 +85,14 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     }
     if (settings.due) {
       for (
-        const file of keptPageOf(config, {
+        const file of publishedPageOf(config, {
           system,
           repository,
           select: (checks) => checks,
           isWhole: true,
         })
       ) {
-        const failure = await writeKeptFile(file, system.files);
+        const failure = await publishFile(file, system.files);
         if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
       }
     }
@@ -174,7 +174,7 @@ async function writeMetrics(
   if (metrics === null) return;
   const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
   const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
-  const { writeKeptFile } = await import("../../outputs/file_publisher.ts");
+  const { publishFile } = await import("../../outputs/file_publisher.ts");
   const nowMs = system.clock.wallMs();
   const loop = {
     lastLoopAtMs: nowMs,
@@ -186,7 +186,7 @@ async function writeMetrics(
   const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, loop });
   // Nothing else is under way.
   const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
-  const failure = await writeKeptFile({ what: "the metrics", ...metrics, render }, system.files);
+  const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
   if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
 }
 
@@ -231,24 +231,29 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
 
   const pass = {
     system,
-    jobs: isKept ? jobBookOf(repository) : null,
+    jobs: isKept ? jobLogOf(repository) : null,
     directory: config.source.directory,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
     redact: config.redact,
   };
-  const parents = createParentRuns(checks, { ...options, pass, send, enter: (result) => enter(result) });
-  const enter = (result: Result): Recorded => {
+  const parents = createParentRuns(checks, {
+    ...options,
+    pass,
+    send,
+    recordResult: (result) => recordResult(result),
+  });
+  const recordResult = (result: Result): Recorded => {
     const { check } = result;
     const nowMs = clock.wallMs();
     const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
     send(entry);
-    parents.entered(check, entry);
+    parents.recorded(check, entry);
     return entry;
   };
   const onResult = (result: Result): void => {
     const { check } = result;
-    const entry = enter(result);
+    const entry = recordResult(result);
     const record = { result, occurrences: entry.occurrences, confirmed: entry.record.condition.confirmed };
     records.set(check, record);
     progress.finished(check);
@@ -297,7 +302,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
 
 /** What decides again what a dependency suppresses. */
 interface ParentRuns {
-  entered(check: Check, entry: Recorded): void;
+  recorded(check: Check, entry: Recorded): void;
   /** Decides again on a check that was not run: a suppression may have ended. */
   review(check: Check): void;
   ended(): Promise<void>;
@@ -309,10 +314,10 @@ interface ParentRuns {
  */
 function createParentRuns(
   checks: readonly Check[],
-  { system, repository, notifying, onBug, pass, send, enter }: ChosenOptions & {
+  { system, repository, notifying, onBug, pass, send, recordResult }: ChosenOptions & {
     readonly pass: Omit<PassOptions, "onResult">;
     send(entry: Recorded): void;
-    enter(result: Result): void;
+    recordResult(result: Result): void;
   },
 ): ParentRuns {
   const running = new Set(checks);
@@ -326,7 +331,7 @@ function createParentRuns(
     for (const parent of notifying.dependenciesToRun(check, system.clock.wallMs())) {
       if (running.has(parent)) continue;
       running.add(parent);
-      const run = runPass([parent], { ...pass, onResult: enter }).catch(onBug).finally(() =>
+      const run = runPass([parent], { ...pass, onResult: recordResult }).catch(onBug).finally(() =>
         runs.delete(run)
       );
       runs.add(run);
@@ -339,7 +344,7 @@ function createParentRuns(
     note(check, entry, runsParents);
   };
   return {
-    entered: (check, entry) => {
+    recorded: (check, entry) => {
       running.delete(check);
       note(check, entry, true);
       for (const child of suppressed) if (child.dependsOn.includes(check.name)) review(child, false);

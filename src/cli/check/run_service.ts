@@ -1,10 +1,10 @@
 import type { System } from "../../domain/system.ts";
-import { jobBookOf } from "../../state/job_log.ts";
+import { jobLogOf } from "../../state/job_log.ts";
 import { openStateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { BATCHING_DELAY_MS, startNotifying } from "../../alerting/notifying.ts";
 import { type ScheduledConfig, startScheduler } from "../../scheduler/scheduler.ts";
-import type { Need } from "../../permissions/required_permissions.ts";
+import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import type { Invocation } from "../command_definition.ts";
 import { isEverything, type OpenConfig, readSelection, selectChecks } from "../open_config.ts";
 import { describeMissing } from "../config_permissions.ts";
@@ -15,7 +15,7 @@ import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts"
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
-import { createReload, factsOf, logDoubts, toNotified, toScheduled } from "./reload.ts";
+import { createReload, factsOf, logWarnings, toNotified, toScheduled } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
 import { createRunRecorder } from "./run_recorder.ts";
 import type { StartSignals } from "./start_signals.ts";
@@ -34,7 +34,7 @@ interface ServiceOptions {
   readonly config: OpenConfig;
   readonly settings: CheckSettings;
   /** What the config needs and is not granted; what needs it cannot run. */
-  readonly missing: readonly Need[];
+  readonly missing: readonly RequiredPermission[];
   /** What listens to signals until the checks run; reload signals as long as the command lasts. */
   readonly signals: StartSignals;
 }
@@ -45,7 +45,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
   const { system, log } = withSteadySinks(options);
   const output = settings.format === "ndjson" ? createEventOutput(system, log) : createPrettyOutput(system);
   const first = toScheduled(config, readSelection(invocation));
-  logDoubts(config, log);
+  logWarnings(config, log);
   for (const need of options.missing) log.warning(describeMissing(need));
   const state = await ownState(await locateState(invocation, config, system), {
     system,
@@ -135,7 +135,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   });
   const scheduler = startScheduler(first, {
     system,
-    jobs: state.path === null ? null : jobBookOf(repository),
+    jobs: state.path === null ? null : jobLogOf(repository),
     repository,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     notifying,

@@ -25,13 +25,13 @@ const LOGGERS: {
       for_ms: Math.round(forMs),
       runs: discarded,
     }),
-  stalled: ({ count, worstMs, name }, log) =>
+  stalled: ({ count, highestMs, name }, log) =>
     log.warning(
       count === 1
         ? `stall: discarding the result of "${name}", running it again`
         : "stall: discarding results, running the checks again",
-      { ...count > 1 && { count }, for_ms: Math.round(worstMs) },
+      { ...count > 1 && { count }, for_ms: Math.round(highestMs) },
     ),
-  late: ({ count, worstMs, name }, log) =>
-    log.warning("checks started late", { count, lag_max_ms: Math.round(worstMs), check: name }),
+  late: ({ count, highestMs, name }, log) =>
+    log.warning("checks started late", { count, lag_max_ms: Math.round(highestMs), check: name }),
 };

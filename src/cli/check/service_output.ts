@@ -1,6 +1,6 @@
 import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { checkMembers, isoTime, roundedMs } from "../formats/check_members.ts";
+import { checkFields, isoTime, roundedMs } from "../formats/check_fields.ts";
 import { jsonText } from "../formats/json_text.ts";
 import type { Log } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
@@ -73,8 +73,8 @@ export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,
   log: Log,
 ): ServiceOutput {
-  const write = (event: string, members: Readonly<Record<string, unknown>>): void =>
-    stdout.write(`${jsonText({ event, ...members }, { indent: 0 })}\n`);
+  const write = (event: string, fields: Readonly<Record<string, unknown>>): void =>
+    stdout.write(`${jsonText({ event, ...fields }, { indent: 0 })}\n`);
   const now = (): string => isoTime(clock.wallMs());
   return {
     started: ({ config, checks, inactive }, statePath) =>
@@ -87,7 +87,7 @@ export function createEventOutput(
           occurrences: entry.occurrences,
           confirmed: entry.record.condition.confirmed,
         };
-        write("result", { ...checkMembers(record), late_ms: roundedMs(lateMs) });
+        write("result", { ...checkFields(record), late_ms: roundedMs(lateMs) });
       } else if (event.event === "notification") {
         write("notification", { notification: notificationFields(event.notification) });
       }

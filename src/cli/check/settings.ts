@@ -8,7 +8,7 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../do
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
 /** The formats of the continuous mode. */
-const WATCH_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
+const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
 
 /** What was asked of `monitor check`. */
 export interface CheckSettings {
@@ -41,7 +41,7 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
     throw new UsageError("--due requires a state");
   }
   if (due && !once) throw new UsageError("--due requires --once", "monitor check --once --due");
-  const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : WATCH_FORMAT_NAMES) ?? null;
+  const format = optionChoice(invocation, "format", once ? FORMAT_NAMES : SERVICE_FORMAT_NAMES) ?? null;
   if (!once && optionValue(invocation, "fail-on") !== undefined) {
     throw new UsageError("--fail-on requires --once");
   }

@@ -1,5 +1,5 @@
 import { CHECK_KINDS } from "../../checks/registry.ts";
-import { glanceAt } from "../../config/job_index.ts";
+import { readJobIndex } from "../../config/job_index.ts";
 import { locateConfig } from "../../config/locate.ts";
 import { nearest } from "../../config/nearest.ts";
 import type { CheckKind } from "../../domain/check.ts";
@@ -75,7 +75,7 @@ const END_MS_MAX = 120_000;
 
 /** Notes what somebody says of a job. There is no command to protect: what goes wrong is an error. */
 async function note(invocation: Invocation, system: System): Promise<number> {
-  const book = await openBook(invocation, system);
+  const jobLog = await openJobLog(invocation, system);
   const nowMs = system.clock.wallMs();
   const end: JobEnd = {
     atMs: nowMs,
@@ -85,7 +85,7 @@ async function note(invocation: Invocation, system: System): Promise<number> {
     reason: "",
     output: "",
   };
-  await keep(book, { id: system.randomId(), startedAtMs: nowMs, end }, { system, timeoutMs: END_MS_MAX });
+  await keep(jobLog, { id: system.randomId(), startedAtMs: nowMs, end }, { system, timeoutMs: END_MS_MAX });
   return EXIT.ok;
 }
 
@@ -105,16 +105,16 @@ async function runJob(command: readonly string[], invocation: Invocation, system
       return null;
     }
   };
-  const book = await attempt(
-    () => inTurns(openBook(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
+  const jobLog = await attempt(
+    () => inTurns(openJobLog(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
     "this run is not recorded; COMMAND runs anyway",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
   /** Whether the start is still to be kept, because others write. */
   const keepStart = async (patience: Omit<KeepOptions, "system">): Promise<boolean> => {
-    if (book === null) return false;
+    if (jobLog === null) return false;
     try {
-      await keep(book, begun, { system, ...patience });
+      await keep(jobLog, begun, { system, ...patience });
       return false;
     } catch (error) {
       if (error instanceof StoreError && error.failure === "busy") return true;
@@ -136,10 +136,10 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   }
   ended.abort();
   const isStartUnkept = await keepingStart;
-  if (book !== null) {
-    const run = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: book.redact }) };
+  if (jobLog !== null) {
+    const run = { ...begun, end: endOf(end, { atMs: clock.wallMs(), durationMs, redact: jobLog.redact }) };
     await attempt(
-      () => keep(book, run, { system, timeoutMs: END_MS_MAX }),
+      () => keep(jobLog, run, { system, timeoutMs: END_MS_MAX }),
       isStartUnkept ? "this run is not recorded" : "end of this run not recorded",
     );
   }
@@ -147,20 +147,20 @@ async function runJob(command: readonly string[], invocation: Invocation, system
 }
 
 /** Where the runs of one job are noted. */
-interface Book {
+interface OpenJobLog {
   readonly name: string;
   readonly place: StatePlace;
   /** Takes the secrets of the config out of a text, as far as they are known here. */
   redact(text: string): string;
 }
 
-async function openBook(
+async function openJobLog(
   invocation: Invocation,
   system: System,
   command: readonly string[] = [],
-): Promise<Book> {
-  const { mistake, operands: [name], options } = invocation;
-  if (mistake !== undefined) throw mistake;
+): Promise<OpenJobLog> {
+  const { usageError, operands: [name], options } = invocation;
+  if (usageError !== undefined) throw usageError;
   if (name === undefined) {
     throw new UsageError("beat requires the name of a check", "monitor beat NAME -- COMMAND");
   }
@@ -171,20 +171,20 @@ async function openBook(
   if (command.length > 0 && config === "-") {
     throw new UsageError("--config - cannot be used with a command, which reads stdin");
   }
-  const glance = await glanceAt(await locateConfig(config, system), system);
-  await refuseOthers(name, glance.kinds);
-  const place = await locateState(invocation, glance, system);
+  const jobIndex = await readJobIndex(await locateConfig(config, system), system);
+  await refuseOthers(name, jobIndex.kinds);
+  const place = await locateState(invocation, jobIndex, system);
   if (place.path === null) {
     throw new UsageError(
       `no stored state to record a run in${place.obstacle === undefined ? "" : `: ${place.obstacle}`}`,
       "set --state PATH",
     );
   }
-  return { name, place, redact: createRedactor(glance.secrets) };
+  return { name, place, redact: createRedactor(jobIndex.secrets) };
 }
 
 async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): Promise<void> {
-  if (await takesBeats(kinds.get(name))) return;
+  if (await hasCheckIns(kinds.get(name))) return;
   if (kinds.has(name)) {
     throw new UsageError(
       `the check "${name}" is not a job: its kind is ${JSON.stringify(kinds.get(name))}`,
@@ -192,7 +192,7 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
     );
   }
   const jobs: string[] = [];
-  for (const [known, kind] of kinds) if (await takesBeats(kind)) jobs.push(known);
+  for (const [known, kind] of kinds) if (await hasCheckIns(kind)) jobs.push(known);
   const meant = nearest(name, jobs);
   throw new UsageError(
     `unknown check "${name}"`,
@@ -201,14 +201,14 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
 }
 
 /** The kind is as it is written, so it may be anything. */
-async function takesBeats(kind: unknown): Promise<boolean> {
+async function hasCheckIns(kind: unknown): Promise<boolean> {
   if (typeof kind !== "string" || !Object.hasOwn(CHECK_KINDS, kind)) return false;
-  return (await CHECK_KINDS[kind as CheckKind]()).takesBeats === true;
+  return (await CHECK_KINDS[kind as CheckKind]()).hasCheckIns === true;
 }
 
 /** The state is open only for a moment: a run may last for days, and a monitor may give it another file meanwhile. */
 async function keep(
-  { name, place }: Book,
+  { name, place }: OpenJobLog,
   run: JobRun,
   { system, ...patience }: KeepOptions,
 ): Promise<void> {

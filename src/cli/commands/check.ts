@@ -6,7 +6,7 @@ import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { openConfig, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
-import { describeMissing, keepToNeeds, needsOfConfig } from "../config_permissions.ts";
+import { describeMissing, dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
@@ -109,8 +109,8 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
   }
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
-  const needs = await needsOfConfig(config, { invocation, system, checks, notifies });
-  const missing = keepToNeeds(needs, { system, config });
+  const requiredPermissions = await permissionsOfConfig(config, { invocation, system, checks, notifies });
+  const missing = dropOtherPermissions(requiredPermissions, { system, config });
   const options = { invocation, system, config, settings, signals };
   if (settings.once) {
     for (const need of settings.due ? [] : missing) {

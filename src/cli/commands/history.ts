@@ -24,18 +24,18 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { isoTime, roundedMs } from "../formats/check_members.ts";
+import { isoTime, roundedMs } from "../formats/check_fields.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { openKnownConfig } from "../known_config.ts";
 import { printable } from "../../shared/printable.ts";
 import { readState, STATE_OPTION } from "../state.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
 
-const DAY_MS = 86_400_000;
 const CHANGES_SHOWN = 20;
 const SPANS = [
-  { name: "24 hours", member: "day", ms: DAY_MS },
-  { name: "7 days", member: "week", ms: 7 * DAY_MS },
-  { name: "30 days", member: "month", ms: 30 * DAY_MS },
+  { name: "24 hours", key: "day", ms: DAY_MS },
+  { name: "7 days", key: "week", ms: 7 * DAY_MS },
+  { name: "30 days", key: "month", ms: 30 * DAY_MS },
 ] as const;
 
 /** `monitor history NAME`: what has become of a check. */
@@ -103,9 +103,9 @@ async function* renderJson(
   changes: AsyncIterable<ConditionChange>,
   { spans, runs }: { readonly spans: readonly Span[]; readonly runs: readonly RecentRun[] },
 ): AsyncGenerator<string> {
-  const members = {
+  const fields = {
     name,
-    spans: Object.fromEntries(spans.map((span) => [span.member, {
+    spans: Object.fromEntries(spans.map((span) => [span.key, {
       observed_ms: Math.round(span.observedMs),
       availability: span.availability,
       shares: span.shares,
@@ -123,7 +123,7 @@ async function* renderJson(
       duration_ms: durationMs,
     })),
   };
-  yield `${jsonText(members, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
+  yield `${jsonText(fields, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
   for await (const { atMs, from, to, output } of changes) {
     const text = jsonText({ at: isoTime(atMs), from, to, output }, { indent: 2 }).replaceAll("\n", "\n    ");

@@ -23,7 +23,7 @@ import {
   TAG_OPTION,
 } from "../open_config.ts";
 import { nearest } from "../../config/nearest.ts";
-import { keepToNeeds, needsOfConfig } from "../config_permissions.ts";
+import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
 import { printable } from "../../shared/printable.ts";
 
@@ -64,7 +64,10 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
     .filter((check) => check.active || invocation.operands.length > 0);
   const trials = selectTrials(config, checks, invocation);
   const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
-  keepToNeeds(await needsOfConfig(config, { invocation, system, checks, channels }), { system, config });
+  dropOtherPermissions(await permissionsOfConfig(config, { invocation, system, checks, channels }), {
+    system,
+    config,
+  });
   let failures = 0;
   for (const { channel, check } of trials) {
     const delivered = await tryChannel(channel, check, { system, config });

@@ -1,6 +1,6 @@
-import { NET_ALL, PERMISSION_CLASSES } from "../../domain/needs.ts";
+import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
-import { missingNeeds, type Need } from "../../permissions/required_permissions.ts";
+import { missingPermissions, type RequiredPermission } from "../../permissions/required_permissions.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -9,9 +9,9 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { openConfig, readSelection, refuseLacks, selectChecks, TAG_OPTION } from "../open_config.ts";
-import { MissingPermissionsError, needsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
+import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { groupNeeds, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
+import { groupPermissions, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state.ts";
 
@@ -53,56 +53,65 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   refuseLacks(config);
   const checks = selectChecks(config.checks, readSelection(invocation))
     .filter((check) => check.active || invocation.operands.length > 0);
-  const needs = await needsOfConfig(config, { invocation, system, checks });
+  const required = await permissionsOfConfig(config, { invocation, system, checks });
   if (!invocation.options.has("check")) {
-    warnOfCautions(needs, system);
-    system.stdout.write(render(needs));
+    warnOfCautions(required, system);
+    system.stdout.write(render(required));
     return EXIT.ok;
   }
-  warnOfProxies(needs, system);
-  const missing = missingNeeds(needs, system.permissions);
+  warnOfProxies(required, system);
+  const missing = missingPermissions(required, system.permissions);
   if (missing.length > 0) throw new MissingPermissionsError(missing, system);
   return EXIT.ok;
 }
 
-const FORMATS: Readonly<Record<string, (needs: readonly Need[]) => string>> = {
-  flags: (needs) => `${["--no-prompt", ...permissionFlags(groupNeeds(needs))].map(shellWord).join(" ")}\n`,
-  json: (needs) =>
-    `${JSON.stringify({ ...groupNeeds(needs), machine_specific: valuesOfMachine(needs) }, null, 2)}\n`,
-  deno: (needs) => `${JSON.stringify({ permissions: { monitor: denoSet(needs) } }, null, 2)}\n`,
+const FORMATS: Readonly<Record<string, (required: readonly RequiredPermission[]) => string>> = {
+  flags: (required) =>
+    `${["--no-prompt", ...permissionFlags(groupPermissions(required))].map(shellWord).join(" ")}\n`,
+  json: (required) =>
+    `${
+      JSON.stringify(
+        { ...groupPermissions(required), machine_specific: valuesOfMachine(required) },
+        null,
+        2,
+      )
+    }\n`,
+  deno: (required) => `${JSON.stringify({ permissions: { monitor: denoSet(required) } }, null, 2)}\n`,
 };
 
-function valuesOfMachine(needs: readonly Need[]): readonly string[] {
-  return needs.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
+function valuesOfMachine(required: readonly RequiredPermission[]): readonly string[] {
+  return required.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
 }
 
-function denoSet(needs: readonly Need[]): Readonly<Record<string, true | readonly string[]>> {
+function denoSet(
+  required: readonly RequiredPermission[],
+): Readonly<Record<string, true | readonly string[]>> {
   return Object.fromEntries(
-    Object.entries(groupNeeds(needs)).map(([name, values]) => [
+    Object.entries(groupPermissions(required)).map(([name, values]) => [
       name,
       values.includes(NET_ALL) ? true : values,
     ]),
   );
 }
 
-function readFormat(invocation: Invocation): (needs: readonly Need[]) => string {
+function readFormat(invocation: Invocation): (required: readonly RequiredPermission[]) => string {
   const value = optionValue(invocation, "format") ?? "flags";
   const render = Object.hasOwn(FORMATS, value) ? FORMATS[value] : undefined;
   if (render !== undefined) return render;
   throw new UsageError(`--format is "${value}", expected one of ${Object.keys(FORMATS).join(", ")}`);
 }
 
-function warnOfCautions(needs: readonly Need[], system: System): void {
-  const texts = needs.flatMap(({ caution, neededBy }) =>
+function warnOfCautions(required: readonly RequiredPermission[], system: System): void {
+  const texts = required.flatMap(({ caution, neededBy }) =>
     caution === undefined ? [] : [`${neededBy}: ${caution}`]
   );
   for (const text of new Set(texts)) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
 }
 
 /** The runtime connects to the proxy, whatever hosts are granted. */
-function warnOfProxies(needs: readonly Need[], system: System): void {
+function warnOfProxies(required: readonly RequiredPermission[], system: System): void {
   const warn = (text: string): void => system.stderr.write(`monitor: warning: ${printable(text)}\n`);
-  if (needs.some(({ permission }) => permission === "net")) {
+  if (required.some(({ permission }) => permission === "net")) {
     for (const name of PROXY_VARIABLES.filter((variable) => system.environment(variable))) {
       warn(`${name} is set: requests may use this proxy, whatever hosts are granted`);
     }

@@ -15,7 +15,7 @@ import {
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
-import { isoTime, roundedMs } from "../formats/check_members.ts";
+import { isoTime, roundedMs } from "../formats/check_fields.ts";
 import { jsonText } from "../formats/json_text.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
@@ -26,7 +26,7 @@ import { checksOfState, openKnownConfig } from "../known_config.ts";
 import {
   describeMonitor,
   describeMonitorTrouble,
-  monitorMembers,
+  monitorFields,
   type MonitorStatus,
   monitorStatusOf,
 } from "../monitor_status.ts";
@@ -205,7 +205,7 @@ function renderJson(
       },
     })),
     ...queuedNotificationFields(notifications),
-    monitor: monitorMembers(monitor),
+    monitor: monitorFields(monitor),
     config_error: configError,
   };
   return `${jsonText(value, { indent: 2 })}\n`;

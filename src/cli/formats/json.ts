@@ -1,4 +1,4 @@
-import { checkMembers, isoTime, roundedMs } from "./check_members.ts";
+import { checkFields, isoTime, roundedMs } from "./check_fields.ts";
 import type { Format } from "./format.ts";
 import { jsonText } from "./json_text.ts";
 
@@ -10,7 +10,7 @@ export const jsonFormat: Format = {
       condition: summary.condition,
       started_at: isoTime(summary.startedAtMs),
       duration_ms: roundedMs(summary.durationMs),
-      checks: summary.records.map(checkMembers),
+      checks: summary.records.map(checkFields),
       unfinished: summary.unfinished,
     };
     return `${jsonText(run, { indent: 2 })}\n`;

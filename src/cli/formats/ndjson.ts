@@ -1,11 +1,11 @@
-import { checkMembers, isoTime, roundedMs } from "./check_members.ts";
+import { checkFields, isoTime, roundedMs } from "./check_fields.ts";
 import { countConditions } from "./counts.ts";
 import type { Format } from "./format.ts";
 import { jsonText } from "./json_text.ts";
 
 /** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
 export const ndjsonFormat: Format = {
-  record: (record) => line({ event: "result", ...checkMembers(record) }),
+  record: (record) => line({ event: "result", ...checkFields(record) }),
   summary: (summary) =>
     line({
       event: "summary",

@@ -1,6 +1,6 @@
 import type { Result } from "../../domain/result.ts";
 import { printable } from "../../shared/printable.ts";
-import { roundedMs } from "./check_members.ts";
+import { roundedMs } from "./check_fields.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { jsonText } from "./json_text.ts";
 import { truncate } from "../../shared/truncate.ts";

@@ -6,8 +6,8 @@ import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import type { PageFacts } from "./facts.ts";
 import { DAYS_SHOWN, type PageCheck, type PageDay, type ReportSnapshot } from "./snapshot.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
 
-const DAY_MS = 86_400_000;
 const CHANGES_EACH = 5;
 /** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
 const CHECKS_AT_A_TIME = 8;

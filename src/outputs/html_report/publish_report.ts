@@ -1,14 +1,14 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
+import { type PublishedFile, startFilePublisher } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
 import { pageFacts } from "./facts.ts";
 
 /** What a kept page is made from. */
-interface KeptPageSource {
+interface PublishedPageSource {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   /** Knows the checks as they are now, and the store with their past. */
   readonly repository: StateRepository;
@@ -19,7 +19,7 @@ interface KeptPageSource {
 }
 
 /** The page that a config wants to be kept fresh, if any. */
-export function keptPageOf(config: LoadedConfig, source: KeptPageSource): readonly KeptFile[] {
+export function publishedPageOf(config: LoadedConfig, source: PublishedPageSource): readonly PublishedFile[] {
   const { page } = config;
   const { system, repository, isWhole } = source;
   if (page === null) return [];
@@ -55,7 +55,7 @@ interface ReportPublisher {
 }
 
 /** Where this page comes from, and who is told of trouble. */
-interface ReportPublisherOptions extends KeptPageSource {
+interface ReportPublisherOptions extends PublishedPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   readonly log: Log;
   /** Says where the page is, if anywhere. */
@@ -68,9 +68,9 @@ interface ReportPublisherOptions extends KeptPageSource {
 export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
   let stoppedAtMs: number | null = null;
   const source = { ...options, stoppedAtMs: () => stoppedAtMs };
-  const files = startKeptFiles(keptPageOf(options.config, source), options);
+  const files = startFilePublisher(publishedPageOf(options.config, source), options);
   return {
-    adopt: (config) => files.adopt(keptPageOf(config, source)),
+    adopt: (config) => files.adopt(publishedPageOf(config, source)),
     happened: (event) => {
       if (event.event !== "result") return;
       const { confirmedSinceMs, observedAtMs } = event.entry.record.condition;

@@ -2,7 +2,7 @@ import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
-import { type KeptFile, startKeptFiles } from "../file_publisher.ts";
+import { type PublishedFile, startFilePublisher } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
@@ -48,11 +48,11 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
     return renderMetrics(gatherMetrics({ config, version, repository, notifying, nowMs, loop }), pause);
   };
-  const filesOf = ({ metrics }: LoadedConfig): readonly KeptFile[] =>
+  const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
     metrics === null
       ? []
       : [{ what: "the metrics", path: metrics.path, intervalMs: metrics.intervalMs, render }];
-  const files = startKeptFiles(filesOf(config), { system, log, onBug });
+  const files = startFilePublisher(filesOf(config), { system, log, onBug });
   return {
     adopt: (next) => {
       config = next;

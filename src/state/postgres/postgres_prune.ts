@@ -2,7 +2,8 @@
 import type { PruneProgress } from "../../domain/store.ts";
 import { nameIn } from "../database_checks.ts";
 import { DELETE_STRAY_MARKERS } from "../outbox_statements.ts";
-import { addReading, CHANGES_MAX, DAY_MS, HOUR_MS, type Limits, limitsAt } from "../retention.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { addReading, CHANGES_MAX, type Limits, limitsAt } from "../retention.ts";
 import { CLOCK, ONLY_ROW, ROLLUPS } from "../tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";

@@ -1,6 +1,6 @@
 /** Why a server can't be used, or has rejected a statement, in words that say what to do. */
 import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
-import { hostAndPort } from "../../domain/needs.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { StoreError, type StoreFailure } from "../../domain/store.ts";
 import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";

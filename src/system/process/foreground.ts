@@ -73,11 +73,11 @@ function spawn(command: readonly string[]): Spawned {
 /** A script without "#!" is run by the shell, as `execvp` and every shell do. */
 function spawnWith(
   output: "piped" | "inherit",
-  [program = "", ...rest]: readonly string[],
+  [executable = "", ...rest]: readonly string[],
 ): Deno.ChildProcess {
   const options = { stdin: "inherit", stdout: output, stderr: output } as const;
   try {
-    return new Deno.Command(program, { ...options, args: rest }).spawn();
+    return new Deno.Command(executable, { ...options, args: rest }).spawn();
   } catch (error) {
     const path = triedPath(error);
     if (path === undefined || !(error instanceof Error && error.message.includes("Exec format error"))) {
@@ -89,15 +89,15 @@ function spawnWith(
 
 async function notStarted(
   error: unknown,
-  [program = ""]: readonly string[],
+  [executable = ""]: readonly string[],
   clock: Clock,
 ): Promise<ForegroundEnd> {
   const isMissing = error instanceof Deno.errors.NotFound;
-  const path = triedPath(error) ?? program;
+  const path = triedPath(error) ?? executable;
   return {
     ended: "not_started",
     code: isMissing ? CODES.missing : CODES.unusable,
-    reason: isMissing && !program.includes("/")
+    reason: isMissing && !executable.includes("/")
       ? "it is not in PATH"
       : await explainSpawnFailure(error, { path, directory: workingDirectory(), clock }),
   };

@@ -39,21 +39,21 @@ type GroupAnswer = "sent" | "nobody" | "refused";
  * The program that signals a group when the runtime may not: `Deno.kill` needs `--allow-run` without a list.
  * Whoever gives a list must put this on it.
  */
-export const KILL_PROGRAM_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
+export const KILL_COMMAND_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
 
 /** Process groups of this machine. */
-export function createProcessGroups(clock: Clock, killPath: string = KILL_PROGRAM_PATH): ProcessGroups {
+export function createProcessGroups(clock: Clock, killPath: string = KILL_COMMAND_PATH): ProcessGroups {
   return Deno.build.os === "windows" ? createWindowsGroups() : createUnixGroups(clock, killPath);
 }
 
 function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
-  let isKillProgramKnownToRun = false;
+  let isKillCommandKnownToRun = false;
   return {
     obstacle: async (path) => {
-      if (isKillProgramKnownToRun || mayRunAnything()) return undefined;
+      if (isKillCommandKnownToRun || mayRunAnything()) return undefined;
       try {
         await killCommand(killPath, ["-l"]).output();
-        isKillProgramKnownToRun = true;
+        isKillCommandKnownToRun = true;
         return undefined;
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) return `needs --allow-run=${path},${killPath}`;
@@ -80,13 +80,13 @@ function createUnixGroups(clock: Clock, killPath: string): ProcessGroups {
       try {
         signalDirectly(leader, "SIGKILL");
       } catch {
-        killAtExitByProgram(killPath, leader);
+        killAtExitByCommand(killPath, leader);
       }
     },
   };
 }
 
-function killAtExitByProgram(killPath: string, leader: Deno.ChildProcess): void {
+function killAtExitByCommand(killPath: string, leader: Deno.ChildProcess): void {
   try {
     killCommand(killPath, groupArguments(leader, "SIGKILL")).outputSync();
   } catch {

@@ -9,7 +9,7 @@ import { explainSpawnFailure } from "./spawn_failure.ts";
 interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
   readonly terminationGraceMs?: number;
-  /** The program that signals groups under `--allow-run` with a list. @default {KILL_PROGRAM_PATH} */
+  /** The program that signals groups under `--allow-run` with a list. @default {KILL_COMMAND_PATH} */
   readonly killPath?: string;
 }
 

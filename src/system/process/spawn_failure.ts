@@ -27,11 +27,11 @@ export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt)
   }
   if (error instanceof Deno.errors.NotFound) return await explainNotFound(attempt);
   if (error instanceof Deno.errors.PermissionDenied) return await explainPermissionDenied(attempt);
-  if (message.includes("Exec format error")) return NEITHER_PROGRAM_NOR_SCRIPT;
+  if (message.includes("Exec format error")) return NEITHER_BINARY_NOR_SCRIPT;
   return REASONS_BY_CODE[systemCodeOf(error)] ?? systemWords(message);
 }
 
-const NEITHER_PROGRAM_NOR_SCRIPT = 'file is neither a program for this machine nor a script with a "#!" line';
+const NEITHER_BINARY_NOR_SCRIPT = 'file is neither a program for this machine nor a script with a "#!" line';
 
 const REASONS_BY_CODE: Readonly<Record<string, string>> = {
   E2BIG: "arguments and environment together are longer than the system accepts",
@@ -41,7 +41,7 @@ const REASONS_BY_CODE: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
   ENAMETOOLONG: "its path is longer than the system accepts",
   ENFILE: "too many files are open on this system",
-  ENOEXEC: NEITHER_PROGRAM_NOR_SCRIPT,
+  ENOEXEC: NEITHER_BINARY_NOR_SCRIPT,
   ENOMEM: "the system is out of memory",
   ENOTDIR: "its path leads through something that is not a directory",
   ETXTBSY: "file is being written to",

@@ -1,5 +1,5 @@
 import { messageOf } from "../../shared/describe_error.ts";
-import { hostAndPort } from "../../domain/needs.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../../domain/connections.ts";
 import { explainRequestError } from "../http/request_failure.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";

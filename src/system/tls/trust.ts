@@ -3,7 +3,7 @@
  * too, and keeps them. Which ones an environment variable says, which may be set from inside until then.
  */
 import { messageOf } from "../../shared/describe_error.ts";
-import { TRUST_VARIABLE } from "../../domain/needs.ts";
+import { TRUST_VARIABLE } from "../../domain/runtime_permissions.ts";
 
 /** The machine's certificates and the list that is built into the runtime; on a machine without any, the list alone. */
 const MACHINE_AND_BUILT_IN = "system,mozilla";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { judgeJson } from "../../../src/checks/http/json_body.ts";
+import { evaluateJson } from "../../../src/checks/http/json_body.ts";
 import type { HttpExpectation } from "../../../src/domain/http_check.ts";
 
 type Expected = NonNullable<HttpExpectation["json"]>;
@@ -8,7 +8,7 @@ const NOW_MS = Date.UTC(2026, 0, 31, 12);
 
 async function violationsOf(text: string, expected: Expected): Promise<readonly string[]> {
   const options = { expected, isWhole: true, nowMs: NOW_MS, pause: () => Promise.resolve() };
-  const { violations, obstacle } = await judgeJson(text, options);
+  const { violations, obstacle } = await evaluateJson(text, options);
   assert.equal(obstacle, null);
   return violations;
 }
@@ -23,7 +23,7 @@ const BODY = JSON.stringify({
   nodes: [{ name: "one", up: true }, { name: "two", up: false }, { name: "three", up: false }],
 });
 
-Deno.test("judgeJson() holds values to what is expected", async (t) => {
+Deno.test("evaluateJson() holds values to what is expected", async (t) => {
   const rows: readonly { name: string; expected: Expected; violation: string | null }[] = [
     { name: "a value alone", expected: { "$.status": "up" }, violation: null },
     {
@@ -113,7 +113,7 @@ Deno.test("judgeJson() holds values to what is expected", async (t) => {
   }
 });
 
-Deno.test("judgeJson() compares texts, lists, lengths and times", async (t) => {
+Deno.test("evaluateJson() compares texts, lists, lengths and times", async (t) => {
   const body = JSON.stringify({
     version: "v2.14",
     tags: ["ready", { zone: "a" }],
@@ -179,10 +179,10 @@ Deno.test("judgeJson() compares texts, lists, lengths and times", async (t) => {
   }
 });
 
-Deno.test("judgeJson() searches a bounded amount of text for a pattern", async () => {
+Deno.test("evaluateJson() searches a bounded amount of text for a pattern", async () => {
   const text = JSON.stringify(Array.from({ length: 100 }, (_, index) => "x".repeat(9_000) + index));
   const expected = { "$[*]": { matches: `(${"[a-x]?".repeat(200)})*z|\\d$` } };
-  const { obstacle } = await judgeJson(text, {
+  const { obstacle } = await evaluateJson(text, {
     expected,
     isWhole: true,
     nowMs: NOW_MS,
@@ -191,12 +191,12 @@ Deno.test("judgeJson() searches a bounded amount of text for a pattern", async (
   assert.equal(obstacle, 'json "$[*]" finds more text than the pattern can search');
 });
 
-Deno.test("judgeJson() lists what is wrong in the config's order", async () => {
+Deno.test("evaluateJson() lists what is wrong in the config's order", async () => {
   const violations = await violationsOf(BODY, { "$.text": "1", "$.status": "up", "$.count": 1 });
   assert.deepEqual(violations, ['json "$.text" is "120", expected "1"', 'json "$.count" is 120, expected 1']);
 });
 
-Deno.test("judgeJson() reports a body that is not JSON as a violation", async (t) => {
+Deno.test("evaluateJson() reports a body that is not JSON as a violation", async (t) => {
   const rows = [
     { name: "no JSON", text: "<html>", violation: "body is not JSON" },
     { name: "JSON cut short", text: BODY.slice(0, -1), violation: "body is not JSON" },
@@ -207,7 +207,7 @@ Deno.test("judgeJson() reports a body that is not JSON as a violation", async (t
   }
 });
 
-Deno.test("judgeJson() returns why a body of JSON can't be judged", async (t) => {
+Deno.test("evaluateJson() returns why a body of JSON can't be judged", async (t) => {
   const tooDeep = "body is JSON nested deeper than 100 levels";
   const rows = [
     {
@@ -228,7 +228,7 @@ Deno.test("judgeJson() returns why a body of JSON can't be judged", async (t) =>
     await t.step(name, async () => {
       const expected = { "$..[*]..[*]": { exists: false } };
       assert.deepEqual(
-        await judgeJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
+        await evaluateJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
         {
           violations: [],
           obstacle,

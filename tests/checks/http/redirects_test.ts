@@ -34,11 +34,11 @@ Deno.test("askFollowing() follows redirects with the method of a browser", async
         "/old": response(status, { location: "/new" }, "moved"),
         "/new": response(200),
       });
-      const observation = await observeTarget(`${server.origin}/old`, { method });
+      const checkResult = await observeTarget(`${server.origin}/old`, { method });
       assert.deepEqual(asked(server), [`${method} /old`, `${then} /new`]);
-      assert.equal(observation.output, `status is 200 (redirected to ${server.origin}/new)`);
-      assert.equal(observation.condition, "ok");
-      assert.equal(observation.metrics["status"], 200);
+      assert.equal(checkResult.output, `status is 200 (redirected to ${server.origin}/new)`);
+      assert.equal(checkResult.condition, "ok");
+      assert.equal(checkResult.metrics["status"], 200);
       await server.untilLeft();
     });
   }
@@ -48,8 +48,8 @@ Deno.test("askFollowing() takes other 3xx statuses for answers", async (t) => {
   for (const status of [300, 304, 305, 306, 399]) {
     await t.step(`${status}`, async () => {
       await using server = startAnswering(response(status, { location: "/new" }));
-      const observation = await observeTarget(`${server.origin}/`);
-      assert.equal(observation.output, `status is ${status}, expected 200`);
+      const checkResult = await observeTarget(`${server.origin}/`);
+      assert.equal(checkResult.output, `status is ${status}, expected 200`);
       assert.equal(server.visits, 1);
     });
   }
@@ -66,9 +66,9 @@ Deno.test("askFollowing() leaves redirects alone where one is expected", async (
       const location = "https://other.example/";
       await using server = startAnswering(response(301, { location }, "moved"));
       const expectations = { statusCode, headers: { location }, bodyPart: "moved" };
-      const observation = await observeTarget(`${server.origin}/`, expectations);
-      assert.equal(observation.output, output);
-      assert.equal(observation.condition, condition);
+      const checkResult = await observeTarget(`${server.origin}/`, expectations);
+      assert.equal(checkResult.output, output);
+      assert.equal(checkResult.condition, condition);
       assert.equal(server.visits, 1);
     });
   }
@@ -76,9 +76,9 @@ Deno.test("askFollowing() leaves redirects alone where one is expected", async (
 
 Deno.test("askFollowing() follows redirects where any status is accepted", async () => {
   await using server = startPaths({ "/old": response(302, { location: "new" }), "/new": response(503) });
-  const observation = await observeTarget(`${server.origin}/old`, { statusCode: null });
-  assert.equal(observation.output, `status is 503 (redirected to ${server.origin}/new)`);
-  assert.equal(observation.condition, "ok");
+  const checkResult = await observeTarget(`${server.origin}/old`, { statusCode: null });
+  assert.equal(checkResult.output, `status is 503 (redirected to ${server.origin}/new)`);
+  assert.equal(checkResult.condition, "ok");
 });
 
 Deno.test("askFollowing() resolves a Location as an address of where it stands", async (t) => {
@@ -94,9 +94,9 @@ Deno.test("askFollowing() resolves a Location as an address of where it stands",
   for (const { location, then } of rows) {
     await t.step(location, async () => {
       await using server = startPaths({ "/a/old": response(302, { location }), [then]: response(200) });
-      const observation = await observeTarget(`${server.origin}/a/old`);
+      const checkResult = await observeTarget(`${server.origin}/a/old`);
       assert.deepEqual(asked(server), ["GET /a/old", `GET ${then}`]);
-      assert.equal(observation.condition, "ok");
+      assert.equal(checkResult.condition, "ok");
     });
   }
 });
@@ -124,18 +124,18 @@ Deno.test("askFollowing() says what is wrong with a Location", async (t) => {
     await t.step(name, async () => {
       await using server = startAnswering(response(302, { location }));
       for (const statusCode of [200, null]) {
-        const observation = await observeTarget(`${server.origin}/`, { statusCode });
-        assert.equal(observation.output, output);
-        assert.equal(observation.condition, "critical");
-        assert.deepEqual(observation.metrics, { status: 302 });
+        const checkResult = await observeTarget(`${server.origin}/`, { statusCode });
+        assert.equal(checkResult.output, output);
+        assert.equal(checkResult.condition, "critical");
+        assert.deepEqual(checkResult.metrics, { status: 302 });
       }
       await server.untilLeft();
     });
   }
   await t.step("missing", async () => {
     await using server = startAnswering(response(302));
-    const observation = await observeTarget(`${server.origin}/`);
-    assert.equal(observation.output, "status is 302 without a Location, expected 200");
+    const checkResult = await observeTarget(`${server.origin}/`);
+    assert.equal(checkResult.output, "status is 302 without a Location, expected 200");
     assert.equal((await observeTarget(`${server.origin}/`, { statusCode: null })).output, "status is 302");
   });
 });
@@ -149,16 +149,16 @@ Deno.test("askFollowing() follows ten redirects and no more", async (t) => {
     });
   await t.step("ten", async () => {
     await using server = startChain(10);
-    const observation = await observeTarget(`${server.origin}/0`);
-    assert.equal(observation.output, `status is 200 (redirected to ${server.origin}/10)`);
+    const checkResult = await observeTarget(`${server.origin}/0`);
+    assert.equal(checkResult.output, `status is 200 (redirected to ${server.origin}/10)`);
     assert.equal(server.visits, 11);
   });
   await t.step("eleven", async () => {
     await using server = startChain(11);
-    const observation = await observeTarget(`${server.origin}/0`, { asWarning: true });
-    assert.equal(observation.output, `more than 10 redirects (redirected to ${server.origin}/10)`);
-    assert.equal(observation.condition, "warning");
-    assert.deepEqual(observation.metrics, { status: 302 });
+    const checkResult = await observeTarget(`${server.origin}/0`, { asWarning: true });
+    assert.equal(checkResult.output, `more than 10 redirects (redirected to ${server.origin}/10)`);
+    assert.equal(checkResult.condition, "warning");
+    assert.deepEqual(checkResult.metrics, { status: 302 });
     assert.equal(server.visits, 11);
     await server.untilLeft();
   });
@@ -168,9 +168,9 @@ Deno.test("askFollowing() follows ten redirects and no more", async (t) => {
       "/a": response(302, { location: "/b" }),
       "/b": response(307, { location: "/a#again" }),
     });
-    const observation = await observeTarget(`${server.origin}/`);
+    const checkResult = await observeTarget(`${server.origin}/`);
     assert.equal(
-      observation.output,
+      checkResult.output,
       `redirect loop, left after 10 redirects (redirected to ${server.origin}/b)`,
     );
     assert.equal(server.visits, 11);
@@ -185,9 +185,9 @@ Deno.test("askFollowing() keeps credentials to their origin", async (t) => {
   const withCredentials = (server: TestServer) => `http://user:password@127.0.0.1:${server.port}/old`;
   await t.step("a relative Location", async () => {
     await using server = startPaths({ "/old": response(302, { location: "/new" }), "/new": response(200) });
-    const observation = await observeTarget(withCredentials(server));
+    const checkResult = await observeTarget(withCredentials(server));
     assert.deepEqual(authorization(server), [own, own]);
-    assert.equal(observation.output, `status is 200 (redirected to ${server.origin}/new)`);
+    assert.equal(checkResult.output, `status is 200 (redirected to ${server.origin}/new)`);
   });
   await t.step("an absolute Location of the same origin", async () => {
     await using server = startServer(async (visitor) => {
@@ -203,10 +203,10 @@ Deno.test("askFollowing() keeps credentials to their origin", async (t) => {
       await using other = startAnswering(response(200));
       const location = `${relative ? other.origin.slice("http:".length) : other.origin}/new`;
       await using server = startAnswering(response(302, { location }));
-      const observation = await observeTarget(withCredentials(server));
+      const checkResult = await observeTarget(withCredentials(server));
       assert.deepEqual(authorization(server), [own]);
       assert.deepEqual(authorization(other), ["none"]);
-      assert.equal(observation.output, `status is 200 (redirected to ${other.origin}/new)`);
+      assert.equal(checkResult.output, `status is 200 (redirected to ${other.origin}/new)`);
     });
   }
   await t.step("there and back", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findCaveats, findMistakes } from "../../../src/checks/http/request_errors.ts";
+import { findErrors, findWarnings } from "../../../src/checks/http/request_errors.ts";
 import { httpCheck, type HttpExpectations } from "../../support/http_check.ts";
 
 interface Row {
@@ -7,10 +7,10 @@ interface Row {
   readonly target?: string;
   readonly expectations: HttpExpectations;
   /** Path and sentence; absent: nothing. */
-  readonly told?: readonly [path: string, message: string];
+  readonly expected?: readonly [path: string, message: string];
 }
 
-Deno.test("findMistakes() finds what cannot be right", async (t) => {
+Deno.test("findErrors() finds what cannot be right", async (t) => {
   const rows: readonly Row[] = [
     { name: "nothing", expectations: {} },
     { name: "a body with POST", expectations: { request: { method: "POST", body: "x" } } },
@@ -18,22 +18,25 @@ Deno.test("findMistakes() finds what cannot be right", async (t) => {
     {
       name: "a body with GET",
       expectations: { request: { body: "" } },
-      told: ["request.body", 'a GET request has no body, expected another "method", such as "POST"'],
+      expected: ["request.body", 'a GET request has no body, expected another "method", such as "POST"'],
     },
     {
       name: "a body with HEAD",
       expectations: { request: { method: "HEAD", body: "x" } },
-      told: ["request.body", 'a HEAD request has no body, expected another "method", such as "POST"'],
+      expected: ["request.body", 'a HEAD request has no body, expected another "method", such as "POST"'],
     },
     {
       name: "a header of the runtime",
       expectations: { request: { headers: { "Content-LENGTH": "1" } } },
-      told: ["request.headers.Content-LENGTH", 'header "Content-LENGTH" is set by the runtime, remove it'],
+      expected: [
+        "request.headers.Content-LENGTH",
+        'header "Content-LENGTH" is set by the runtime, remove it',
+      ],
     },
     {
       name: "a header twice",
       expectations: { request: { headers: { Accept: "a", accept: "b" } } },
-      told: ["request.headers.accept", 'header "accept" is specified more than once, also as "Accept"'],
+      expected: ["request.headers.accept", 'header "accept" is specified more than once, also as "Accept"'],
     },
     {
       name: "a certificate and its key",
@@ -42,12 +45,12 @@ Deno.test("findMistakes() finds what cannot be right", async (t) => {
     {
       name: "a certificate alone",
       expectations: { request: { tls: { certificate: "/c" } } },
-      told: ["request.tls.certificate", "tls.certificate is set without tls.key, expected both"],
+      expected: ["request.tls.certificate", "tls.certificate is set without tls.key, expected both"],
     },
     {
       name: "a key alone",
       expectations: { request: { tls: { key: "/k" } } },
-      told: ["request.tls.key", "tls.key is set without tls.certificate, expected both"],
+      expected: ["request.tls.key", "tls.key is set without tls.certificate, expected both"],
     },
     {
       name: "nothing there",
@@ -56,21 +59,21 @@ Deno.test("findMistakes() finds what cannot be right", async (t) => {
     {
       name: "nothing there, and compared",
       expectations: { json: { "$.a": { exists: false, lessThan: 1 } } },
-      told: ["response.json.$.a", "exists is false, so there is nothing to compare"],
+      expected: ["response.json.$.a", "exists is false, so there is nothing to compare"],
     },
   ];
-  for (const { name, expectations, told } of rows) {
+  for (const { name, expectations, expected } of rows) {
     await t.step(name, () => {
-      const found = findMistakes(httpCheck("https://example.org/", expectations));
+      const found = findErrors(httpCheck("https://example.org/", expectations));
       assert.deepEqual(
         found.map(({ path, message }) => [path.join("."), message]),
-        told === undefined ? [] : [told],
+        expected === undefined ? [] : [expected],
       );
     });
   }
 });
 
-Deno.test("findCaveats() finds what is doubtful", async (t) => {
+Deno.test("findWarnings() finds what is doubtful", async (t) => {
   const rows: readonly Row[] = [
     {
       name: "nothing",
@@ -79,7 +82,7 @@ Deno.test("findCaveats() finds what is doubtful", async (t) => {
     {
       name: "a warning after the critical",
       expectations: { warningDurationMs: 1500, criticalDurationMs: 1500 },
-      told: [
+      expected: [
         "response.warning_duration",
         "is not shorter than critical_duration (1.5 s, not below 1.5 s): the warning is never reached",
       ],
@@ -87,7 +90,7 @@ Deno.test("findCaveats() finds what is doubtful", async (t) => {
     {
       name: "a limit that the timeout forestalls",
       expectations: { criticalDurationMs: 10_000, timeoutMs: 10_000 },
-      told: [
+      expected: [
         "response.critical_duration",
         "is not shorter than the timeout (10 s, not below 10 s), which comes first",
       ],
@@ -95,23 +98,23 @@ Deno.test("findCaveats() finds what is doubtful", async (t) => {
     {
       name: "something expected of no body",
       expectations: { method: "HEAD", json: { "$.a": 1 } },
-      told: ["request.method", "a response to HEAD has no body to compare"],
+      expected: ["request.method", "a response to HEAD has no body to compare"],
     },
     {
       name: "tls of a plain address",
       target: "http://example.org/",
       expectations: { request: { tls: { caFile: "/a" } } },
-      told: ["request.tls", "has no effect for http:, except after a redirect to https:"],
+      expected: ["request.tls", "has no effect for http:, except after a redirect to https:"],
     },
     {
       name: "a redirect that is expected and refused",
       expectations: { statusCode: [200, "3xx"], request: { redirects: "refuse" } },
-      told: ["request.redirects", "rejects only redirects that status_code does not expect"],
+      expected: ["request.redirects", "rejects only redirects that status_code does not expect"],
     },
     {
       name: "a redirect that is expected and followed",
       expectations: { statusCode: 301, request: { redirects: "follow" } },
-      told: [
+      expected: [
         "request.redirects",
         "redirects are followed, so status_code gets a 3xx only without a Location",
       ],
@@ -121,12 +124,12 @@ Deno.test("findCaveats() finds what is doubtful", async (t) => {
       expectations: { statusCode: null, request: { redirects: "refuse" } },
     },
   ];
-  for (const { name, target = "https://example.org/", expectations, told } of rows) {
+  for (const { name, target = "https://example.org/", expectations, expected } of rows) {
     await t.step(name, () => {
-      const found = findCaveats(httpCheck(target, expectations));
+      const found = findWarnings(httpCheck(target, expectations));
       assert.deepEqual(
         found.map(({ path, message }) => [path.join("."), message]),
-        told === undefined ? [] : [told],
+        expected === undefined ? [] : [expected],
       );
     });
   }

@@ -8,8 +8,8 @@ import { observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
 import { freePort, response, startAnswering, startServer } from "../../support/http_servers.ts";
+import { DAY_MS } from "../../../src/shared/time_units.ts";
 
-const DAY_MS = 86_400_000;
 const CERTIFICATE: TimeLeft = { warningBeforeExpiryMs: 14 * DAY_MS, criticalBeforeExpiryMs: 3 * DAY_MS };
 
 interface Row {
@@ -63,7 +63,7 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
         ...certificate !== null && { certificate },
         timeoutMs: 15_000,
       });
-      const { observations: [found] } = await observeInOwnProcess(check, {
+      const { results: [found] } = await observeInOwnProcess(check, {
         flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
         environment: { DENO_CERT: file },
       });
@@ -86,7 +86,7 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
       certificate: CERTIFICATE,
       timeoutMs: 1500,
     });
-    const { observations: [found] } = await observeInOwnProcess(check, { environment: { DENO_CERT: file } });
+    const { results: [found] } = await observeInOwnProcess(check, { environment: { DENO_CERT: file } });
     assert.strictEqual(
       found?.output,
       `reading the certificate: timeout after 1.5 s during the TLS handshake with localhost:${relay.port}`,
@@ -96,13 +96,13 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
   steps.add("no answer at all", async () => {
     const port = freePort();
     const check = httpCheck(`https://localhost:${port}/`, { certificate: CERTIFICATE });
-    const { observations: [found] } = await observeInOwnProcess(check);
+    const { results: [found] } = await observeInOwnProcess(check);
     assert.strictEqual(found?.output, `connecting to localhost:${port} failed: connection refused`);
   });
   steps.add("no TLS", async () => {
     await using server = startAnswering(response(200));
     const check = httpCheck(`${server.origin}/`, { certificate: CERTIFICATE });
-    const { observations: [found] } = await observeInOwnProcess(check);
+    const { results: [found] } = await observeInOwnProcess(check);
     assert.strictEqual(found?.output, "the target is not https:, so it has no certificate");
     assert.strictEqual(found.condition, "critical");
   });
@@ -141,7 +141,7 @@ function startRelay(firstPort: number, otherPort: number): AsyncDisposable & { r
 Deno.test("httpRequestKind warns of a certificate that cannot be, and of limits in the wrong order", () => {
   const warned = (target: string, certificate: TimeLeft): readonly string[] => {
     const check: HttpRequestCheck = httpCheck(target, { certificate });
-    return httpRequestKind.caveats(check).map(({ path, message }) => `${path.join(".")}: ${message}`);
+    return httpRequestKind.warnings(check).map(({ path, message }) => `${path.join(".")}: ${message}`);
   };
   assert.deepStrictEqual(warned("https://a.example/", CERTIFICATE), []);
   assert.deepStrictEqual(warned("http://a.example/", CERTIFICATE), [

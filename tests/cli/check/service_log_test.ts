@@ -7,15 +7,15 @@ import { createFakeClock } from "../../../testing/fake_clock.ts";
 Deno.test("logSchedulerEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
   const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [
     [
-      { event: "stalled", count: 1, worstMs: 2500, name: "web" },
+      { event: "stalled", count: 1, highestMs: 2500, name: "web" },
       /warning: stall: discarding the result of "web", running it again for_ms=2500$/,
     ],
     [
-      { event: "stalled", count: 300, worstMs: 31_000.4, name: "web" },
+      { event: "stalled", count: 300, highestMs: 31_000.4, name: "web" },
       /warning: stall: discarding results, running the checks again count=300 for_ms=31000$/,
     ],
     [
-      { event: "late", count: 7, worstMs: 4100, name: "web" },
+      { event: "late", count: 7, highestMs: 4100, name: "web" },
       /warning: checks started late count=7 lag_max_ms=4100 check=web$/,
     ],
     [

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { createSteadySink } from "../../../src/cli/check/steady_sink.ts";
 import type { TextSink } from "../../../src/domain/text_sink.ts";
 
-interface Stage {
+interface Harness {
   readonly sink: TextSink;
   readonly written: string[];
   readonly troubles: (string | null)[];
   fault: "none" | "full" | "closed";
 }
 
-function stage(): Stage {
+function harness(): Harness {
   const written: string[] = [];
   const troubles: (string | null)[] = [];
   let closed = false;
@@ -26,12 +26,12 @@ function stage(): Stage {
     columns: () => 80,
   };
   const sink = createSteadySink(inner, (reason) => void troubles.push(reason));
-  const self: Stage = { sink, written, troubles, fault: "none" };
+  const self: Harness = { sink, written, troubles, fault: "none" };
   return self;
 }
 
 Deno.test("createSteadySink() loses what cannot be written, and tells the beginning and the end of it", () => {
-  const self = stage();
+  const self = harness();
   self.sink.write("one\n");
   self.fault = "full";
   self.sink.write("two\n");
@@ -46,7 +46,7 @@ Deno.test("createSteadySink() loses what cannot be written, and tells the beginn
 });
 
 Deno.test("createSteadySink() tells once that the reader has gone", () => {
-  const self = stage();
+  const self = harness();
   self.sink.write("one\n");
   self.fault = "closed";
   self.sink.write("two\n");

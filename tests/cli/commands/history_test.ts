@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import type { ConditionChange } from "../../../src/domain/store.ts";
-import { changeOf, HOUR_MS, NOW_MS, updateOf } from "../../state/records.ts";
+import { HOUR_MS } from "../../../src/shared/time_units.ts";
+import { changeOf, NOW_MS, updateOf } from "../../state/records.ts";
 import { openState } from "../../state/state_directory.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { validateXML } from "xmllint-wasm";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { junitFormat } from "../../../src/cli/formats/junit.ts";
-import { needs } from "../../../testing/tools.ts";
+import { requiredPermissions } from "../../../testing/tools.ts";
 import { xmllint } from "../../support/xmllint.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
@@ -136,7 +136,7 @@ Deno.test("junitFormat stays valid and keeps its texts with any text in place", 
 });
 
 Deno.test({
-  ...needs("xmllint"),
+  ...requiredPermissions("xmllint"),
   name: "junitFormat is well-formed for the system's xmllint",
   fn: async () => {
     assert.equal(await xmllint(printed(junitFormat, everyHostileRecord())), "");
@@ -218,13 +218,13 @@ function parseReport(report: string): ParsedReport {
   const [suite] = elements(document.documentElement);
   assert.ok(suite);
   const cases = elements(suite).filter((element) => element.tagName === "testcase").map((test) => {
-    const [told] = elements(test);
+    const [notified] = elements(test);
     return {
       name: test.getAttribute("name"),
       className: test.getAttribute("classname"),
-      element: told?.tagName ?? null,
-      text: told?.textContent ?? "",
-      message: told?.getAttribute("message") ?? null,
+      element: notified?.tagName ?? null,
+      text: notified?.textContent ?? "",
+      message: notified?.getAttribute("message") ?? null,
     };
   });
   const [tests, failures, errors] = ["tests", "failures", "errors"].map((name) =>

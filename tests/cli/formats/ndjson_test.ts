@@ -36,11 +36,11 @@ Deno.test("ndjsonFormat prints a last line that sums up", () => {
 
 Deno.test("ndjsonFormat prints the members that json prints for a check", () => {
   const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
-  const { event, ...members } = JSON.parse(
+  const { event, ...fields } = JSON.parse(
     ndjsonFormat.record(recordOf({ detail: "a\nb", performanceData: "x=1" }), optionsOf()),
   );
   assert.equal(event, "result");
-  assert.deepEqual(members, JSON.parse(printed(jsonFormat, summary)).checks[0]);
+  assert.deepEqual(fields, JSON.parse(printed(jsonFormat, summary)).checks[0]);
 });
 
 Deno.test("ndjsonFormat keeps one event a line whatever hostile texts hold", () => {

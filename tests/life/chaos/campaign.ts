@@ -8,20 +8,20 @@
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { untilGone } from "../../support/processes.ts";
-import { type Stage, withStage } from "../program.ts";
+import { type Harness, withHarness } from "../program.ts";
 import type { Arrival } from "./arrivals.ts";
 import { createMovableClock } from "./clock.ts";
 import { programChecks, startHostileChecks } from "./hostile_checks.ts";
 import { type Kept, readKept, settleRound } from "./kept.ts";
 import { createModel, type Model, type ModelChange, observe, type Shown } from "./model.ts";
-import { type MoodyHook, startMoodyHook } from "./moody_hook.ts";
-import { type MoodyMail, startMoodyMail } from "./moody_mail.ts";
+import { type FlakyHook, startFlakyHook } from "./flaky_hook.ts";
+import { type FlakyMail, startFlakyMail } from "./flaky_mail.ts";
 import { type DiskTrouble, planLongLife, planRound, type RoundPlan } from "./plan.ts";
-import { CHECKS, createShownReader, turnSome, writeChecks, writePlayedConfig } from "./played_checks.ts";
+import { CHECKS, createShownReader, turnSome, writeChecks, writeFakeConfig } from "./fake_checks.ts";
 import { assertSound, count, type Life, live, type Tally } from "./process_life.ts";
 import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
-import { assertToldExactly } from "./told_exactly.ts";
+import { assertNotifiedExactly } from "./notified_exactly.ts";
 
 /** How long rounds are played, unless their number is given: to run a failed campaign again. */
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS"));
@@ -36,9 +36,9 @@ const MOUNTS = Deno.env.get("CHAOS_MOUNTS") === "1";
 
 /** What runs, and what is known so far. */
 interface Campaign {
-  readonly stage: Stage;
+  readonly harness: Harness;
   readonly disk: SmallDisk;
-  readonly channels: Readonly<Record<string, MoodyHook | MoodyMail>>;
+  readonly channels: Readonly<Record<string, FlakyHook | FlakyMail>>;
   /** Where the config has each of them: what is changed is another channel for the monitor, and the same receiver. */
   readonly addresses: Record<string, number>;
   readonly environment: Readonly<Record<string, string>>;
@@ -75,38 +75,38 @@ console.log(
     MOUNTS ? "" : "; without a disk of its own: it is never full"
   }`,
 );
-await withStage(async (stage) => {
+await withHarness(async (harness) => {
   const authority = createAuthority();
   const arrivals: Arrival[] = [];
   const onArrival = (arrival: Omit<Arrival, "round">): void =>
     void arrivals.push({ ...arrival, round: campaign.round });
-  await using hook = startMoodyHook({
+  await using hook = startFlakyHook({
     name: "hook",
     random: createRandom(SEED, "hook"),
     hasTemplate: false,
     onArrival,
   });
-  await using single = startMoodyHook({
+  await using single = startFlakyHook({
     name: "single",
     random: createRandom(SEED, "single"),
     hasTemplate: true,
     onArrival,
   });
-  await using mail = startMoodyMail({
+  await using mail = startFlakyMail({
     random: createRandom(SEED, "mail"),
     certificate: (address) => createCertificate({ authority, addresses: [address] }),
     round: () => campaign.round,
   });
-  Deno.writeTextFileSync(`${stage.directory}/authority.pem`, authority.cert);
-  const disk = makeSmallDisk(`${stage.directory}/disk`, { mounts: MOUNTS });
+  Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
+  const disk = makeSmallDisk(`${harness.directory}/disk`, { mounts: MOUNTS });
   const channels = { hook, single, mail };
   const campaign: Campaign = {
-    stage,
+    harness,
     disk,
     channels,
     addresses: {},
-    environment: { DENO_CERT: `${stage.directory}/authority.pem` },
-    readShown: createShownReader(stage),
+    environment: { DENO_CERT: `${harness.directory}/authority.pem` },
+    readShown: createShownReader(harness),
     tally: {},
     random: createRandom(SEED, "rounds"),
     changes: [],
@@ -123,7 +123,7 @@ await withStage(async (stage) => {
     round: 0,
   };
   try {
-    writeChecks(stage);
+    writeChecks(harness);
     writeConfig(campaign);
     for (; campaign.round < ROUNDS && performance.now() < endMs; campaign.round++) {
       await playRound(campaign, planRound(campaign.random, Object.keys(channels)));
@@ -134,7 +134,7 @@ await withStage(async (stage) => {
       campaign.round++;
     }
     await heal(campaign);
-    await tellAll(campaign, [...arrivals, ...await mail.read()]);
+    await notifyAll(campaign, [...arrivals, ...await mail.read()]);
   } catch (error) {
     const rounds = new Set([...String(error).matchAll(/round (\d+)/g)].map(([, round]) => Number(round)));
     for (const round of [...rounds, campaign.round]) {
@@ -157,23 +157,23 @@ await withStage(async (stage) => {
 
 /** The last round: one service, and targets that misbehave beside its checks. */
 async function liveLong(campaign: Campaign): Promise<void> {
-  const { stage, channels, random } = campaign;
-  await using hostile = startHostileChecks(stage.mark);
+  const { harness, channels, random } = campaign;
+  await using hostile = startHostileChecks(harness.mark);
   campaign.hostile = hostile.checks;
   writeConfig(campaign);
   await playRound(campaign, planLongLife(random, Object.keys(channels), longLifeMs));
-  for (const name of programChecks(stage.mark)) await untilGone(name);
+  for (const name of programChecks(harness.mark)) await untilGone(name);
   campaign.hostile = {};
   writeConfig(campaign);
 }
 
 async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
-  const { stage, channels, random, tally } = campaign;
-  turnSome(stage, random);
+  const { harness, channels, random, tally } = campaign;
+  turnSome(harness, random);
   for (const [name, channel] of Object.entries(channels)) channel.isDown = plan.down.includes(name);
   for (const name of plan.down) count(tally, `${name} refuses connections`);
   const turner = createRandom(SEED, `turns ${campaign.round}`);
-  const timers = plan.turnsAtMs.map((ms) => setTimeout(() => turnSome(stage, turner), ms));
+  const timers = plan.turnsAtMs.map((ms) => setTimeout(() => turnSome(harness, turner), ms));
   for (const move of plan.moves) {
     if (move.atMs === 0) moveChannels(campaign, move.channels);
     else timers.push(setTimeout(() => moveChannels(campaign, move.channels), move.atMs));
@@ -183,8 +183,8 @@ async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
   let lives: readonly Life[];
   try {
     lives = await Promise.all(plan.processes.map((planned, index) =>
-      live(stage, planned, {
-        clockPath: `${stage.directory}/clock-${index}`,
+      live(harness, planned, {
+        clockPath: `${harness.directory}/clock-${index}`,
         environment: campaign.environment,
         tally,
         isTroubled: trouble.isReal,
@@ -197,7 +197,7 @@ async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
     for (const timer of timers) clearTimeout(timer);
     trouble.end();
   }
-  campaign.journal.push(tellRound(plan, lives));
+  campaign.journal.push(notifyRound(plan, lives));
   settle(campaign, { lives, plan, isTroubled: trouble.isReal });
 }
 
@@ -212,11 +212,11 @@ function moveChannels(campaign: Campaign, moved: readonly string[]): void {
   writeConfig(campaign);
 }
 
-function writeConfig({ stage, channels, addresses, hostile }: Campaign): void {
+function writeConfig({ harness, channels, addresses, hostile }: Campaign): void {
   const entries = Object.entries(channels).map((
     [name, channel],
   ) => [name, channel.channelAt(addresses[name] ?? 0)]);
-  writePlayedConfig(stage, {
+  writeFakeConfig(harness, {
     channels: Object.fromEntries(entries),
     state: "disk/kept.sqlite",
     others: hostile,
@@ -224,11 +224,11 @@ function writeConfig({ stage, channels, addresses, hostile }: Campaign): void {
 }
 
 /** For who looks for an error. */
-function tellRound(plan: RoundPlan, lives: readonly Life[]): string {
-  const told = lives.map(({ what, results, stderr }) =>
+function notifyRound(plan: RoundPlan, lives: readonly Life[]): string {
+  const notified = lives.map(({ what, results, stderr }) =>
     `${what}: ${results.map(({ check, condition }) => `${check} ${condition}`)}\n${stderr}`
   );
-  return `${JSON.stringify(plan)}\n${told.join("\n")}`;
+  return `${JSON.stringify(plan)}\n${notified.join("\n")}`;
 }
 
 interface Trouble {
@@ -266,9 +266,9 @@ function beginTrouble(
 }
 
 /** Somebody looks at the state, whatever happens to it. */
-async function lookBeside({ stage, tally }: Campaign, atMs: number, isTroubled: boolean): Promise<void> {
+async function lookBeside({ harness, tally }: Campaign, atMs: number, isTroubled: boolean): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, atMs));
-  const { code, stderr } = await stage.run(["status"]);
+  const { code, stderr } = await harness.run(["status"]);
   count(tally, `status: ${code}`);
   assert.ok([0, 1, 2, 3, 64, 69, ...isTroubled ? [74] : []].includes(code), `status: ${code}: ${stderr}`);
 }
@@ -281,7 +281,7 @@ interface Played {
 
 /** Holds what was counted and kept against what was shown. */
 function settle(campaign: Campaign, { lives, plan, isTroubled }: Played): void {
-  const { stage, tally, readShown } = campaign;
+  const { harness, tally, readShown } = campaign;
   const shown = readShown();
   const places = new Map(shown.map(({ token }, place) => [token, place]));
   const counted = new Set(lives.flatMap(({ results }) => results.map(({ token }) => token)));
@@ -313,7 +313,7 @@ function settle(campaign: Campaign, { lives, plan, isTroubled }: Played): void {
   campaign.strayRuns = lives.filter(({ mayLackLast }) => mayLackLast).length;
   const firstPlace = ({ results: [first] }: Life): number => places.get(first?.token ?? "") ?? Infinity;
   const ordered = lives.toSorted((one, other) => firstPlace(one) - firstPlace(other));
-  const kept: Kept | null = readKept(`${stage.directory}/disk/kept.sqlite`, campaign.lastChangeId, CHECKS);
+  const kept: Kept | null = readKept(`${harness.directory}/disk/kept.sqlite`, campaign.lastChangeId, CHECKS);
   const settlement = settleRound(campaign.model, kept, { processes: ordered, checks: CHECKS });
   for (const [index, { results }] of ordered.entries()) {
     for (const { token } of results.slice(settlement.keptCounts[index])) campaign.unkeptRuns.add(token);
@@ -358,7 +358,7 @@ function assertAllShown(life: Life, shown: readonly Shown[], places: ReadonlyMap
 
 /** All is well again: everything goes out, also by a clock that is far from the one before. */
 async function heal(campaign: Campaign): Promise<void> {
-  const { stage, channels, environment } = campaign;
+  const { harness, channels, environment } = campaign;
   for (const channel of Object.values(channels)) {
     channel.isHealed = true;
     channel.isDown = false;
@@ -371,8 +371,8 @@ async function heal(campaign: Campaign): Promise<void> {
       0,
     ]] as const
   ) {
-    const clock = createMovableClock(`${stage.directory}/clock-0`, { seconds, moves: "wall" });
-    const { code, stdout, stderr } = await stage.run(args, {
+    const clock = createMovableClock(`${harness.directory}/clock-0`, { seconds, moves: "wall" });
+    const { code, stdout, stderr } = await harness.run(args, {
       environment: { ...environment, ...clock.environment },
     });
     assert.ok([0, 1, 2, 3].includes(code), `exit code ${code}: ${stderr}`);
@@ -404,7 +404,7 @@ async function heal(campaign: Campaign): Promise<void> {
       isTroubled: false,
     });
   }
-  const { stdout } = await stage.run(["status", "--format", "json"]);
+  const { stdout } = await harness.run(["status", "--format", "json"]);
   const { notifications } = JSON.parse(stdout) as {
     readonly notifications: readonly { readonly state: string }[];
   };
@@ -413,14 +413,14 @@ async function heal(campaign: Campaign): Promise<void> {
 }
 
 /** Holds what arrived against what was kept, and prints what the campaign was. */
-async function tellAll(campaign: Campaign, arrivals: readonly Arrival[]): Promise<void> {
+async function notifyAll(campaign: Campaign, arrivals: readonly Arrival[]): Promise<void> {
   const { changes, changeCounts, unkeptRuns, editedRounds, unkept, troubledRounds, channels, tally } =
     campaign;
   await Promise.resolve();
   for (const [name, channel] of Object.entries(channels)) {
     const ours = new Set(CHECKS.filter((check) => check.channels.includes(name)).map((check) => check.name));
     const isOurs = ({ check }: ModelChange): boolean => ours.has(check);
-    const told = assertToldExactly(arrivals.filter(({ channel }) => channel === name), {
+    const notified = assertNotifiedExactly(arrivals.filter(({ channel }) => channel === name), {
       changes: changes.filter(isOurs),
       changeCounts,
       unkeptRuns,
@@ -430,7 +430,9 @@ async function tellAll(campaign: Campaign, arrivals: readonly Arrival[]): Promis
       unnoticed: "refusedAfterTaken" in channel ? channel.refusedAfterTaken : new Set(),
     });
     console.log(
-      `${name}: ${changes.filter(isOurs).length} changes, ${JSON.stringify(told)}; ${channel.met.size} moods`,
+      `${name}: ${changes.filter(isOurs).length} changes, ${
+        JSON.stringify(notified)
+      }; ${channel.met.size} moods`,
     );
   }
   console.log(`${changes.length} changes kept, ${unkept.length} not; ${JSON.stringify(tally)}`);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
-import { type Model, type ModelChange, observe, type PlayedCheck, type Shown } from "./model.ts";
+import { type FakeCheck, type Model, type ModelChange, observe, type Shown } from "./model.ts";
 
 /** The state between two rounds. */
 export interface Kept {
@@ -18,7 +18,7 @@ export interface Kept {
 export function readKept(
   path: string,
   lastChangeId: number,
-  checks: readonly PlayedCheck[],
+  checks: readonly FakeCheck[],
 ): Kept | null {
   if (!isThere(path)) return null;
   // To read alone: what a kill has left in the journal is for the next monitor to deal with.
@@ -84,7 +84,7 @@ export interface Settlement {
 export function settleRound(
   before: Model,
   kept: Kept | null,
-  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly PlayedCheck[] },
+  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly FakeCheck[] },
 ): Settlement {
   const found = search(before, kept, { processes, checks });
   if (found !== null) return found;
@@ -100,7 +100,7 @@ export function settleRound(
 function search(
   before: Model,
   kept: Kept | null,
-  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly PlayedCheck[] },
+  { processes, checks }: { readonly processes: readonly Counted[]; readonly checks: readonly FakeCheck[] },
 ): Settlement | null {
   const [first, ...others] = processes;
   if (first === undefined) {

@@ -5,7 +5,7 @@
 import { type Condition, severity } from "../../../src/domain/condition.ts";
 
 /** A check of the campaign. */
-export interface PlayedCheck {
+export interface FakeCheck {
   readonly name: string;
   readonly threshold: number;
   readonly recoveryThreshold: number;
@@ -50,7 +50,7 @@ const UNSEEN: CheckModel = {
 };
 
 /** Nothing was seen yet. */
-export function createModel(checks: readonly PlayedCheck[]): Model {
+export function createModel(checks: readonly FakeCheck[]): Model {
   return new Map(checks.map(({ name }) => [name, UNSEEN]));
 }
 
@@ -58,7 +58,7 @@ export function createModel(checks: readonly PlayedCheck[]): Model {
 export function observe(
   model: Model,
   shown: readonly Shown[],
-  checks: readonly PlayedCheck[],
+  checks: readonly FakeCheck[],
 ): { readonly model: Model; readonly changes: readonly ModelChange[] } {
   const next = new Map(model);
   const changes: ModelChange[] = [];
@@ -81,7 +81,7 @@ const RECENT_COUNT = 5;
 function settle(
   recent: readonly Condition[],
   confirmed: Condition,
-  { threshold, recoveryThreshold }: PlayedCheck,
+  { threshold, recoveryThreshold }: FakeCheck,
 ): Condition {
   const last = (count: number): readonly Condition[] =>
     recent.length < count ? [] : recent.slice(-count).sort((one, other) => severity(one) - severity(other));

@@ -1,7 +1,7 @@
 /** One process of a round: what happens to it, and what it says of itself. */
 import assert from "node:assert/strict";
-import type { Program, Stage } from "../program.ts";
-import { CHECKS, INTERVAL_SECONDS } from "./played_checks.ts";
+import type { Harness, Program } from "../program.ts";
+import { CHECKS, INTERVAL_SECONDS } from "./fake_checks.ts";
 import { createMovableClock } from "./clock.ts";
 import { findGrowth } from "./holdings.ts";
 import type { Shown } from "./model.ts";
@@ -50,13 +50,13 @@ const ARGUMENTS: Readonly<Record<PlannedProcess["kind"], readonly string[]>> = {
 };
 
 /** Runs one to its end. */
-export async function live(stage: Stage, planned: PlannedProcess, options: LifeOptions): Promise<Life> {
+export async function live(harness: Harness, planned: PlannedProcess, options: LifeOptions): Promise<Life> {
   const { clockPath, environment, tally, isTroubled } = options;
   await pause(planned.startsAfterMs);
   const clock = planned.clock === null ? null : createMovableClock(clockPath, planned.clock);
   const startedMs = performance.now();
   const { longLifeMs } = planned;
-  const program = stage.start(ARGUMENTS[planned.kind], {
+  const program = harness.start(ARGUMENTS[planned.kind], {
     ...longLifeMs !== undefined && { limitMs: longLifeMs + 60_000 },
     environment: { ...environment, ...clock?.environment },
   });

@@ -5,11 +5,10 @@ import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
 import { createMemoryStore } from "../../support/memory_store.ts";
 import { HOSTILE_TEXTS } from "../../state/hostile.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import {
   changeOf,
-  DAY_MS,
   entryOf,
-  HOUR_MS,
   notificationOf,
   NOW_MS,
   queuedOf,

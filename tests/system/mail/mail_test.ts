@@ -965,7 +965,7 @@ async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string
 }
 
 /** What a mail server does behind STARTTLS. */
-interface TlsStage extends AsyncDisposable {
+interface TlsHarness extends AsyncDisposable {
   /** For the sender's process, which is to trust it. */
   readonly environment: Readonly<Record<string, string>>;
   /** Lets a visitor in that has said STARTTLS, until one of both leaves. */
@@ -973,7 +973,7 @@ interface TlsStage extends AsyncDisposable {
 }
 
 /** Plays to one visitor; whoever leaves early ends the play. */
-async function startTlsStage(play: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsStage> {
+async function startTlsHarness(play: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsHarness> {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
   await Deno.writeTextFile(caPath, authority.cert);
@@ -1000,7 +1000,7 @@ async function startTlsStage(play: (connection: Deno.TlsConn) => Promise<void>):
 
 Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
   let isPlayed = false;
-  await using stage = await startTlsStage(async (connection) => {
+  await using harness = await startTlsHarness(async (connection) => {
     const bytes = new Uint8Array(100);
     await connection.read(bytes);
     await connection.write(new TextEncoder().encode("250-mail.example.org\r\n250 AUTH PLAIN\r\n"));
@@ -1009,43 +1009,43 @@ Deno.test("send() ends where a server ends TLS and keeps the connection", async 
   });
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-    await stage.admit(visitor);
+    await harness.admit(visitor);
     await visitor.untilGone();
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
   assert(!end.sent);
   assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
   assert.ok(isPlayed);
 });
 
 Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {
-  await using stage = await startTlsStage(async (connection) => {
+  await using harness = await startTlsHarness(async (connection) => {
     await connection.read(new Uint8Array(100));
     for (;;) await connection.write(new Uint8Array(10_000).fill(0x0a));
   });
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-    await stage.admit(visitor);
+    await harness.admit(visitor);
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
   assert(!end.sent);
   assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
 });
 
 Deno.test("send() has words for a handshake that fails once and not when it is looked into", async () => {
-  await using stage = await startTlsStage(async (connection) => {
+  await using harness = await startTlsHarness(async (connection) => {
     await connection.read(new Uint8Array(1));
   });
   let visits = 0;
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
-    if (++visits > 1) return await stage.admit(visitor);
+    if (++visits > 1) return await harness.admit(visitor);
     await visitor.send("220 go ahead\r\n");
     await visitor.readBytes(1);
     await visitor.send("250 hello again\r\n");
     await visitor.untilGone();
   });
-  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, stage.environment);
+  const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
   assert(!end.sent);
   assert.match(end.reason, /^(?:handshake failed|response is not TLS)$/);
   assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
@@ -1112,10 +1112,10 @@ Deno.test("send() needs network permission to its host and port only, and trusts
           ...[mail, protection ?? ""].filter((argument) => argument !== ""),
         ], { env: { DENO_CERT: caPath, DENO_TLS_CA_STORE: "mozilla" } });
         assert.equal(code, 0, stderr);
-        const told = JSON.parse(stdout) as Sent;
-        assert.deepEqual(told.steps, steps);
-        assert.equal(told.end.sent, reason === undefined);
-        if (reason !== undefined) assert.match((told.end as Failure).reason, reason);
+        const notified = JSON.parse(stdout) as Sent;
+        assert.deepEqual(notified.steps, steps);
+        assert.equal(notified.end.sent, reason === undefined);
+        if (reason !== undefined) assert.match((notified.end as Failure).reason, reason);
         assert.equal(server.mails.length, reason === undefined ? 1 : 0);
       });
     }

@@ -1,10 +1,10 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { findProgram } from "../../src/shared/find_program.ts";
+import { findCommand } from "../../src/shared/find_command.ts";
 import { createFiles } from "../../src/system/files.ts";
 
-Deno.test("findProgram() finds the first executable file in an absolute directory of PATH", async () => {
+Deno.test("findCommand() finds the first executable file in an absolute directory of PATH", async () => {
   const directory = await Deno.makeTempDir();
   for (const name of ["one", "two", "three"]) await Deno.mkdir(join(directory, name));
   await Deno.writeTextFile(join(directory, "one", "tool"), "", { mode: 0o644 });
@@ -18,18 +18,18 @@ Deno.test("findProgram() finds the first executable file in an absolute director
     environment: () => path,
     platform: "linux",
   } as const;
-  assert.deepEqual(await findProgram("tool", system), {
+  assert.deepEqual(await findCommand("tool", system), {
     path: join(directory, "three", "tool"),
     denied: null,
   });
-  assert.deepEqual(await findProgram("other", system), { path: null, denied: null });
+  assert.deepEqual(await findCommand("other", system), { path: null, denied: null });
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("findProgram() returns the first permission that was missing", async () => {
+Deno.test("findCommand() returns the first permission that was missing", async () => {
   const refuse = () => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
   const files = { ...createFiles(createRealClock()), stat: refuse };
   const system = { files, environment: () => "/a:/b", platform: "linux" } as const;
   const denied = { permission: "read", value: "/a/tool" };
-  assert.deepEqual(await findProgram("tool", system), { path: null, denied });
+  assert.deepEqual(await findCommand("tool", system), { path: null, denied });
 });

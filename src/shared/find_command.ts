@@ -1,12 +1,12 @@
-import type { PermissionClass } from "../domain/needs.ts";
+import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 
 /** What the look-up needs of the machine. */
-export type ProgramSystem = Pick<System, "files" | "environment" | "platform">;
+export type CommandSystem = Pick<System, "files" | "environment" | "platform">;
 
 /** Where a program is; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
-export interface FoundProgram {
+export interface FoundCommand {
   /** Absolute. */
   readonly path: string | null;
   /** The first permission that kept it from being looked up. */
@@ -14,11 +14,11 @@ export interface FoundProgram {
 }
 
 /** Looks up a program in `PATH`, as a shell does. */
-export async function findProgram(name: string, system: ProgramSystem): Promise<FoundProgram> {
-  let denied: FoundProgram["denied"] = null;
-  for (const path of programPlaces(name, system)) {
+export async function findCommand(name: string, system: CommandSystem): Promise<FoundCommand> {
+  let denied: FoundCommand["denied"] = null;
+  for (const path of commandPaths(name, system)) {
     try {
-      if (await isProgram(path, system.files)) return { path, denied: null };
+      if (await isCommand(path, system.files)) return { path, denied: null };
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) denied ??= { permission: "read", value: path };
     }
@@ -27,7 +27,7 @@ export async function findProgram(name: string, system: ProgramSystem): Promise<
 }
 
 /** The paths at which a program is looked up. */
-export function programPlaces(
+export function commandPaths(
   name: string,
   { environment, platform }: Pick<System, "environment" | "platform">,
 ): readonly string[] {
@@ -40,7 +40,7 @@ export function programPlaces(
 }
 
 /** Returns whether a path leads to a file that may be executed. */
-export async function isProgram(path: string, files: Pick<Files, "stat">): Promise<boolean> {
+export async function isCommand(path: string, files: Pick<Files, "stat">): Promise<boolean> {
   const { kind, mode } = await files.stat(path);
   return kind === "file" && (mode === null || (mode & 0o111) !== 0);
 }

@@ -48,7 +48,7 @@ class Broken extends Error {
 }
 
 /** Where the played channels are, and what they do. */
-export interface MoodyOptions {
+export interface FlakyOptions {
   readonly clock: FakeClock;
   /** Of this far end, for the next message. */
   moodOf(channel: string): Mood;
@@ -60,7 +60,7 @@ export interface MoodyOptions {
 }
 
 /** A system whose webhooks and programs are played. */
-export function createMoodySystem(options: MoodyOptions): System {
+export function createFlakySystem(options: FlakyOptions): System {
   const { clock, moodOf, onArrival, answerMs } = options;
   /** Something that an abort ends. */
   const later = <T>(signal: AbortSignal, run: (settle: PromiseWithResolvers<T>) => void): Promise<T> => {

@@ -5,7 +5,7 @@ import type { Random } from "./random.ts";
 import { itemsOf, readHead } from "./read_post.ts";
 
 /** A webhook with its moods. */
-export interface MoodyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
+export interface FlakyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
   /** The channel in a config, at one of its addresses. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
@@ -118,7 +118,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
 const MOOD_NAMES = Object.keys(MOODS) as [string, ...string[]];
 
 /** Starts a webhook. */
-export function startMoodyHook({ name, random, hasTemplate, onArrival }: HookOptions): MoodyHook {
+export function startFlakyHook({ name, random, hasTemplate, onArrival }: HookOptions): FlakyHook {
   const met = new Map<string, number>();
   const takenAtMs = new Map<string, number>();
   const refusedAfterTaken = new Set<string>();
@@ -147,7 +147,7 @@ export function startMoodyHook({ name, random, hasTemplate, onArrival }: HookOpt
     if (isSecondTry && !isTaken) refusedAfterTaken.add(key);
   });
   let isDown = false;
-  const hook: MoodyHook = {
+  const hook: FlakyHook = {
     channelAt: (address) => ({
       kind: "webhook",
       parameters: {

@@ -3,23 +3,23 @@
  * `deno task executable`, since it compiles: where Deno's download cannot be reached, `DENORT_BIN` must name the base.
  */
 import assert from "node:assert/strict";
-import { bake } from "../../scripts/bake.ts";
+import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { compileModule } from "../../scripts/compile.ts";
 import { inTime } from "../life/in_time.ts";
 import { type ChildEnd, runChild, startChild, tool } from "../../testing/tools.ts";
 import { startServer } from "../support/http_servers.ts";
-import { type PermissionStage, withNeeds } from "../permissions/stage.ts";
+import { type PermissionHarness, withPermissions } from "../permissions/harness.ts";
 import type { Outcomes, Place } from "./attempts.ts";
 
 const ATTEMPTS = new URL("attempts.ts", import.meta.url).pathname;
 
 /** Runs an executable with an environment in which no proxy is named. */
-function run(program: string, args: readonly string[], stage: PermissionStage): Promise<ChildEnd> {
+function run(program: string, args: readonly string[], harness: PermissionHarness): Promise<ChildEnd> {
   return runChild(program, args, {
-    cwd: stage.directory,
+    cwd: harness.directory,
     clearEnv: true,
-    env: { PATH: "/usr/bin:/bin", HOME: stage.directory, FORBIDDEN_VARIABLE: "secret" },
+    env: { PATH: "/usr/bin:/bin", HOME: harness.directory, FORBIDDEN_VARIABLE: "secret" },
   });
 }
 
@@ -33,30 +33,30 @@ const OTHER_REFUSALS: Readonly<Record<string, RegExp>> = {
 };
 
 Deno.test("a baked executable can do nothing that its config does not name, however it is tried", async (t) => {
-  await withNeeds(async (stage) => {
+  await withPermissions(async (harness) => {
     await using other = startServer(async (visitor) => {
       await visitor.readHead();
       await visitor.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     });
-    await stage.run(["check", "--once"]);
-    stage.redirectTo(`${other.origin}/`);
-    Deno.writeTextFileSync(`${stage.directory}/neighbour`, "not to be read");
-    Deno.symlinkSync("probe.sh", `${stage.directory}/link`);
-    const { permissionFlags } = await bake(`${stage.directory}/monitor.json`);
-    const program = `${stage.directory}/attempts`;
+    await harness.run(["check", "--once"]);
+    harness.redirectTo(`${other.origin}/`);
+    Deno.writeTextFileSync(`${harness.directory}/neighbour`, "not to be read");
+    Deno.symlinkSync("probe.sh", `${harness.directory}/link`);
+    const { permissionFlags } = await readLockedDownBuild(`${harness.directory}/monitor.json`);
+    const program = `${harness.directory}/attempts`;
     await compileModule(ATTEMPTS, program, { permissionFlags });
     const bystander = startChild(tool("sleep"), ["60"]);
     try {
       const place: Place = {
-        directory: stage.directory,
-        config: `${stage.directory}/monitor.json`,
-        state: `${stage.directory}/kept.sqlite`,
-        script: `${stage.directory}/probe.sh`,
-        webPort: stage.web.port,
+        directory: harness.directory,
+        config: `${harness.directory}/monitor.json`,
+        state: `${harness.directory}/kept.sqlite`,
+        script: `${harness.directory}/probe.sh`,
+        webPort: harness.web.port,
         otherPort: other.port,
         processId: bystander.pid,
       };
-      const { stdout, stderr } = await run(program, [JSON.stringify(place)], stage);
+      const { stdout, stderr } = await run(program, [JSON.stringify(place)], harness);
       assert.strictEqual(stderr, "");
       const { forbidden, allowed } = JSON.parse(stdout) as Record<"forbidden" | "allowed", Outcomes>;
       assert.ok(Object.keys(forbidden).length >= 30);
@@ -69,7 +69,7 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
         await t.step(`but it can ${attempt}`, () => assert.strictEqual(outcome, "done"));
       }
       assert.strictEqual(other.visits, 0, "nothing reached the other server");
-      assert.strictEqual(Deno.readTextFileSync(`${stage.directory}/neighbour`), "not to be read");
+      assert.strictEqual(Deno.readTextFileSync(`${harness.directory}/neighbour`), "not to be read");
     } finally {
       bystander.kill("SIGKILL");
       await inTime("the end of the bystander", bystander.status);
@@ -78,41 +78,41 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
 });
 
 Deno.test("a baked executable checks its own config without being told, and refuses another", async (t) => {
-  await withNeeds(async (stage) => {
-    const { entry, permissionFlags } = await bake(`${stage.directory}/monitor.json`);
-    const program = `${stage.directory}/monitor`;
-    const { main } = await bundle(`${stage.directory}/bundle`, entry);
+  await withPermissions(async (harness) => {
+    const { entry, permissionFlags } = await readLockedDownBuild(`${harness.directory}/monitor.json`);
+    const program = `${harness.directory}/monitor`;
+    const { main } = await bundle(`${harness.directory}/bundle`, entry);
     await compileModule(main, program, { permissionFlags });
     await t.step("it runs its script, asks its server, keeps its state and sends its mail", async () => {
-      const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
+      const { code, stdout, stderr } = await run(program, ["check", "--once"], harness);
       assert.strictEqual(stderr, "");
       assert.match(stdout, /CRITICAL +script .*all is lost/);
       assert.match(stdout, /OK +web .*status is 200/);
       assert.strictEqual(code, 2);
-      assert.strictEqual(stage.mailbox.raw.length, 1);
+      assert.strictEqual(harness.mailbox.raw.length, 1);
     });
     await t.step("it says that nothing is missing", async () => {
-      const { code, stdout, stderr } = await run(program, ["permissions", "--check"], stage);
+      const { code, stdout, stderr } = await run(program, ["permissions", "--check"], harness);
       assert.deepStrictEqual([code, stdout, stderr], [0, "", ""]);
     });
     await t.step("it cannot read another config", async () => {
-      Deno.writeTextFileSync(`${stage.directory}/other.json`, '{ "defaults": {} }');
-      const { code, stderr } = await run(program, ["validate", "--config", "other.json"], stage);
+      Deno.writeTextFileSync(`${harness.directory}/other.json`, '{ "defaults": {} }');
+      const { code, stderr } = await run(program, ["validate", "--config", "other.json"], harness);
       assert.strictEqual(code, 77);
       assert.match(stderr, /grant it with --allow-read/);
     });
     await t.step("it cannot keep its state elsewhere", async () => {
-      const { code, stderr } = await run(program, ["check", "--once", "--state", "other.sqlite"], stage);
+      const { code, stderr } = await run(program, ["check", "--once", "--state", "other.sqlite"], harness);
       assert.strictEqual(code, 77);
       assert.match(stderr, /--allow-write=.*other\.sqlite/);
     });
     await t.step("it cannot write a starter config", async () => {
-      assert.strictEqual((await run(program, ["init", "new.jsonc"], stage)).code, 77);
+      assert.strictEqual((await run(program, ["init", "new.jsonc"], harness)).code, 77);
     });
     await t.step("a check that was changed to need more is unknown, and the others run", async () => {
-      const text = Deno.readTextFileSync(`${stage.directory}/monitor.json`);
-      Deno.writeTextFileSync(`${stage.directory}/monitor.json`, text.replace("probe.sh", "another.sh"));
-      const { code, stdout, stderr } = await run(program, ["check", "--once"], stage);
+      const text = Deno.readTextFileSync(`${harness.directory}/monitor.json`);
+      Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text.replace("probe.sh", "another.sh"));
+      const { code, stdout, stderr } = await run(program, ["check", "--once"], harness);
       assert.strictEqual(code, 3);
       assert.match(stdout, /UNKNOWN +script .*needs --allow-run=.*another\.sh/);
       assert.match(stdout, /OK +web .*status is 200/);

@@ -6,7 +6,7 @@ import type { FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 
 /** What a played program does in one run. */
-export interface PlayedRun {
+export interface FakeRun {
   /** What its exit code says. */
   readonly condition: Condition;
   /** On the fake clock. */
@@ -18,7 +18,7 @@ const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"
 /** A system on a fake clock whose programs a test plays by the name of the check; all four conditions can be had. */
 export function createProgramSystem(
   clock: FakeClock,
-  play: (name: string, nowMs: number) => PlayedRun,
+  play: (name: string, nowMs: number) => FakeRun,
 ): MemorySystem {
   const nothing = { text: "", truncated: false };
   return {

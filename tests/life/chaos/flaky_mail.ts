@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 import { readMail } from "./read_mail.ts";
 
 /** A mail server with its moods. */
-export interface MoodyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
+export interface FlakyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
   /** The channel in a config, with one of its receivers. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
   /** Whether it takes everything. */
@@ -63,7 +63,7 @@ interface RawMail {
 class Dropped extends Error {}
 
 /** Starts a mail server. */
-export function startMoodyMail({ random, certificate, round }: MailOptions): MoodyMail {
+export function startFlakyMail({ random, certificate, round }: MailOptions): FlakyMail {
   const met = new Map<string, number>();
   const mails: RawMail[] = [];
   const take = (raw: string): void => void mails.push({ raw, round: round() });
@@ -119,7 +119,7 @@ export function startMoodyMail({ random, certificate, round }: MailOptions): Moo
     }
   })();
   let isDown = false;
-  const mail: MoodyMail = {
+  const mail: FlakyMail = {
     channelAt: (address) => ({
       kind: "email",
       parameters: {

@@ -1,42 +1,42 @@
-import { findProgram, type FoundProgram, isProgram } from "../shared/find_program.ts";
+import { findCommand, type FoundCommand, isCommand } from "../shared/find_command.ts";
 import type { System } from "../domain/system.ts";
 import type { FormattedValue } from "./formatted_value.ts";
-import { type Problem, quote } from "./problem.ts";
+import { type Problem, quoteValue } from "./problem.ts";
 
-/** What {@linkcode findPrograms} found. */
-export interface FoundPrograms {
+/** What {@linkcode findCommands} found. */
+export interface FoundCommands {
   /** Absolute paths by the name that the config uses. */
-  readonly programs: ReadonlyMap<string, string>;
+  readonly commands: ReadonlyMap<string, string>;
   /** One for each place in the config that names a program which is not there. */
   readonly problems: readonly Problem[];
 }
 
 /** Looks up in `PATH` every program that the config names without a slash, each name once. */
-export async function findPrograms(
+export async function findCommands(
   values: readonly FormattedValue[],
   directory: string,
-  system: ProgramSystem,
-): Promise<FoundPrograms> {
-  const programs = new Map<string, string>();
-  const missing = new Map<string, Pick<FoundProgram, "denied"> & { readonly isBeside: boolean }>();
+  system: CommandSystem,
+): Promise<FoundCommands> {
+  const commands = new Map<string, string>();
+  const missing = new Map<string, Pick<FoundCommand, "denied"> & { readonly isBeside: boolean }>();
   const problems: Problem[] = [];
   for (const { path, value, written } of values) {
     const name = String(value);
-    if (!isLookedUp(name, system.platform) || programs.has(name)) continue;
+    if (!isLookedUp(name, system.platform) || commands.has(name)) continue;
     let lack = missing.get(name);
     if (lack === undefined) {
-      const { path: program, denied } = await lookUp(name, system);
-      if (program !== null) {
-        programs.set(name, program);
+      const { path: command, denied } = await lookUp(name, system);
+      if (command !== null) {
+        commands.set(name, command);
         continue;
       }
       const isBeside = denied === null &&
-        await isProgram(`${directory}/${name}`, system.files).catch(() => false);
+        await isCommand(`${directory}/${name}`, system.files).catch(() => false);
       missing.set(name, lack = { denied, isBeside });
     }
     problems.push({
       path,
-      message: `the command ${quote(written)} ${
+      message: `the command ${quoteValue(written)} ${
         lack.denied === null
           ? "is not in PATH, expected its full path or one in PATH"
           : `cannot be looked up: grant --allow-${lack.denied.permission}=${lack.denied.value}`
@@ -44,10 +44,10 @@ export async function findPrograms(
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied.permission }),
       ...(lack.isBeside &&
-        { hint: `write ${quote(`./${written}`)} for the one in the directory of the config` }),
+        { hint: `write ${quoteValue(`./${written}`)} for the one in the directory of the config` }),
     });
   }
-  return { programs, problems };
+  return { commands, problems };
 }
 
 function isLookedUp(name: string, platform: System["platform"]): boolean {
@@ -55,9 +55,9 @@ function isLookedUp(name: string, platform: System["platform"]): boolean {
     !(platform === "windows" && name.includes("\\"));
 }
 
-type ProgramSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
+type CommandSystem = Pick<System, "files" | "environment" | "mayReadEnvironment" | "platform">;
 
-async function lookUp(name: string, system: ProgramSystem): Promise<FoundProgram> {
+async function lookUp(name: string, system: CommandSystem): Promise<FoundCommand> {
   const denied = { permission: "env", value: "PATH" } as const;
-  return system.mayReadEnvironment("PATH") ? await findProgram(name, system) : { path: null, denied };
+  return system.mayReadEnvironment("PATH") ? await findCommand(name, system) : { path: null, denied };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findPrograms } from "../../src/config/programs.ts";
+import { findCommands } from "../../src/config/check_commands.ts";
 import {
   type ConfigSystemOptions,
   createConfigSystem,
@@ -10,14 +10,14 @@ import {
 
 const program = { mode: 0o755 };
 
-function find(names: readonly string[], options: ConfigSystemOptions): ReturnType<typeof findPrograms> {
+function find(names: readonly string[], options: ConfigSystemOptions): ReturnType<typeof findCommands> {
   const values = names.map((name, index) => ({
     path: [index],
-    format: "program",
+    format: "command",
     value: name,
     written: name,
   }));
-  return findPrograms(values, "/etc/monitor", createConfigSystem(options));
+  return findCommands(values, "/etc/monitor", createConfigSystem(options));
 }
 
 async function resolvedPath(path: string, options: ConfigSystemOptions): Promise<string | null> {
@@ -25,7 +25,7 @@ async function resolvedPath(path: string, options: ConfigSystemOptions): Promise
   return check?.kind === "script" ? check.parameters.path : null;
 }
 
-Deno.test("findPrograms() takes the first program of a name in PATH", async (t) => {
+Deno.test("findCommands() takes the first program of a name in PATH", async (t) => {
   const files = {
     "/one/check": { mode: 0o644 },
     "/two/check": { kind: "directory", mode: 0o755 },
@@ -44,39 +44,39 @@ Deno.test("findPrograms() takes the first program of a name in PATH", async (t) 
   };
   for (const [name, [PATH, found]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const { programs, problems } = await find(["check"], { files, environment: { PATH } });
-      assert.equal(programs.get("check"), found);
+      const { commands, problems } = await find(["check"], { files, environment: { PATH } });
+      assert.equal(commands.get("check"), found);
       assert.equal(problems.length, found === undefined ? 1 : 0);
     });
   }
 });
 
-Deno.test("findPrograms() takes a directory of PATH that cannot be looked into for empty", async () => {
+Deno.test("findCommands() takes a directory of PATH that cannot be looked into for empty", async () => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const files = { "/one/check": denied, "/two/check": program };
-  const { programs } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
-  assert.equal(programs.get("check"), "/two/check");
+  const { commands } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
+  assert.equal(commands.get("check"), "/two/check");
 });
 
-Deno.test("findPrograms() looks each name up once and tells each place it is missing at", async () => {
+Deno.test("findCommands() looks each name up once and tells each place it is missing at", async () => {
   let stats = 0;
   const system = createConfigSystem({ files: { "/bin/there": program }, environment: { PATH: "/bin" } });
   const files = { ...system.files, stat: (path: string) => (stats++, system.files.stat(path)) };
   const names = ["there", "missing", "there", "missing", "missing"];
   const values = names.map((name, index) => ({
     path: [index],
-    format: "program",
+    format: "command",
     value: name,
     written: name,
   }));
-  const { programs, problems } = await findPrograms(values, "/etc/monitor", { ...system, files });
-  assert.deepEqual([...programs], [["there", "/bin/there"]]);
+  const { commands, problems } = await findCommands(values, "/etc/monitor", { ...system, files });
+  assert.deepEqual([...commands], [["there", "/bin/there"]]);
   assert.deepEqual(problems.map((problem) => problem.path), [[1], [3], [4]]);
   // "there" in PATH, "missing" in PATH and beside the config.
   assert.equal(stats, 3);
 });
 
-Deno.test("findPrograms() says to write ./name for a program beside the config", async () => {
+Deno.test("findCommands() says to write ./name for a program beside the config", async () => {
   const beside = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
   const message =
@@ -90,7 +90,7 @@ Deno.test("findPrograms() says to write ./name for a program beside the config",
   assert.deepEqual(await lacksOf(config, data), [message]);
 });
 
-Deno.test("findPrograms() shows the placeholder that a missing name comes from", async () => {
+Deno.test("findCommands() shows the placeholder that a missing name comes from", async () => {
   const config = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
   const environment = { PATH: "/bin", CHECK: "check.sh" };
   assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [
@@ -99,7 +99,7 @@ Deno.test("findPrograms() shows the placeholder that a missing name comes from",
   ]);
 });
 
-Deno.test("findPrograms() looks up nothing that has a slash", async (t) => {
+Deno.test("findCommands() looks up nothing that has a slash", async (t) => {
   const environment = { PATH: "/bin" };
   const files = { "/bin/check": program, "/bin/a\\b": program };
   const rows: Readonly<Record<string, string>> = {
@@ -117,19 +117,19 @@ Deno.test("findPrograms() looks up nothing that has a slash", async (t) => {
   }
 });
 
-Deno.test("findPrograms() knows the paths of Windows on Windows", async () => {
+Deno.test("findCommands() knows the paths of Windows on Windows", async () => {
   const options = {
     platform: "windows",
     workingDirectory: "C:\\Users",
     environment: { PATH: "relative;C:\\bin;D:\\tools" },
     files: { "D:\\tools/check.exe": { mode: null } },
   } as const;
-  const { programs, problems } = await find(["check", "C:\\a\\check.exe", "sub\\check.exe"], options);
-  assert.deepEqual([...programs], [["check", "D:\\tools/check.exe"]]);
+  const { commands, problems } = await find(["check", "C:\\a\\check.exe", "sub\\check.exe"], options);
+  assert.deepEqual([...commands], [["check", "D:\\tools/check.exe"]]);
   assert.deepEqual(problems, []);
 });
 
-Deno.test("findPrograms() names the flag without which a program cannot be looked up", async () => {
+Deno.test("findCommands() names the flag without which a program cannot be looked up", async () => {
   const messageOf = async (options: ConfigSystemOptions): Promise<string | undefined> =>
     (await find(["check"], options)).problems[0]?.message;
   assert.equal(
@@ -142,14 +142,14 @@ Deno.test("findPrograms() names the flag without which a program cannot be looke
     await messageOf({ files: { "/one/check": denied }, environment }),
     'the command "check" cannot be looked up: grant --allow-read=/one/check',
   );
-  const { programs } = await find(["check"], {
+  const { commands } = await find(["check"], {
     files: { "/one/check": denied, "/two/check": program },
     environment,
   });
-  assert.equal(programs.get("check"), "/two/check");
+  assert.equal(commands.get("check"), "/two/check");
 });
 
-Deno.test("findPrograms() asks for nothing when no program is named without a slash", async () => {
-  const { programs, problems } = await find(["/bin/true", "./x", ""], { forbidden: ["PATH"] });
-  assert.deepEqual([[...programs], problems], [[], []]);
+Deno.test("findCommands() asks for nothing when no program is named without a slash", async () => {
+  const { commands, problems } = await find(["/bin/true", "./x", ""], { forbidden: ["PATH"] });
+  assert.deepEqual([[...commands], problems], [[], []]);
 });

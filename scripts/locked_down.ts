@@ -1,12 +1,12 @@
 /** What an executable for one config is made of: a first module that knows the config, and its permissions. */
 import { resolve } from "node:path";
 import { runArguments } from "../testing/source.ts";
-import { type NeedsByClass, permissionFlags } from "../src/permissions/permission_flags.ts";
+import { permissionFlags, type PermissionsByClass } from "../src/permissions/permission_flags.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
 /** What goes into an executable for one config. */
-export interface Baked {
+export interface LockedDownBuild {
   /** Path of the module to start with, in the project's directory. */
   readonly entry: string;
   /** Of the executable's name, so that it does not take the place of the one for any config. */
@@ -24,10 +24,10 @@ export interface Baked {
  *
  * @throws {Error} If the config is not valid; the program has said what is wrong.
  */
-export async function bake(configPath: string): Promise<Baked> {
+export async function readLockedDownBuild(configPath: string): Promise<LockedDownBuild> {
   // A task runs in the project's directory, whoever calls it wherever.
   const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), configPath));
-  const { machine_specific, ...needs } = await askNeeds(path);
+  const { machine_specific, ...requiredPermissions } = await askPermissions(path);
   if (machine_specific.length > 0) {
     throw new Error(
       `Cannot bake "${path}": ${machine_specific.join(" and ")} holds for this machine only: ` +
@@ -37,13 +37,13 @@ export async function bake(configPath: string): Promise<Baked> {
   const entry = "dist/baked_main.ts";
   await Deno.mkdir(new URL("dist/", PROJECT), { recursive: true });
   await Deno.writeTextFile(new URL(entry, PROJECT), entryText(path));
-  const isStateNamed = !needs.env.includes("STATE_DIRECTORY");
+  const isStateNamed = !requiredPermissions.env.includes("STATE_DIRECTORY");
   return {
     entry,
     ending: `-for-${path.slice(path.lastIndexOf("/") + 1).replace(/\.jsonc?$/, "")}`,
     config: path,
     warning: isStateNamed ? null : UNNAMED_STATE,
-    permissionFlags: permissionFlags(needs),
+    permissionFlags: permissionFlags(requiredPermissions),
   };
 }
 
@@ -51,9 +51,9 @@ const UNNAMED_STATE =
   'the config names no "state", so it may be kept only where it would be kept for you now; name it';
 
 /** See `monitor permissions --format json`. */
-type PrintedNeeds = NeedsByClass & { readonly machine_specific: readonly string[] };
+type PrintedNeeds = PermissionsByClass & { readonly machine_specific: readonly string[] };
 
-async function askNeeds(path: string): Promise<PrintedNeeds> {
+async function askPermissions(path: string): Promise<PrintedNeeds> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [...runArguments(), "main.ts", "permissions", "--format", "json", "--config", path],
     cwd: PROJECT,

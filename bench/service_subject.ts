@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** What is watched, and how. */
-export interface WatchSubject extends ConfigSubject, Span {
+export interface ServiceSubject extends ConfigSubject, Span {
   /** Whether the state is kept, as it is unless one says otherwise. @default true */
   readonly isKept?: boolean;
   /** Who knows how many runs there were. @default the state */
@@ -25,16 +25,16 @@ export interface WatchSubject extends ConfigSubject, Span {
 }
 
 /** What watching took. */
-export interface WatchSample extends SteadySample {
+export interface ServiceSample extends SteadySample {
   /** How late the last run of each check began; nothing where no state is kept. */
-  readonly latenessMs: readonly number[];
+  readonly lagMs: readonly number[];
 }
 
 /** Watches checks that have run before, and answers what that takes. */
-export async function measureWatch(
+export async function measureService(
   { programs, directory }: Workplace,
-  subject: WatchSubject,
-): Promise<WatchSample> {
+  subject: ServiceSubject,
+): Promise<ServiceSample> {
   const { count, intervalSeconds, isKept = true } = subject;
   const place = await Deno.makeTempDir({ dir: directory });
   try {
@@ -49,13 +49,13 @@ export async function measureWatch(
       ],
       counter: subject.counter ?? stateCounter(state),
     });
-    return { ...sample, latenessMs: isKept ? await readLateness(state) : [] };
+    return { ...sample, lagMs: isKept ? await readLag(state) : [] };
   } finally {
     await Deno.remove(place, { recursive: true });
   }
 }
 
-async function readLateness(state: string): Promise<readonly number[]> {
+async function readLag(state: string): Promise<readonly number[]> {
   const records = await readRecords(state);
   return records.map(({ name, last }) => {
     if (last?.condition !== "ok") throw new Error(`Cannot measure: "${name}" said "${last?.output}"`);
@@ -100,15 +100,15 @@ export function measureBare({ programs }: Workplace, subject: BareSubject): Prom
 }
 
 /** Watches checks that ask a server which is started for them alone, and which counts. */
-export async function measureWatchedRequests(
+export async function measureScheduledRequests(
   workplace: Workplace,
-  { readsBody = false, ...subject }: Omit<WatchSubject, "check" | "counter"> & {
+  { readsBody = false, ...subject }: Omit<ServiceSubject, "check" | "counter"> & {
     readonly readsBody?: boolean;
   },
-): Promise<WatchSample> {
+): Promise<ServiceSample> {
   await using server = await startServer();
   const check = requestCheck(server.address, { readsBody });
-  return await measureWatch(workplace, { ...subject, check, counter: serverCounter(server) });
+  return await measureService(workplace, { ...subject, check, counter: serverCounter(server) });
 }
 
 /** Lets a bare loop ask a server which is started for it alone, and which counts. */

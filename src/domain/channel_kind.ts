@@ -1,6 +1,6 @@
 import type { ChannelKind, ChannelOf } from "./channel.ts";
 import type { Delivery, Message } from "./delivery.ts";
-import type { Needs } from "./needs.ts";
+import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";
 
 /** What a channel kind may use to deliver. */
@@ -43,7 +43,7 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   /** How much of an output and of a detail it sends at most, in UTF-16 code units: more is not persisted. */
   readonly textMax: TextMax;
   /** What the runtime must permit for `deliver` on this machine. */
-  needs(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<Needs>;
+  requiredPermissions(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<RequiredPermissions>;
   /** A notification is not worth telling after so long, in milliseconds; `null`: it always is. */
   readonly staleAfterMs: number | null;
 }

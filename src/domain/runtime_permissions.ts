@@ -7,7 +7,7 @@ export type PermissionClass = typeof PERMISSION_CLASSES[number];
  * What the runtime must permit, named as its permission classes are. Every member is optional; absent and empty mean
  * that nothing of the class is needed.
  */
-export interface Needs {
+export interface RequiredPermissions {
   /** Absolute paths that are read. */
   readonly read?: readonly string[];
   /** Absolute paths that are written. */
@@ -35,13 +35,13 @@ export const RESOLVER_FILE = "/etc/resolv.conf";
 export const TRUST_VARIABLE = "DENO_TLS_CA_STORE";
 
 /** What TLS needs besides the network. */
-export function needsOfTls(isUsed: boolean): Needs {
+export function permissionsOfTls(isUsed: boolean): RequiredPermissions {
   return isUsed ? { env: [TRUST_VARIABLE] } : {};
 }
 
 /** The same for an `http:` or `https:` URL. */
-export function needsOfUrl(target: string): Needs {
-  return { net: [hostAndPortOf(target)], ...needsOfTls(new URL(target).protocol === "https:") };
+export function permissionsOfUrl(target: string): RequiredPermissions {
+  return { net: [hostAndPortOf(target)], ...permissionsOfTls(new URL(target).protocol === "https:") };
 }
 
 /** A host and a port as the runtime's permissions name them; an IPv6 address is put in brackets. */

@@ -1,6 +1,6 @@
 import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { type KeptFiles, startKeptFiles, writeKeptFile } from "../../../src/outputs/file_publisher.ts";
+import { type FilePublisher, publishFile, startFilePublisher } from "../../../src/outputs/file_publisher.ts";
 import { StoreError } from "../../../src/domain/store.ts";
 import { createFiles } from "../../../src/system/files.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
@@ -54,11 +54,11 @@ Deno.test("changed() while a file is written brings another one, which waits the
   assert.deepEqual(writtenMs, [0, 13_000, 33_000], "20 times the second that it took");
 });
 
-Deno.test("writeKeptFile() says in words that the state cannot be read just now", async () => {
+Deno.test("publishFile() says in words that the state cannot be read just now", async () => {
   const render = (): Promise<string> =>
     Promise.reject(new StoreError('cannot read state "s": it is busy', "busy"));
   assert.equal(
-    await writeKeptFile(
+    await publishFile(
       { what: "the page", path: "/p", intervalMs: 1, render },
       createFiles(createRealClock()),
     ),
@@ -66,16 +66,16 @@ Deno.test("writeKeptFile() says in words that the state cannot be read just now"
   );
 });
 
-interface Stage {
+interface Harness {
   readonly clock: FakeClock;
-  readonly files: KeptFiles;
+  readonly files: FilePublisher;
   /** When a file was written, since the start. */
   readonly writtenMs: number[];
   /** Holds up what is rendered next, until the answer is called. */
   slow(): () => void;
 }
 
-function start(intervalMs: number): Stage {
+function start(intervalMs: number): Harness {
   const clock = createFakeClock();
   const writtenMs: number[] = [];
   let held: Promise<void> = Promise.resolve();
@@ -88,7 +88,7 @@ function start(intervalMs: number): Stage {
     held = Promise.resolve();
     return "";
   };
-  const files = startKeptFiles([{ what: "the page", path: "/p", intervalMs, render }], {
+  const files = startFilePublisher([{ what: "the page", path: "/p", intervalMs, render }], {
     system: { clock, files: { ...createFiles(createRealClock()), replace } },
     log: { warning: assert.fail, info: assert.fail },
     onBug: assert.fail,

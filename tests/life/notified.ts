@@ -1,7 +1,7 @@
 /** What reached a webhook, held against the changes that the state has kept. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import type { Stage } from "./program.ts";
+import type { Harness } from "./program.ts";
 import type { Post, PostedNotification } from "./receivers.ts";
 
 /** A change of a confirmed condition. */
@@ -12,7 +12,7 @@ export interface Change {
 }
 
 /** What was posted, each message once; fails where duplicates differ or a notification came under two ids. */
-export function withoutTwins(posts: readonly Post[]): readonly Post[] {
+export function withoutDuplicates(posts: readonly Post[]): readonly Post[] {
   const first = new Map<string, Post>();
   const messageOf = new Map<string, string>();
   for (const post of posts) {
@@ -31,12 +31,12 @@ export function withoutTwins(posts: readonly Post[]): readonly Post[] {
 }
 
 /** The changes of a check that its state has kept, in order. */
-export function changesOf({ directory }: Pick<Stage, "directory">, name: string): readonly Change[] {
+export function changesOf({ directory }: Pick<Harness, "directory">, name: string): readonly Change[] {
   return allChangesOf({ directory }).get(name) ?? [];
 }
 
 /** The changes that a state has kept, by check, in order. */
-function allChangesOf({ directory }: Pick<Stage, "directory">): ReadonlyMap<string, readonly Change[]> {
+function allChangesOf({ directory }: Pick<Harness, "directory">): ReadonlyMap<string, readonly Change[]> {
   using database = new DatabaseSync(`${directory}/kept.sqlite`, { readOnly: true });
   const rows = database.prepare(
     "SELECT name, at_ms, from_condition, to_condition FROM changes JOIN checks ON checks.id = changes.check_id " +
@@ -61,18 +61,18 @@ function allChangesOf({ directory }: Pick<Stage, "directory">): ReadonlyMap<stri
  * With a threshold of 1 and nothing that holds, each change that was kept is told, in order, and nothing else. What was
  * decided while something of its problem was pending speaks for that as well.
  */
-export function assertAllTold(
+export function assertAllNotified(
   notifications: readonly PostedNotification[],
   changes: readonly Change[],
 ): void {
-  const told = notifications.flatMap(expanded).map(({ decided_at, event, previous, condition }) => ({
+  const notified = notifications.flatMap(expanded).map(({ decided_at, event, previous, condition }) => ({
     atMs: Date.parse(decided_at),
     event,
     from: previous,
     to: condition,
   })).toSorted((one, other) => one.atMs - other.atMs || one.from.localeCompare(other.from));
   const left = [...changes];
-  for (const { event, ...one } of told) {
+  for (const { event, ...one } of notified) {
     const place = left.findIndex(({ atMs, to }) => atMs === one.atMs && to === one.to);
     const merged = left.splice(0, place + 1);
     const own = merged.pop();

@@ -30,9 +30,9 @@ export interface History {
 }
 
 /** How often what was told. */
-export interface ToldCounts {
+export interface NotifiedCounts {
   readonly messages: number;
-  readonly twins: number;
+  readonly duplicates: number;
   /** Notifications that arrived again under another id, after a round in which nothing could be noted. */
   readonly repeated: number;
   /** Notifications of changes that could not be kept. */
@@ -44,45 +44,45 @@ export interface ToldCounts {
  * the state could not be written. What was pending is merged with what is decided later of the same problem, which is
  * told alone. What was pending when the channel was edited may lack, up to the last of it.
  */
-export function assertToldExactly(arrivals: readonly Arrival[], history: History): ToldCounts {
-  const messages = withoutTwins(arrivals);
+export function assertNotifiedExactly(arrivals: readonly Arrival[], history: History): NotifiedCounts {
+  const messages = withoutDuplicates(arrivals);
   const checks = new Map(
     Object.entries(Object.groupBy(history.changes, ({ check }) => check)).map((
       [name, changes = []],
-    ) => [name, new Telling(name, changes, history)]),
+    ) => [name, new Notifying(name, changes, history)]),
   );
   for (const message of messages) {
     const byCheck = Object.groupBy(message.items, ({ check }) => check);
     for (const [name, items = []] of Object.entries(byCheck)) {
-      const telling = checks.get(name) ?? new Telling(name, [], history);
-      checks.set(name, telling);
-      telling.hear(items, message);
+      const notifying = checks.get(name) ?? new Notifying(name, [], history);
+      checks.set(name, notifying);
+      notifying.hear(items, message);
     }
   }
   const tellings = [...checks.values()];
-  for (const telling of tellings) telling.assertComplete();
-  const sum = (count: (telling: Telling) => number): number =>
-    tellings.reduce((total, telling) => total + count(telling), 0);
+  for (const notifying of tellings) notifying.assertComplete();
+  const sum = (count: (notifying: Notifying) => number): number =>
+    tellings.reduce((total, notifying) => total + count(notifying), 0);
   return {
     messages: messages.length,
-    twins: arrivals.length - messages.length,
+    duplicates: arrivals.length - messages.length,
     repeated: sum(({ repeated }) => repeated),
     unkept: sum(({ unkept }) => unkept),
   };
 }
 
 /** The first of each message; a duplicate tells exactly the same. */
-function withoutTwins(arrivals: readonly Arrival[]): readonly Arrival[] {
+function withoutDuplicates(arrivals: readonly Arrival[]): readonly Arrival[] {
   const first = new Map<string, Arrival>();
   for (const arrival of arrivals) {
     assert.notEqual(arrival.id, "");
-    const twin = first.get(arrival.id);
-    if (twin === undefined) first.set(arrival.id, arrival);
+    const duplicate = first.get(arrival.id);
+    if (duplicate === undefined) first.set(arrival.id, arrival);
     else {
       assert.equal(
         arrival.text,
-        twin.text,
-        `round ${arrival.round}: what arrives as ${arrival.id} again tells the same as in round ${twin.round}`,
+        duplicate.text,
+        `round ${arrival.round}: what arrives as ${arrival.id} again tells the same as in round ${duplicate.round}`,
       );
     }
   }
@@ -90,7 +90,7 @@ function withoutTwins(arrivals: readonly Arrival[]): readonly Arrival[] {
 }
 
 /** What one channel was told of one check. */
-class Telling {
+class Notifying {
   repeated = 0;
   unkept = 0;
   readonly #name: string;
@@ -98,7 +98,7 @@ class Telling {
   readonly #history: History;
   readonly #indexes: ReadonlyMap<string, number>;
   /** Where each change was told last. */
-  readonly #toldIn: Pick<Arrival, "id" | "round">[] = [];
+  readonly #notifiedIn: Pick<Arrival, "id" | "round">[] = [];
   /** Changes that were dropped. */
   readonly #lost = new Set<number>();
 
@@ -115,16 +115,16 @@ class Telling {
     const indexes = new Set<number>();
     for (const item of items) for (const index of this.#indexesOf(item, where, round)) indexes.add(index);
     for (const index of [...indexes].sort((one, other) => one - other)) {
-      const before = this.#toldIn[index];
+      const before = this.#notifiedIn[index];
       if (before === undefined) {
-        for (let lost = this.#toldIn.length; lost < index; lost++) {
+        for (let lost = this.#notifiedIn.length; lost < index; lost++) {
           if (!this.#isMerged(lost, index)) {
             assert.ok(this.#isLost(lost, round), `${where}: change ${index} is told before change ${lost}`);
             this.#lost.add(lost);
           }
-          this.#toldIn.push({ id, round });
+          this.#notifiedIn.push({ id, round });
         }
-        this.#toldIn.push({ id, round });
+        this.#notifiedIn.push({ id, round });
       } else {
         this.repeated++;
         assert.ok(
@@ -132,13 +132,13 @@ class Telling {
           `${where}: change ${index} was told in round ${before.round} under another id`,
         );
         // A receiver that had it twice may have it three times, if nothing could be noted this time either.
-        this.#toldIn[index] = { id, round };
+        this.#notifiedIn[index] = { id, round };
       }
     }
   }
 
   assertComplete(): void {
-    const first = this.#toldIn.length;
+    const first = this.#notifiedIn.length;
     for (let index = first; index < this.#changes.length && this.#isLost(index, Infinity); index++) {
       this.#lost.add(index);
     }
@@ -154,7 +154,7 @@ class Telling {
   /** What was pending when the channel was edited; and the end of a problem that was, or that was told before the edit. */
   #isLost(index: number, round: number): boolean {
     const { round: changedIn = 0, to } = this.#changes[index] ?? {};
-    const fromRound = to === "ok" ? this.#toldIn[index - 1]?.round ?? changedIn : changedIn;
+    const fromRound = to === "ok" ? this.#notifiedIn[index - 1]?.round ?? changedIn : changedIn;
     return this.#wasEdited(fromRound - 1, round) || to === "ok" && this.#lost.has(index - 1);
   }
 
@@ -172,8 +172,8 @@ class Telling {
   /** Whether the problem that a change belongs to began with one that was not told before, as far as the monitor knows. */
   #mayBeUntold(end: number): boolean {
     const begin = this.#changes.slice(0, end + 1).findLastIndex(({ from }) => from === "ok");
-    const told = this.#toldIn[begin];
-    return told === undefined || this.#mayBeRepeated(told);
+    const notified = this.#notifiedIn[begin];
+    return notified === undefined || this.#mayBeRepeated(notified);
   }
 
   /** What the monitor could not note, so that it may tell it again. */

@@ -3,7 +3,7 @@ import type { Condition } from "../../domain/condition.ts";
 import type { RunRecord } from "./format.ts";
 
 /** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
-interface CheckMembers {
+interface CheckFields {
   readonly name: string;
   /** The free text label, or `null` without one. */
   readonly title: string | null;
@@ -30,7 +30,7 @@ interface CheckMembers {
 }
 
 /** The members that `json` and `ndjson` print for a finished check. */
-export function checkMembers(record: RunRecord): CheckMembers {
+export function checkFields(record: RunRecord): CheckFields {
   const { result, occurrences, confirmed } = record;
   return {
     name: result.check.name,

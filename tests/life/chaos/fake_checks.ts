@@ -1,14 +1,14 @@
 /** Checks that show whatever the campaign wants, and note each time what they showed. */
 import type { Condition } from "../../../src/domain/condition.ts";
-import type { Stage } from "../program.ts";
-import type { PlayedCheck, Shown } from "./model.ts";
+import type { Harness } from "../program.ts";
+import type { FakeCheck, Shown } from "./model.ts";
 import type { Random } from "./random.ts";
 
 /** By exit code. */
 const CONDITIONS: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
 
 /** Eight of them, of every threshold and for every channel. */
-export const CHECKS: readonly PlayedCheck[] = Array.from({ length: 8 }, (_, index) => ({
+export const CHECKS: readonly FakeCheck[] = Array.from({ length: 8 }, (_, index) => ({
   name: `check-${index}`,
   threshold: [1, 1, 1, 2, 3][index % 5] ?? 1,
   recoveryThreshold: [1, 1, 2, 1, 3][index % 5] ?? 1,
@@ -26,15 +26,15 @@ echo "$token"
 exit "$code"`;
 
 /** Writes what the checks run; all of them are well. */
-export function writeChecks(stage: Stage): void {
-  stage.writeScript("look", SCRIPT);
-  Deno.writeTextFileSync(shownPath(stage), "");
-  for (const { name } of CHECKS) show(stage, name, "ok");
+export function writeChecks(harness: Harness): void {
+  harness.writeScript("look", SCRIPT);
+  Deno.writeTextFileSync(shownPath(harness), "");
+  for (const { name } of CHECKS) show(harness, name, "ok");
 }
 
 /** Writes the config, in one step. */
-export function writePlayedConfig(
-  { directory }: Stage,
+export function writeFakeConfig(
+  { directory }: Harness,
   { channels, state, others }: {
     readonly channels: Readonly<Record<string, unknown>>;
     readonly state: string;
@@ -56,25 +56,25 @@ export function writePlayedConfig(
 }
 
 /** Lets some checks show something else from now on. */
-export function turnSome(stage: Stage, random: Random): void {
+export function turnSome(harness: Harness, random: Random): void {
   for (const { name } of CHECKS) {
     if (random.oneIn(3)) {
-      show(stage, name, random.pick(["ok", "ok", "ok", "warning", "critical", "critical", "unknown"]));
+      show(harness, name, random.pick(["ok", "ok", "ok", "warning", "critical", "critical", "unknown"]));
     }
   }
 }
 
 /** In one step: a check that runs meanwhile sees the one or the other. */
-function show({ directory }: Stage, name: string, condition: Condition): void {
+function show({ directory }: Harness, name: string, condition: Condition): void {
   Deno.writeTextFileSync(`${directory}/${name}.new`, `${CONDITIONS.indexOf(condition)}\n`);
   Deno.renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
 }
 
 /** Answers what was shown since the last call, each time it is called. */
-export function createShownReader(stage: Stage): () => readonly Shown[] {
+export function createShownReader(harness: Harness): () => readonly Shown[] {
   let position = 0;
   return () => {
-    const text = Deno.readTextFileSync(shownPath(stage));
+    const text = Deno.readTextFileSync(shownPath(harness));
     const lines = text.slice(position, text.lastIndexOf("\n") + 1).split("\n").slice(0, -1);
     position = text.lastIndexOf("\n") + 1;
     return lines.map((line) => {
@@ -84,6 +84,6 @@ export function createShownReader(stage: Stage): () => readonly Shown[] {
   };
 }
 
-function shownPath({ directory }: Stage): string {
+function shownPath({ directory }: Harness): string {
   return `${directory}/shown`;
 }

@@ -1,6 +1,6 @@
 /**
  * Every member of a config has an example, in the schema and so in docs/reference/config.md, and a config that has it is
- * valid. What else such a config needs comes from the examples of the members that are required beside it.
+ * valid. What else such a config needs comes from the examples of the keys that it requires.
  */
 import assert from "node:assert/strict";
 import { problemsOf } from "../../testing/config_system.ts";
@@ -69,27 +69,27 @@ function examplesOf(root: Schema): Iterable<Example> {
     return { ...definition, ...schema };
   };
   function* visit(schema: Schema, path: string, wrap: (value: JsonObject) => JsonObject): Iterable<Example> {
-    const members = Object.entries(schema.properties ?? {});
+    const keySchemas = Object.entries(schema.properties ?? {});
     const required = Object.fromEntries(
-      members.filter(([name]) => schema.required?.includes(name)).map((
-        [name, member],
-      ) => [name, lookUp(member).examples?.[0] ?? null]),
+      keySchemas.filter(([name]) => schema.required?.includes(name)).map((
+        [name, keySchema],
+      ) => [name, lookUp(keySchema).examples?.[0] ?? null]),
     );
-    for (const [name, member] of members) {
-      const own = lookUp(member);
+    for (const [name, keySchema] of keySchemas) {
+      const own = lookUp(keySchema);
       const short = `${path.split(".").at(-1)}.${name}`;
       const place = (value: Json): JsonObject => wrap({ ...required, ...COMPANIONS[short], [name]: value });
-      const memberPath = `${path}.${name}`;
-      if ((own.examples ?? []).length === 0) yield { path: memberPath, config: null };
-      for (const example of own.examples ?? []) yield { path: memberPath, config: place(example) };
-      yield* visitWithin(own, memberPath, place);
+      const keyPath = `${path}.${name}`;
+      if ((own.examples ?? []).length === 0) yield { path: keyPath, config: null };
+      for (const example of own.examples ?? []) yield { path: keyPath, config: place(example) };
+      yield* visitWithin(own, keyPath, place);
     }
     for (const { if: { properties: { kind } }, then } of schema.allOf ?? []) {
       const parameters = lookUp(then.properties.parameters);
       yield* visit(parameters, kind.const, (value) => wrap({ kind: kind.const, parameters: value }));
     }
   }
-  /** Members of members: in an object, in the objects of a list, and under free names. */
+  /** Keys of keys: in an object, in the objects of a list, and under free names. */
   function* visitWithin(schema: Schema, path: string, place: (value: Json) => JsonObject): Iterable<Example> {
     const { properties, items, additionalProperties: free } = schema;
     if (properties !== undefined) yield* visit(schema, path, place);

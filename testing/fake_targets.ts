@@ -5,7 +5,7 @@ import type { FakeClock } from "./fake_clock.ts";
 import { createMemorySystem } from "./memory_system.ts";
 
 /** What a played target does with one request. */
-export interface PlayedAnswer {
+export interface FakeResponse {
   readonly status: number;
   /** On the fake clock. */
   readonly afterMs: number;
@@ -15,9 +15,9 @@ export interface PlayedAnswer {
  * A system on a fake clock whose HTTP targets a test plays, and which tells when a request has been answered or
  * ended; everything else is the real machine.
  */
-export function createPlayedSystem(
+export function createFakeTargets(
   clock: FakeClock,
-  play: (target: string, nowMs: number) => PlayedAnswer | "hang",
+  play: (target: string, nowMs: number) => FakeResponse | "hang",
   ended: (target: string) => void = () => {},
 ): System {
   const requests: Requests = {

@@ -1,7 +1,7 @@
 import type { CheckKind, CheckOf } from "./check.ts";
-import type { JobBook } from "./job_runs.ts";
-import type { Needs } from "./needs.ts";
-import type { Observation } from "./result.ts";
+import type { JobLog } from "./job_runs.ts";
+import type { RequiredPermissions } from "./runtime_permissions.ts";
+import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
 /** What a check kind may use while it looks at its target. */
@@ -12,7 +12,7 @@ export interface ObserveContext {
     "clock" | "files" | "processes" | "requests" | "connections" | "dns" | "host" | "platform" | "environment"
   >;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
-  readonly jobs: JobBook | null;
+  readonly jobs: JobLog | null;
   /** The config's directory, absolute. */
   readonly directory: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */
@@ -20,7 +20,7 @@ export interface ObserveContext {
 }
 
 /** Something to tell of a place in a check's parameters. */
-export interface Caveat {
+export interface ParameterProblem {
   /** Member names from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
   readonly path: readonly string[];
   /** What is doubtful or wrong, and why; no final period. */
@@ -35,14 +35,14 @@ export interface CheckKindEntry<K extends CheckKind> {
   /**
    * Looks at the target once. What a target does is a value, never an exception; only an abort and a bug throw.
    */
-  observe(check: CheckOf<K>, context: ObserveContext): Promise<Observation>;
+  observe(check: CheckOf<K>, context: ObserveContext): Promise<CheckResult>;
   /** What its runs count against; a run waits where that is used up. */
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
-  readonly takesBeats?: boolean;
-  caveats(check: CheckOf<K>): readonly Caveat[];
+  readonly hasCheckIns?: boolean;
+  warnings(check: CheckOf<K>): readonly ParameterProblem[];
   /** What is wrong in parameters that are valid one by one; such a config is refused. */
-  mistakes?(check: CheckOf<K>): readonly Caveat[];
+  errors?(check: CheckOf<K>): readonly ParameterProblem[];
   /** What the runtime must permit for `observe`. */
-  needs(check: CheckOf<K>, system: System): Needs | Promise<Needs>;
+  requiredPermissions(check: CheckOf<K>, system: System): RequiredPermissions | Promise<RequiredPermissions>;
 }

@@ -1,23 +1,23 @@
 /** A config that needs a bit of everything, on a harness of its own. */
-import { type NeedsByClass, permissionFlags } from "../../src/permissions/permission_flags.ts";
-import type { PermissionClass } from "../../src/domain/needs.ts";
+import { permissionFlags, type PermissionsByClass } from "../../src/permissions/permission_flags.ts";
+import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
 import { type Mailbox, startMailbox } from "../life/receivers.ts";
-import { type Stage, withStage } from "../life/program.ts";
+import { type Harness, withHarness } from "../life/program.ts";
 import { startServer, type TestServer } from "../support/http_servers.ts";
 
 /** One script, one request and one mail channel, with their counterparts. */
-export interface PermissionStage extends Stage {
+export interface PermissionHarness extends Harness {
   readonly web: TestServer;
   readonly mailbox: Mailbox;
   /** Lets `/redirect` of the web server lead to an address. */
   redirectTo(target: string): void;
   /** What the program says it needs. */
-  needs(): Promise<NeedsByClass>;
+  requiredPermissions(): Promise<PermissionsByClass>;
 }
 
 /** Runs a test on such a harness: `monitor.json` has the checks `script` (always critical) and `web`. */
-export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promise<void> {
-  return withStage(async (stage) => {
+export function withPermissions(use: (harness: PermissionHarness) => Promise<void>): Promise<void> {
+  return withHarness(async (harness) => {
     await using mailbox = await startMailbox();
     let redirect: string | null = null;
     await using web = startServer(async (visitor) => {
@@ -28,9 +28,9 @@ export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promi
           "Content-Length: 0\r\nConnection: close\r\n\r\n",
       );
     });
-    stage.writeScript("probe.sh", "echo all is lost; exit 2");
+    harness.writeScript("probe.sh", "echo all is lost; exit 2");
     const target = `http://localhost:${web.port}/`;
-    stage.writeConfig({
+    harness.writeConfig({
       script: { kind: "script", parameters: { path: "./probe.sh", arguments: [] } },
       web: {
         kind: "http_request",
@@ -44,22 +44,25 @@ export function withNeeds(use: (stage: PermissionStage) => Promise<void>): Promi
       },
       state: "kept.sqlite",
     });
-    Deno.chmodSync(`${stage.directory}/monitor.json`, 0o600);
-    const needs = async (): Promise<NeedsByClass> => {
-      const { stdout, stderr, code } = await stage.run(["permissions", "--format", "json"]);
+    Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);
+    const requiredPermissions = async (): Promise<PermissionsByClass> => {
+      const { stdout, stderr, code } = await harness.run(["permissions", "--format", "json"]);
       if (code !== 0) throw new Error(stderr);
-      return JSON.parse(stdout) as NeedsByClass;
+      return JSON.parse(stdout) as PermissionsByClass;
     };
-    await use({ ...stage, web, mailbox, needs, redirectTo: (target) => redirect = target });
+    await use({ ...harness, web, mailbox, requiredPermissions, redirectTo: (target) => redirect = target });
   });
 }
 
 /** The flags for needs, without a value of one class where one is named. */
 export function flagsFor(
-  needs: NeedsByClass,
+  requiredPermissions: PermissionsByClass,
   without?: { readonly permission: PermissionClass; readonly value: string },
 ): readonly string[] {
-  if (without === undefined) return permissionFlags(needs);
+  if (without === undefined) return permissionFlags(requiredPermissions);
   const { permission, value } = without;
-  return permissionFlags({ ...needs, [permission]: needs[permission].filter((other) => other !== value) });
+  return permissionFlags({
+    ...requiredPermissions,
+    [permission]: requiredPermissions[permission].filter((other) => other !== value),
+  });
 }
