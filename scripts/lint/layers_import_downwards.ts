@@ -9,7 +9,7 @@ interface Layer {
 }
 
 const BASE: readonly string[] = ["domain", "shared", "condition"];
-const ALERTING_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state"];
+const ALERTING_MAY: readonly string[] = [...BASE, "config", "checks", "channels", "state", "members"];
 const SCHEDULER_MAY: readonly string[] = [...ALERTING_MAY, "alerting"];
 const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
@@ -21,6 +21,7 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["domain", { imports: [], packages: false }],
   ["shared", { imports: ["domain"], packages: true }],
   ["condition", { imports: ["domain", "shared"], packages: false }],
+  ["members", { imports: ["domain", "shared"], packages: false }],
   ["config", { imports: BASE, packages: true }],
   ["checks", { imports: BASE, packages: true }],
   ["channels", { imports: BASE, packages: true }],

@@ -1,0 +1,27 @@
+/** What a member publishes of its config. */
+export interface PublishedConfig {
+  /** The hash of its config. */
+  readonly config: string;
+  /** The hash of the config that it takes for the active one. */
+  readonly active: string;
+}
+
+/**
+ * Returns the hash of the active config: the one that most live members have. A tie keeps the present one. A member that
+ * has just joined takes the one that most others take for active as the present one.
+ */
+export function activeConfig(live: readonly PublishedConfig[], present: string | null): string | null {
+  const leading = mostCommon(live.map(({ config }) => config));
+  const [first = null] = leading;
+  if (leading.length <= 1) return first;
+  if (present !== null && leading.includes(present)) return present;
+  const believed = mostCommon(live.map(({ active }) => active).filter((hash) => leading.includes(hash)));
+  return believed[0] ?? first;
+}
+
+/** The most common values, in order, so that all members see the same first one. */
+function mostCommon(values: readonly string[]): readonly string[] {
+  const counts = Map.groupBy(values, (value) => value);
+  const most = Math.max(0, ...[...counts.values()].map(({ length }) => length));
+  return [...counts].filter(([, { length }]) => length === most).map(([value]) => value).sort();
+}

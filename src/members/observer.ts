@@ -1,0 +1,104 @@
+/**
+ * What one member knows of the others, as a pure state machine. Each second a member increments its own heartbeat in the
+ * database and reads those of all. Only the monotonic clock of the observer decides: no clock of another machine or of
+ * the database does.
+ *
+ * - A member is dead once its heartbeat has not moved for {@linkcode DEAD_AFTER_MS} while the observer's own succeeded.
+ * - It stays dead until its heartbeat moves.
+ * - After a failed heartbeat of its own, or a stall, the observer starts counting anew.
+ * - A new member runs nothing before its second heartbeat, so that two that join at once see each other.
+ */
+import type { MemberHeartbeat } from "../domain/membership.ts";
+
+/** What an observer knows. */
+export interface Observed {
+  /**
+   * - `joining`: too few heartbeats so far.
+   * - `member`: takes part.
+   * - `uncertain`: the last heartbeat failed; the others are as they were.
+   * - `superseded`: a newer process of this host takes part.
+   */
+  readonly status: "joining" | "member" | "uncertain" | "superseded";
+  /** How many heartbeats succeeded since the start, as far as that matters. */
+  readonly heartbeats: number;
+  /** When the last good heartbeat was sent, and when counting began; the observer's monotonic clock. */
+  readonly lastSentMs: number | null;
+  readonly countingSinceMs: number;
+  readonly others: ReadonlyMap<string, OtherMember>;
+}
+
+/** Another member. */
+export interface OtherMember {
+  readonly heartbeat: MemberHeartbeat;
+  /** When the heartbeat that first had this count was sent; the observer's monotonic clock. */
+  readonly movedAtMs: number;
+  readonly isLive: boolean;
+}
+
+/** What became of the observer's own heartbeat; times are its monotonic clock. */
+export type HeartbeatOutcome =
+  | { readonly kind: "sent"; readonly sentAtMs: number; readonly members: readonly MemberHeartbeat[] }
+  /** It failed, or its outcome is unknown. */
+  | { readonly kind: "failed" }
+  | { readonly kind: "superseded" };
+
+/** A member sends a heartbeat so often. */
+export const HEARTBEAT_EVERY_MS = 1_000;
+/** A member without a heartbeat for so long is dead. */
+export const DEAD_AFTER_MS = 3_500;
+/** Between two own heartbeats so far apart this process stalled. */
+const STALL_MS = 2_500;
+
+/** What an observer knows at its start. */
+export const UNOBSERVED: Observed = {
+  status: "joining",
+  heartbeats: 0,
+  lastSentMs: null,
+  countingSinceMs: 0,
+  others: new Map(),
+};
+
+/** Returns what is known after a heartbeat of the host's own. */
+export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: string): Observed {
+  if (before.status === "superseded") return before;
+  if (outcome.kind === "superseded") return { ...before, status: "superseded" };
+  if (outcome.kind === "failed") {
+    return { ...before, status: before.status === "joining" ? "joining" : "uncertain" };
+  }
+  const { sentAtMs, members } = outcome;
+  const { lastSentMs } = before;
+  const isAnew = lastSentMs === null || before.status === "uncertain" || sentAtMs - lastSentMs > STALL_MS;
+  const countingSinceMs = isAnew ? sentAtMs : before.countingSinceMs;
+  const others = members.filter(({ host }) => host !== ownHost).map((heartbeat) => {
+    const known = before.others.get(heartbeat.host);
+    return [heartbeat.host, nextOther(known, heartbeat, { sentAtMs, countingSinceMs })] as const;
+  });
+  const heartbeats = Math.min(before.heartbeats + 1, HEARTBEATS_TO_JOIN);
+  return {
+    status: heartbeats < HEARTBEATS_TO_JOIN ? "joining" : "member",
+    heartbeats,
+    lastSentMs: sentAtMs,
+    countingSinceMs,
+    others: new Map(others),
+  };
+}
+
+/** The members that take part as the observer sees it, without itself. */
+export function liveOthers({ others }: Observed): readonly MemberHeartbeat[] {
+  return [...others.values()].filter(({ isLive }) => isLive).map(({ heartbeat }) => heartbeat);
+}
+
+const HEARTBEATS_TO_JOIN = 2;
+
+/** A member that is new here counts as live until its heartbeat has not moved for long enough. */
+function nextOther(
+  known: OtherMember | undefined,
+  heartbeat: MemberHeartbeat,
+  { sentAtMs, countingSinceMs }: { readonly sentAtMs: number; readonly countingSinceMs: number },
+): OtherMember {
+  const hasMoved = known === undefined || known.heartbeat.count !== heartbeat.count ||
+    known.heartbeat.id !== heartbeat.id;
+  if (hasMoved) return { heartbeat, movedAtMs: sentAtMs, isLive: true };
+  const unmovedMs = sentAtMs - Math.max(known.movedAtMs, countingSinceMs);
+  return { heartbeat, movedAtMs: known.movedAtMs, isLive: known.isLive && unmovedMs < DEAD_AFTER_MS };
+}

@@ -1,0 +1,61 @@
+/**
+ * Who sends what waits for a channel. Each channel queue has one owner with a token; taking it increments the token, and
+ * every statement of a sender names its token. So two members that both believe to be the owner can't both send.
+ */
+import type { QueueRow } from "../domain/membership.ts";
+import { DEAD_AFTER_MS } from "./observer.ts";
+import { hostOf } from "./rendezvous.ts";
+
+/** What a member does about the queues. */
+export interface QueueSteps {
+  /** Queues to take, if the token is still the one that was read. */
+  readonly take: readonly QueueRow[];
+  readonly giveBack: readonly QueueRow[];
+  /** The queues that are its own, and stay so. */
+  readonly owned: readonly QueueRow[];
+}
+
+/** What decides about queues. */
+export interface QueueView {
+  readonly own: { readonly host: string; readonly id: string };
+  /** All members that take part with the active config, the own one included if it does. */
+  readonly live: readonly { readonly host: string; readonly id: string }[];
+  /** The channels of the config. */
+  readonly channelKeys: readonly string[];
+  readonly rows: readonly QueueRow[];
+}
+
+/**
+ * Returns what to take and to give back. A queue of a live owner is not taken: that one gives it back as soon as it sees
+ * the same members.
+ */
+export function queueSteps({ own, live, channelKeys, rows }: QueueView): QueueSteps {
+  const hosts = live.map(({ host }) => host);
+  const liveIds = new Set(live.map(({ id }) => id));
+  const rowOf = new Map(rows.map((row) => [row.channelKey, row]));
+  const wanted = new Set(channelKeys.filter((key) => hostOf(key, hosts) === own.host));
+  const isOwn = ({ owner }: QueueRow): boolean => owner === own.id;
+  return {
+    take: [...wanted]
+      .map((channelKey) => rowOf.get(channelKey) ?? { channelKey, owner: null, token: 0 })
+      .filter((row) => !isOwn(row) && (row.owner === null || !liveIds.has(row.owner))),
+    giveBack: rows.filter((row) => isOwn(row) && !wanted.has(row.channelKey)),
+    owned: rows.filter((row) => isOwn(row) && wanted.has(row.channelKey)),
+  };
+}
+
+/** A reading of both clocks of a machine. */
+export interface ClockReading {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/**
+ * Whether a member may send: the last heartbeat that succeeded was sent a short time ago by both clocks. The monotonic
+ * clock stands still in a suspended system, and the wall clock may be set.
+ */
+export function maySend(lastSent: ClockReading | null, now: ClockReading): boolean {
+  if (lastSent === null) return false;
+  const wallMs = now.wallMs - lastSent.wallMs;
+  return now.monotonicMs - lastSent.monotonicMs < DEAD_AFTER_MS && Math.abs(wallMs) < DEAD_AFTER_MS;
+}

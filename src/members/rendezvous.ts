@@ -1,0 +1,44 @@
+/**
+ * Spreads work over members by rendezvous hashing (Thaler and Ravishankar): each name goes to the host that scores
+ * highest with it. So a host that leaves gives away only its own names, and gets the same ones when it is back.
+ */
+import { hash32 } from "../shared/hash.ts";
+
+/** Returns the host that a name belongs to; `null` without hosts. */
+export function hostOf(name: string, hosts: readonly string[]): string | null {
+  const nameHash = hash32(name);
+  let best: { readonly host: string; readonly score: number } | null = null;
+  for (const host of hosts) {
+    const score = hash32(host, nameHash);
+    const isHigher = best === null || score > best.score || (score === best.score && host > best.host);
+    if (isHigher) best = { host, score };
+  }
+  return best?.host ?? null;
+}
+
+/** What decides the place of a check. */
+export interface PlacedCheck {
+  readonly name: string;
+  readonly dependsOn: readonly string[];
+}
+
+/**
+ * Returns the name by which each check is placed: that of its root dependency. So a check and what decides on its
+ * suppression run at the same member. Of several dependencies the first one counts.
+ */
+export function placesOf(checks: readonly PlacedCheck[]): ReadonlyMap<string, string> {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const places = new Map<string, string>();
+  const placeOf = (check: PlacedCheck): string => {
+    const known = places.get(check.name);
+    if (known !== undefined) return known;
+    // Against a circle, although the config has none.
+    places.set(check.name, check.name);
+    const parent = byName.get(check.dependsOn[0] ?? "");
+    const place = parent === undefined ? check.name : placeOf(parent);
+    places.set(check.name, place);
+    return place;
+  };
+  checks.forEach(placeOf);
+  return places;
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { activeConfig } from "../../src/members/active_config.ts";
+
+/** Members as `config/active`. */
+function members(text: string) {
+  return text.split(" ").filter((word) => word !== "").map((word) => {
+    const [config = "", active = ""] = word.split("/");
+    return { config, active };
+  });
+}
+
+const CASES: Readonly<
+  Record<string, readonly [live: string, present: string | null, active: string | null]>
+> = {
+  "nobody": ["", null, null],
+  "one member": ["a/a", null, "a"],
+  "a roll-out at the first of three": ["b/a a/a a/a", "a", "a"],
+  "a roll-out at the second of three": ["b/a b/a a/a", "a", "b"],
+  "a roll-out at the first of two": ["b/a a/a", "a", "a"],
+  "a member that has just joined two": ["b/b a/a", null, "a"],
+  "a member that has just joined a tie": ["b/b b/a a/a a/a c/c", null, "a"],
+  "three that all differ": ["a/b b/b c/b", "b", "b"],
+  "a present one that nobody has": ["b/a c/a", "a", "b"],
+  "an old config that returns": ["old/old a/a a/a", "old", "a"],
+};
+
+Deno.test("activeConfig() returns what most members have", async (t) => {
+  for (const [name, [live, present, active]] of Object.entries(CASES)) {
+    await t.step(name, () => assert.equal(activeConfig(members(live), present), active));
+  }
+});
+
+Deno.test("activeConfig() returns the config of a majority, whatever was active", () => {
+  const hash = fc.constantFrom("a", "b", "c");
+  const member = fc.record({ config: hash, active: hash });
+  fc.assert(
+    fc.property(fc.array(member), hash, (some, present) => {
+      const live = [
+        ...some,
+        ...Array.from({ length: some.length + 1 }, () => ({ config: "d", active: "a" })),
+      ];
+      assert.equal(activeConfig(live, present), "d");
+    }),
+  );
+});

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { MemberHeartbeat } from "../../src/domain/membership.ts";
+import {
+  DEAD_AFTER_MS,
+  type HeartbeatOutcome,
+  liveOthers,
+  observe,
+  type Observed,
+  UNOBSERVED,
+} from "../../src/members/observer.ts";
+
+function heartbeat(host: string, count: number, id = `${host} 1`): MemberHeartbeat {
+  return { host, id, count, config: "a", active: "a", location: null };
+}
+
+function sent(sentAtMs: number, ...members: readonly MemberHeartbeat[]): HeartbeatOutcome {
+  return { kind: "sent", sentAtMs, members };
+}
+
+function after(...outcomes: readonly HeartbeatOutcome[]): Observed {
+  return outcomes.reduce((before, outcome) => observe(before, outcome, "own"), UNOBSERVED);
+}
+
+function hosts(observed: Observed): readonly string[] {
+  return liveOthers(observed).map(({ host }) => host);
+}
+
+/** Another member whose count stays, as heartbeats of the observer's own at these times see it. */
+function unmoved(...timesMs: readonly number[]): readonly HeartbeatOutcome[] {
+  return timesMs.map((ms) => sent(ms, heartbeat("own", ms), heartbeat("other", 7)));
+}
+
+const FAILED: HeartbeatOutcome = { kind: "failed" };
+
+const CASES: Readonly<
+  Record<string, { readonly live: boolean; readonly outcomes: readonly HeartbeatOutcome[] }>
+> = {
+  "at the first sight": { live: true, outcomes: unmoved(0) },
+  "before its time": { live: true, outcomes: unmoved(0, 1000, 2000, 3000, 3499) },
+  "after its time": { live: false, outcomes: unmoved(0, 1000, 2000, 3000, 3500) },
+  "when it stays dead": { live: false, outcomes: unmoved(0, 1000, 2000, 3000, 4000, 5000, 6000) },
+  "when it is back": {
+    live: true,
+    outcomes: [...unmoved(0, 1000, 2000, 3000, 4000), sent(5000, heartbeat("other", 8))],
+  },
+  "when another process of its host is there": {
+    live: true,
+    outcomes: [...unmoved(0, 1000, 2000, 3000, 4000), sent(5000, heartbeat("other", 7, "other 2"))],
+  },
+  "when an own heartbeat failed": {
+    live: true,
+    outcomes: [...unmoved(0, 1000, 2000), FAILED, ...unmoved(4000)],
+  },
+  "so long after an own one failed": {
+    live: false,
+    outcomes: [...unmoved(0, 1000), FAILED, ...unmoved(3000, 4000, 5000, 6000, 6500)],
+  },
+  "when this process stalled": { live: true, outcomes: unmoved(0, 1000, 11_000, 12_000) },
+  "when it was dead before this process stalled": {
+    live: false,
+    outcomes: unmoved(0, 1000, 2000, 3000, 4000, 60_000),
+  },
+  "when its clean leaving removed it": { live: false, outcomes: [...unmoved(0, 1000), sent(2000)] },
+};
+
+Deno.test("observe() takes another member for live or dead", async (t) => {
+  for (const [name, { live, outcomes }] of Object.entries(CASES)) {
+    await t.step(name, () => assert.deepEqual(hosts(after(...outcomes)), live ? ["other"] : []));
+  }
+});
+
+Deno.test("observe() takes part from the second heartbeat on", () => {
+  assert.equal(UNOBSERVED.status, "joining");
+  assert.equal(after(FAILED).status, "joining");
+  assert.equal(after(sent(0)).status, "joining");
+  assert.equal(after(sent(0), FAILED).status, "joining");
+  assert.equal(after(sent(0), sent(1000)).status, "member");
+  assert.equal(after(sent(0), sent(1000), FAILED).status, "uncertain");
+  assert.equal(after(sent(0), sent(1000), FAILED, sent(3000)).status, "member");
+});
+
+Deno.test("observe() ends with a newer process of the same host", () => {
+  const superseded = after(sent(0), sent(1000), { kind: "superseded" });
+  assert.equal(superseded.status, "superseded");
+  assert.equal(observe(superseded, sent(2000), "own").status, "superseded");
+});
+
+Deno.test("observe() never takes a member for dead that moved within the time", () => {
+  const steps = fc.array(
+    fc.record({
+      waitMs: fc.integer({ min: 200, max: 20_000 }),
+      fails: fc.boolean(),
+      moves: fc.boolean(),
+    }),
+    { maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(steps, (all) => {
+      let observed = UNOBSERVED;
+      let [nowMs, count, movedAtMs] = [0, 0, 0];
+      for (const { waitMs, fails, moves } of all) {
+        nowMs += waitMs;
+        if (moves) {
+          count++;
+          movedAtMs = nowMs;
+        }
+        observed = observe(observed, fails ? FAILED : sent(nowMs, heartbeat("other", count)), "own");
+        if (!fails && nowMs - movedAtMs < DEAD_AFTER_MS && moves) {
+          assert.deepEqual(hosts(observed), ["other"]);
+        }
+      }
+    }),
+  );
+});

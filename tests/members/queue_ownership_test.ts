@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { QueueRow } from "../../src/domain/membership.ts";
+import { maySend, queueSteps } from "../../src/members/queue_ownership.ts";
+
+const OWN = { host: "fra-1", id: "own" };
+const ALONE = { own: OWN, live: [OWN], channelKeys: ["mail"] };
+
+function row(channelKey: string, owner: string | null, token = 3): QueueRow {
+  return { channelKey, owner, token };
+}
+
+Deno.test("queueSteps() takes a queue that nobody owns", () => {
+  const take = [{ channelKey: "mail", owner: null, token: 0 }];
+  assert.deepEqual(queueSteps({ ...ALONE, rows: [] }), { take, giveBack: [], owned: [] });
+});
+
+Deno.test("queueSteps() takes a queue that was given back, or of a dead owner", () => {
+  for (const owner of [null, "dead"]) {
+    const rows = [row("mail", owner)];
+    assert.deepEqual(queueSteps({ ...ALONE, rows }), { take: rows, giveBack: [], owned: [] });
+  }
+});
+
+Deno.test("queueSteps() takes nothing without taking part", () => {
+  const rows = [row("mail", "dead"), row("pager", "own")];
+  const steps = queueSteps({ ...ALONE, live: [{ host: "nyc-1", id: "other" }], rows });
+  assert.deepEqual(steps, { take: [], giveBack: [row("pager", "own")], owned: [] });
+});
+
+Deno.test("queueSteps() gives back a queue of a channel that left the config", () => {
+  const rows = [row("mail", "own"), row("pager", "own")];
+  assert.deepEqual(queueSteps({ ...ALONE, rows }), {
+    take: [],
+    giveBack: [row("pager", "own")],
+    owned: [row("mail", "own")],
+  });
+});
+
+Deno.test("queueSteps() gives each queue to one of the members that see each other", () => {
+  const hosts = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 5 });
+  const keys = fc.uniqueArray(fc.string(), { maxLength: 10 });
+  fc.assert(
+    fc.property(hosts, keys, fc.func(fc.option(fc.nat(8))), (names, channelKeys, ownerOf) => {
+      const live = names.map((host) => ({ host, id: `process of ${host}` }));
+      let rows = channelKeys.map((key): QueueRow => {
+        const index = ownerOf(key);
+        return row(key, index === null ? null : live[index]?.id ?? "dead");
+      });
+      const apply = (): void => {
+        for (const own of live) {
+          const { take, giveBack } = queueSteps({ own, live, channelKeys, rows });
+          const given = new Set(giveBack.map(({ channelKey }) => channelKey));
+          const taken = new Set(take.map(({ channelKey }) => channelKey));
+          rows = rows.map((one) =>
+            taken.has(one.channelKey)
+              ? { ...one, owner: own.id, token: one.token + 1 }
+              : given.has(one.channelKey)
+              ? { ...one, owner: null }
+              : one
+          );
+        }
+      };
+      apply();
+      apply();
+      const settled = rows;
+      apply();
+      assert.deepEqual(rows, settled);
+      const owned = live.flatMap((own) => queueSteps({ own, live, channelKeys, rows }).owned);
+      assert.deepEqual(owned.map(({ channelKey }) => channelKey).sort(), [...channelKeys].sort());
+    }),
+  );
+});
+
+const CLOCKS: Readonly<Record<string, readonly [monotonicMs: number, wallMs: number, maySend: boolean]>> = {
+  "soon after": [1_000, 1_000, true],
+  "just in time": [3_499, 3_499, true],
+  "too late": [3_500, 3_500, false],
+  "after a suspend, which stops the monotonic clock": [100, 60_000, false],
+  "after the wall clock was set back": [100, -60_000, false],
+};
+
+Deno.test("maySend() allows a short time after a good heartbeat", async (t) => {
+  const lastSent = { monotonicMs: 5_000, wallMs: 1_700_000_000_000 };
+  for (const [name, [monotonicMs, wallMs, expected]] of Object.entries(CLOCKS)) {
+    const now = { monotonicMs: lastSent.monotonicMs + monotonicMs, wallMs: lastSent.wallMs + wallMs };
+    await t.step(name, () => assert.equal(maySend(lastSent, now), expected));
+  }
+  await t.step("never before the first one", () => assert.equal(maySend(null, lastSent), false));
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { hostOf, placesOf } from "../../src/members/rendezvous.ts";
+
+const HOSTS = ["fra-1", "fra-2", "nyc-1", "nyc-2", "sgp-1"];
+const NAMES = Array.from({ length: 10_000 }, (_, index) => `check ${index}`);
+
+Deno.test("hostOf() returns null without hosts, and the only host of one", () => {
+  assert.equal(hostOf("web", []), null);
+  assert.equal(hostOf("web", ["fra-1"]), "fra-1");
+});
+
+Deno.test("hostOf() does not depend on the order of the hosts", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.uniqueArray(fc.string(), { maxLength: 8 }), (name, hosts) => {
+      assert.equal(hostOf(name, hosts), hostOf(name, hosts.toReversed()));
+      assert.equal(hostOf(name, hosts), hostOf(name, hosts.toSorted()));
+    }),
+  );
+});
+
+Deno.test("hostOf() gives only the names of a host away that leaves", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.uniqueArray(fc.string(), { minLength: 2, maxLength: 8 }), (name, hosts) => {
+      const [leaving, ...others] = hosts;
+      const before = hostOf(name, hosts);
+      if (before !== leaving) assert.equal(hostOf(name, others), before);
+    }),
+  );
+});
+
+Deno.test("hostOf() spreads names evenly, also those of a host that left", () => {
+  for (const hosts of [HOSTS, HOSTS.slice(1), HOSTS.slice(0, 2)]) {
+    const counts = Map.groupBy(NAMES, (name) => hostOf(name, hosts));
+    const fair = NAMES.length / hosts.length;
+    for (const host of hosts) {
+      const count = counts.get(host)?.length ?? 0;
+      assert.ok(Math.abs(count - fair) < 0.06 * fair, `${host} has ${count} of ${NAMES.length}`);
+    }
+  }
+});
+
+Deno.test("placesOf() puts a check in the place of its root dependency", () => {
+  const check = (name: string, ...dependsOn: string[]) => ({ name, dependsOn });
+  const places = placesOf([
+    check("page", "web", "mail"),
+    check("web", "router"),
+    check("router"),
+    check("mail"),
+    check("left", "gone"),
+    check("one", "other"),
+    check("other", "one"),
+  ]);
+  assert.deepEqual(Object.fromEntries(places), {
+    page: "router",
+    web: "router",
+    router: "router",
+    mail: "mail",
+    left: "left",
+    one: "one",
+    other: "one",
+  });
+});
