@@ -13,15 +13,16 @@
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { bySequence } from "./batching.ts";
 import { mergeDue, mergeNow, mergeSoon } from "./merge_pending.ts";
-import type {
-  ChannelQueue,
-  EventOf,
-  QueueContext,
-  QueueEvent,
-  QueueIn,
-  QueueStatus,
-  QueueTransition,
-  StatusKind,
+import {
+  type ChannelQueue,
+  EMPTY_QUEUE,
+  type EventOf,
+  type QueueContext,
+  type QueueEvent,
+  type QueueIn,
+  type QueueStatus,
+  type QueueTransition,
+  type StatusKind,
 } from "./queue_state.ts";
 import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
 import { onDelivered, onFailed, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
@@ -37,14 +38,6 @@ export function transitionQueue(
     | undefined;
   return act?.(queue, event, context) ?? { queue, effects: [] };
 }
-
-/** A queue without notifications. */
-export const EMPTY_QUEUE: ChannelQueue = {
-  notifications: [],
-  status: { kind: "idle" },
-  trouble: null,
-  mergeAtMs: null,
-};
 
 /** Returns when a queue wants to be woken; wall time, `Infinity`: not at all. */
 export function wakeAtMs({ status, mergeAtMs }: ChannelQueue): number {
@@ -78,14 +71,16 @@ const TRANSITIONS: {
   readonly [S in StatusKind]: { readonly [E in QueueEvent["kind"]]?: TransitionOf<S, E> };
 } = {
   idle: { added: addAndWait, reloaded: reload, stopped: stop },
-  batching: { added, woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
+  batching: { added, woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop },
   sending: {
     added,
     woke: merge,
     delivered: onDelivered,
     failed: onFailed,
     aborted: stop,
+    refused: leave,
     reloaded: reloadWhileSending,
+    released: leaveAfterSending,
     clock_set_back: setBack,
     stopped: stopWhileSending,
   },
@@ -93,10 +88,18 @@ const TRANSITIONS: {
     added: addDuringBackoff,
     woke: wake,
     reloaded: reload,
+    released: leave,
     clock_set_back: setBack,
     stopped: stop,
   },
-  rejected: { added: addAndWait, woke: wake, reloaded: reload, clock_set_back: setBack, stopped: stop },
+  rejected: {
+    added: addAndWait,
+    woke: wake,
+    reloaded: reload,
+    released: leave,
+    clock_set_back: setBack,
+    stopped: stop,
+  },
   stopped: { added },
 };
 
@@ -200,6 +203,15 @@ function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Queu
     },
     effects: [],
   };
+}
+
+/** What is persisted of the queue is left to its next owner. */
+function leave(): QueueTransition {
+  return { queue: EMPTY_QUEUE, effects: [] };
+}
+
+function leaveAfterSending(queue: QueueIn<"sending">): QueueTransition {
+  return { queue: { ...queue, status: { ...queue.status, next: "release" } }, effects: [] };
 }
 
 function stop(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {

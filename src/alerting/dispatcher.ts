@@ -15,12 +15,19 @@ import type { KeptOutbox } from "../domain/store.ts";
 import type { Failure } from "./retry.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
-import { EMPTY_QUEUE, lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
+import { lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { messageOf } from "./message.ts";
-import type { ChannelQueue, QueueContext, QueueEffect, QueueEvent, SentMessage } from "./queue_state.ts";
+import {
+  type ChannelQueue,
+  EMPTY_QUEUE,
+  type QueueContext,
+  type QueueEffect,
+  type QueueEvent,
+  type SentMessage,
+} from "./queue_state.ts";
 import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
 
 /** Where a queue delivers. */
@@ -42,6 +49,8 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
    * `unwanted`: the check without this channel; `absent`: neither.
    */
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
+  /** Whether this process may send what waits for a channel; asked before each attempt, once it is persisted. */
+  maySend(channelKey: string): boolean;
   /** Delivers a message; throws only if the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
   /** Persists a change. Never rejects: while the state can't be written, it is retried there. */
@@ -89,6 +98,38 @@ export class Dispatcher {
   add(notifications: readonly QueuedNotification[]): void {
     for (const [channelKey, some] of this.#assign(notifications)) {
       this.#apply(this.#queueOf(channelKey), { kind: "added", notifications: some });
+    }
+  }
+
+  /** Begins with what a channel was last notified of, when this process takes its queue from another one. */
+  take(markers: readonly DeliveryMarker[]): void {
+    for (const marker of markers) this.#markers.set(markerKey(marker.check, marker.channelKey), marker);
+  }
+
+  /**
+   * Adds what other processes have queued. They don't know what was sent meanwhile: so a recovery of which the channel
+   * was told no problem is removed, and a reminder while another notification of the check is pending.
+   */
+  receive(notifications: readonly QueuedNotification[]): void {
+    const surplus: QueuedNotification[] = [];
+    for (const queued of notifications) {
+      const { notification: { check, event }, channelKey } = queued;
+      const isPending = this.lastOf(check, channelKey) !== null;
+      const isTold = isPending || this.markerOf(check, channelKey) !== null;
+      if (event === "recovery" ? !isTold : event === "reminder" && isPending) surplus.push(queued);
+      else this.add([queued]);
+    }
+    if (surplus.length === 0) return;
+    this.#persist({ changed: [], removed: surplus.map(({ id }) => id), markers: [], cleared: [] });
+  }
+
+  /** Leaves a queue to another process. Resolves when nothing of it is being sent, and its outcomes are persisted. */
+  async release(channelKey: string): Promise<void> {
+    const running = this.#queueOf(channelKey);
+    this.#apply(running, { kind: "released" });
+    await this.#settled(running);
+    for (const [key, marker] of this.#markers) {
+      if (marker.channelKey === channelKey) this.#markers.delete(key);
     }
   }
 
@@ -243,7 +284,10 @@ export class Dispatcher {
   async #attempt(running: RunningQueue, message: SentMessage, persisted: Promise<void>): Promise<void> {
     try {
       await persisted;
-      await this.#apply(running, await this.#deliver(running, message));
+      const outcome = this.#options.maySend(running.channelKey)
+        ? await this.#deliver(running, message)
+        : { kind: "refused" } as const;
+      await this.#apply(running, outcome);
     } catch (error) {
       this.#options.onBug(error);
     }

@@ -9,10 +9,12 @@
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
+import type { KnownNotification } from "../domain/membership.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -24,7 +26,8 @@ import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import { type LastNotified, lastNotified, queueFor } from "./queued_notifications.ts";
-import { findRekeyed } from "./rekey.ts";
+import { markerKey } from "./delivery_markers.ts";
+import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
 
 /** What notifying needs besides the config. */
@@ -37,10 +40,20 @@ export interface NotifyingOptions {
   readonly notifies: boolean;
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
+  /** The member that this process is, if several share the state. @default null */
+  readonly member?: SendingMember | null;
   writeLine(line: string): void;
   onEvent(event: DeliveryEvent): void;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
+}
+
+/** What notifying needs of a member: it sends only the queues that the member owns, whoever queued what is in them. */
+export interface SendingMember {
+  /** Whether it may send now; a queue that it may not send is taken anew. */
+  claims(channelKey: string): boolean;
+  /** Receives what was just persisted, if its queue is owned. */
+  poke(): void;
 }
 
 /** What a notification of a check is decided by. */
@@ -66,11 +79,15 @@ export class Notifying {
   #sequence: number;
   /** Queued notifications that are not persisted yet, and so not sent. */
   readonly #unsent = new Set<QueuedNotification>();
+  readonly #member: SendingMember | null;
+  /** Of a member: what each channel was last notified of, or will be, by check and channel. */
+  readonly #known = new Map<string, Map<string, LastNotified>>();
 
   /** See {@linkcode startNotifying}. */
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
-    const { repository, kept, notifies, onBug } = options;
+    const { repository, kept, notifies, member = null, onBug } = options;
     this.#options = options;
+    this.#member = member;
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
@@ -81,13 +98,19 @@ export class Notifying {
       snapshot: () => ({ notifications: this.queued, markers: this.#dispatcher.markers }),
       onBug,
     });
-    const persisted = notifies ? kept : { notifications: [], markers: kept.markers };
+    const persisted = member !== null
+      ? { notifications: [], markers: [] }
+      : notifies
+      ? kept
+      : { notifications: [], markers: kept.markers };
     this.#dispatcher = new Dispatcher(persisted, this.#dispatcherOptions());
     if (notifies) this.#dispatcher.reload(new Map(), (marker) => this.#isObsolete(marker));
   }
 
   /** Reads the silences again: another process may have made one. */
   async refresh(): Promise<void> {
+    // A member reads them with each heartbeat.
+    if (this.#member !== null) return;
     try {
       this.#silences = await this.#options.repository.store.silences(this.#options.system.clock.wallMs());
     } catch (error) {
@@ -118,7 +141,42 @@ export class Notifying {
 
   send(queued: readonly QueuedNotification[]): void {
     for (const one of queued) this.#unsent.delete(one);
-    this.#dispatcher.add(queued);
+    if (this.#member === null) this.#dispatcher.add(queued);
+    else this.#member.poke();
+  }
+
+  /** Goes by silences that were read with a heartbeat. */
+  silence(silences: readonly Silence[]): void {
+    this.#silences = silences;
+  }
+
+  /** Goes by what channels were last notified of, for checks that run here from now on, or were decided elsewhere. */
+  know(checks: readonly string[], known: readonly KnownNotification[]): void {
+    for (const check of checks) this.#known.delete(check);
+    for (const { check, channelKey, condition, certain } of known) {
+      this.#knowOne(check, channelKey, certain ? [condition] : [condition, "ok"]);
+    }
+  }
+
+  /** Begins with the queue of a channel, see {@linkcode Dispatcher}. */
+  take(markers: readonly DeliveryMarker[]): void {
+    this.#dispatcher.take(markers);
+  }
+
+  /** Adds notifications of own queues. */
+  receive(notifications: readonly QueuedNotification[]): void {
+    if (!this.#writer.isWritable) void this.#writer.retry();
+    this.#dispatcher.receive(notifications);
+  }
+
+  /** Leaves the queue of a channel to another member. */
+  release(channelKey: string): Promise<void> {
+    return this.#dispatcher.release(channelKey);
+  }
+
+  /** How long an attempt to send to a channel may take; 0 if the config has no such channel. */
+  attemptTimeoutMs(channelKey: string): number {
+    return this.#channels.targetOf(channelKey)?.attemptTimeoutMs ?? 0;
   }
 
   reload(config: NotifyingConfig): void {
@@ -128,6 +186,7 @@ export class Notifying {
     this.#running = byName(config.running);
     if (!this.#options.notifies) return;
     const rekeyed = findRekeyed(checks, config.checks, (channel) => this.#channels.nameOf(channel));
+    this.#moveKnown(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
 
@@ -182,7 +241,8 @@ export class Notifying {
         return redactDelivery(delivery, redact);
       },
       persist: (change) => this.#writer.write(change),
-      isStillTrue: ({ notification: { check, condition } }) => this.#stateOf(check).confirmed === condition,
+      maySend: (channelKey) => this.#claims(channelKey),
+      isStillTrue: (queued) => this.#isStillTrue(queued),
       onEvent,
       onBug,
     };
@@ -193,6 +253,32 @@ export class Notifying {
     const { directory, redact } = this.#config;
     const processes = redactProcesses(system.processes, redact);
     return { system: { ...system, processes }, directory, writeLine, onStep: () => {}, signal };
+  }
+
+  #claims(channelKey: string): boolean {
+    // Without a claim in the database, another member may be sending the same.
+    return this.#member === null || this.#writer.isWritable && this.#member.claims(channelKey);
+  }
+
+  /** A member knows only its own checks: the last notification of another check is the true one. */
+  #isStillTrue({ id, channelKey, notification: { check, condition } }: QueuedNotification): boolean {
+    if (this.#member === null) return this.#stateOf(check).confirmed === condition;
+    return this.#dispatcher.lastOf(check, channelKey)?.id === id;
+  }
+
+  #knowOne(check: string, channelKey: string, conditions: readonly Condition[]): void {
+    const byChannel = this.#known.get(check) ?? new Map<string, LastNotified>();
+    this.#known.set(check, byChannel.set(channelKey, { conditions, isPending: false }));
+  }
+
+  /** Knows of an edited channel what it knew before. */
+  #moveKnown(rekeyed: Rekeyed): void {
+    for (const [check, byChannel] of this.#known) {
+      for (const [channelKey, { conditions }] of [...byChannel]) {
+        const target = rekeyed.get(markerKey(check, channelKey));
+        if (target !== undefined) this.#knowOne(check, target.channelKey, conditions);
+      }
+    }
   }
 
   #stateOf(check: string): ConditionState {
@@ -218,6 +304,9 @@ export class Notifying {
   }
 
   #lastNotified(check: string, channelKey: string): LastNotified {
+    if (this.#member !== null) {
+      return this.#known.get(check)?.get(channelKey) ?? { conditions: ["ok"], isPending: false };
+    }
     const unsent = [...this.#unsent].findLast((queued) =>
       queued.notification.check === check && queued.channelKey === channelKey
     );
@@ -237,7 +326,10 @@ export class Notifying {
       nowMs: this.#options.system.clock.wallMs(),
     });
     this.#sequence += queued.length;
-    for (const one of queued) this.#unsent.add(one);
+    for (const one of queued) {
+      this.#unsent.add(one);
+      if (this.#member !== null) this.#knowOne(check.name, one.channelKey, [one.notification.condition]);
+    }
     return queued;
   }
 }

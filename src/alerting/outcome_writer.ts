@@ -28,6 +28,7 @@ export class OutcomeWriter {
   #writing: Promise<void> = Promise.resolve();
   /** Where everything was written so far. */
   #store: Store;
+  #hasFailed = false;
 
   /** Begins with what was persisted. */
   constructor(options: OutcomeWriterOptions) {
@@ -39,6 +40,11 @@ export class OutcomeWriter {
   /** What each channel accepted and did not accept. */
   get counts(): readonly ChannelCount[] {
     return [...this.#counts.values()];
+  }
+
+  /** Whether all outcomes are persisted, or will be with the next ones. */
+  get isWritable(): boolean {
+    return !this.#hasFailed && this.#options.repository.isWritable;
   }
 
   /** Persists a change. Resolves when it is persisted, or can't be. */
@@ -70,8 +76,10 @@ export class OutcomeWriter {
       this.#pending = [];
       try {
         await repository.store.changeOutbox(change);
+        this.#hasFailed = false;
       } catch (error) {
         this.#pending = [change, ...this.#pending];
+        this.#hasFailed = true;
         // The repository logs it and tries to write again; then this is retried.
         if (error instanceof StoreError) return;
         throw error;

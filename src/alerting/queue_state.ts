@@ -16,6 +16,14 @@ export interface ChannelQueue {
   readonly mergeAtMs: number | null;
 }
 
+/** A queue without notifications. */
+export const EMPTY_QUEUE: ChannelQueue = {
+  notifications: [],
+  status: { kind: "idle" },
+  trouble: null,
+  mergeAtMs: null,
+};
+
 /** What the queue is doing. */
 export type QueueStatus =
   /** Nothing is queued. */
@@ -27,8 +35,11 @@ export type QueueStatus =
     readonly kind: "sending";
     readonly message: SentMessage;
     readonly round: Round;
-    /** What follows its outcome: the next message; all again soon, since the config changed; or nothing. */
-    readonly next: "continue" | "retry_soon" | "stop";
+    /**
+     * What follows its outcome: the next message; all again soon, since the config changed; nothing; or the queue is
+     * left to another member.
+     */
+    readonly next: "continue" | "retry_soon" | "stop" | "release";
   }
   /** The channel failed temporarily. */
   | {
@@ -64,6 +75,10 @@ export type QueueEvent =
   | { readonly kind: "failed"; readonly failure: Failure; readonly jitter: number }
   /** The attempt was aborted because the process ends. */
   | { readonly kind: "aborted" }
+  /** The message was not sent, since another member may own the queue. */
+  | { readonly kind: "refused" }
+  /** Another member owns the queue now. */
+  | { readonly kind: "released" }
   /** The config was reloaded: these are its notifications now, and `moved` ids are those of other queues. */
   | {
     readonly kind: "reloaded";

@@ -8,15 +8,16 @@ import { markersAfter } from "./delivery_markers.ts";
 import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
 import { messageIdOf } from "./message_id.ts";
-import type {
-  ChannelQueue,
-  EventOf,
-  QueueContext,
-  QueueEffect,
-  QueueIn,
-  QueueStatus,
-  QueueTransition,
-  SentMessage,
+import {
+  type ChannelQueue,
+  EMPTY_QUEUE,
+  type EventOf,
+  type QueueContext,
+  type QueueEffect,
+  type QueueIn,
+  type QueueStatus,
+  type QueueTransition,
+  type SentMessage,
 } from "./queue_state.ts";
 import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedWaitMs } from "./retry.ts";
 
@@ -256,6 +257,7 @@ function after(
 ): QueueTransition {
   const next = queue.status.kind === "sending" ? queue.status.next : "continue";
   if (next === "stop") return { queue: { ...queue, status: { kind: "stopped" } }, effects };
+  if (next === "release") return { queue: EMPTY_QUEUE, effects };
   if (next === "retry_soon") return { queue: retrySoon(queue, context), effects };
   const step = goOn(queue);
   return { queue: step.queue, effects: [...effects, ...step.effects] };

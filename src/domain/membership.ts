@@ -1,10 +1,25 @@
+/** The processes that share a state (members): what they publish, and what other layers ask of them. */
+import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
+import type { CheckRecord, Store } from "./store.ts";
+
+/** What a process does of the work that several may share. */
+export interface WorkShare {
+  /** Whether it runs a check now. */
+  runs(check: string): boolean;
+  /** Whether it prunes the state. */
+  readonly prunes: boolean;
+}
+
+/** The share of a process that has its state for itself. */
+export const ALL_WORK: WorkShare = { runs: () => true, prunes: true };
+
 /** The heartbeat of a member as the database has it. */
 export interface MemberHeartbeat {
   readonly host: string;
   /** The process; another one after a restart. */
   readonly id: string;
   readonly count: number;
-  /** The hash of its config. */
+  /** The hash of its config; empty if it takes no work. */
   readonly config: string;
   /** The hash of the config that it takes for the active one. */
   readonly active: string;
@@ -18,4 +33,54 @@ export interface QueueRow {
   /** The process that owns it; `null`: it was given back. */
   readonly owner: string | null;
   readonly token: number;
+}
+
+/** What a heartbeat returns. */
+export interface HeartbeatReply {
+  /** Whether a newer process of this host takes part; then nothing was written. */
+  readonly isSuperseded: boolean;
+  readonly members: readonly MemberHeartbeat[];
+  readonly queues: readonly QueueRow[];
+  /** Those whose end is still to come. */
+  readonly silences: readonly Silence[];
+}
+
+/** The connection of a member on which it sends its heartbeats. Every method rejects with a `StoreError`. */
+export interface HeartbeatStore {
+  /** Increments the count of a member, and reads everything in the same round trip. The first one replaces an older process. */
+  beat(own: Omit<MemberHeartbeat, "count">, isFirst: boolean): Promise<HeartbeatReply>;
+  /** Removes the member, unless a newer process has its place. */
+  leave(own: Pick<MemberHeartbeat, "host" | "id">): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a channel was last notified of, for a check: what is queued, otherwise what was delivered. */
+export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "condition" | "certain">;
+
+/** A store that several processes share. */
+export interface SharedStore extends Store {
+  /** Reads the records of checks that run here from now on, and goes by them in `save`. */
+  load(names: readonly string[]): Promise<readonly CheckRecord[]>;
+  /** Returns what the channels were last notified of, for some checks; nothing of those without a problem. */
+  known(names: readonly string[]): Promise<readonly KnownNotification[]>;
+  /** Takes a queue if its token is still the given one; returns it with the new token, `null` if another was faster. */
+  takeQueue(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
+  /** Gives a queue back, if it is still owned. */
+  giveBackQueue(queue: QueueRow): Promise<void>;
+  /** Returns the notifications in these queues that were not received under their present token, in order. */
+  receive(queues: readonly QueueRow[]): Promise<readonly QueuedNotification[]>;
+  /**
+   * Whether a queue that was taken is still owned, as far as is known. `changeOutbox` changes only what is in such a
+   * queue, and finds out when another member has taken it.
+   */
+  owns(channelKey: string): boolean;
+}
+
+/** A queue that was taken. */
+export interface TakenQueue {
+  readonly queue: QueueRow;
+  /** What the channel was last notified of. */
+  readonly markers: readonly DeliveryMarker[];
+  /** Whether its last owner may be sending a message just now. */
+  readonly isSending: boolean;
 }

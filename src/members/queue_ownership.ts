@@ -18,8 +18,10 @@ export interface QueueSteps {
 /** What decides about queues. */
 export interface QueueView {
   readonly own: { readonly host: string; readonly id: string };
-  /** All members that take part with the active config, the own one included if it does. */
-  readonly live: readonly { readonly host: string; readonly id: string }[];
+  /** The hosts of the live members that have the active config. */
+  readonly hosts: readonly string[];
+  /** The processes of all live members. */
+  readonly liveIds: ReadonlySet<string>;
   /** The channels of the config. */
   readonly channelKeys: readonly string[];
   readonly rows: readonly QueueRow[];
@@ -29,9 +31,7 @@ export interface QueueView {
  * Returns what to take and to give back. A queue of a live owner is not taken: that one gives it back as soon as it sees
  * the same members.
  */
-export function queueSteps({ own, live, channelKeys, rows }: QueueView): QueueSteps {
-  const hosts = live.map(({ host }) => host);
-  const liveIds = new Set(live.map(({ id }) => id));
+export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueView): QueueSteps {
   const rowOf = new Map(rows.map((row) => [row.channelKey, row]));
   const wanted = new Set(channelKeys.filter((key) => hostOf(key, hosts) === own.host));
   const isOwn = ({ owner }: QueueRow): boolean => owner === own.id;

@@ -8,6 +8,7 @@
 import { entryOf } from "../checks/registry.ts";
 import type { Check } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
+import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
@@ -75,6 +76,8 @@ export interface SchedulerOptions {
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
+  /** Which of the checks run here; tell the scheduler when that changes. @default all of them */
+  readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
   onEvent(event: SchedulerEvent): void;
   /** Called with a bug; the scheduler does not go on. */
@@ -111,14 +114,16 @@ export class Scheduler {
   readonly #slots = new Map<string, Slot>();
   readonly #runs = new Set<Promise<void>>();
   readonly #unfinished: string[] = [];
+  readonly #share: WorkShare;
   #config: ScheduledConfig;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
 
   constructor(config: ScheduledConfig, options: SchedulerOptions) {
-    const { system: { clock }, limits, repository, onEvent, onBug } = options;
+    const { system: { clock }, limits, repository, share = ALL_WORK, onEvent, onBug } = options;
     const after = this.#after.bind(this);
     this.#options = options;
+    this.#share = share;
     this.#config = config;
     this.#time = createScheduleTime(clock);
     this.#timers = new TimerGroup(clock);
@@ -131,7 +136,11 @@ export class Scheduler {
     this.#wakeNowAndThen();
     this.#writing = startPersisting({
       repository,
-      checks: () => this.#config.configChecks ?? this.#config.checks,
+      checks: () =>
+        (this.#config.configChecks ?? this.#config.checks).filter(({ name, active }) =>
+          share.runs(name) || !active
+        ),
+      share,
       nowMs: () => this.#time.nowMs(),
       after,
       onBug,
@@ -155,6 +164,11 @@ export class Scheduler {
   reload(config: ScheduledConfig): void {
     this.#adopt(config);
     this.#suppressed.reloaded().catch(this.#options.onBug);
+  }
+
+  /** Goes on with another share of the checks. Runs in progress of checks that others run now end as usual. */
+  spread(): void {
+    if (!this.#isStopping) this.#adopt(this.#config);
   }
 
   /**
@@ -187,14 +201,23 @@ export class Scheduler {
   #adopt(config: ScheduledConfig): void {
     this.#config = config;
     const names = new Set(config.checks.map((check) => check.name));
-    for (const [name, slot] of this.#slots) if (!names.has(name)) this.#happen(slot, { event: "removed" });
+    for (const [name, slot] of this.#slots) {
+      if (!names.has(name)) this.#happen(slot, { event: "removed" });
+      else if (slot.task.state.status !== "running") this.#giveAway(slot);
+    }
     const added: Check[] = [];
     for (const check of config.checks) {
+      if (!this.#share.runs(check.name)) continue;
       const slot = this.#slots.get(check.name);
       if (slot === undefined) added.push(check);
       else this.#happen(slot, { event: "reloaded", check });
     }
     this.#add(added);
+  }
+
+  /** Ends with a check that runs elsewhere now. */
+  #giveAway(slot: Slot): void {
+    if (!this.#share.runs(slot.task.check.name)) this.#happen(slot, { event: "removed" });
   }
 
   /** Plans new checks; those that are overdue run before those that never ran. */
@@ -276,6 +299,7 @@ export class Scheduler {
     if (result === null && this.#isStopping && hasStarted(slot.task)) this.#unfinished.push(name);
     if (result !== null && state.status === "running") this.#record(slot, result, state);
     else this.#happen(slot, { event: "ended" });
+    if (slot.task.state.status === "idle") this.#giveAway(slot);
   }
 
   /** Runs a check in its turn; `null` if the run was aborted. */

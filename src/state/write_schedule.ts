@@ -1,4 +1,5 @@
 import type { Check } from "../domain/check.ts";
+import type { WorkShare } from "../domain/membership.ts";
 import type { StateRepository } from "./state_repository.ts";
 
 /** The repository and its time. */
@@ -65,8 +66,9 @@ export class WriteSchedule {
 /** The same for {@linkcode startPersisting}. */
 export interface PersistingOptions extends WriteScheduleOptions {
   readonly repository: StateRepository;
-  /** Every check of the config as it is now. */
+  /** Every check of the config as it is now, of this process's share. */
   checks(): readonly Check[];
+  readonly share: Pick<WorkShare, "prunes">;
   /** Wall time, milliseconds since 1970. */
   nowMs(): number;
 }
@@ -77,8 +79,9 @@ const PRUNE_STEP_AFTER_MS = 1_000;
 
 /** Starts a write schedule, and prunes now and every hour, in steps. */
 export function startPersisting(options: PersistingOptions): WriteSchedule {
-  const { repository, checks, nowMs, after, onBug } = options;
+  const { repository, checks, share, nowMs, after, onBug } = options;
   const prune = async (): Promise<void> => {
+    if (!share.prunes) return void after(PRUNE_EVERY_MS, () => void prune().catch(onBug));
     const { finished } = await repository.prune(checks(), nowMs());
     after(finished ? PRUNE_EVERY_MS : PRUNE_STEP_AFTER_MS, () => void prune().catch(onBug));
   };

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import { EMPTY_QUEUE, transitionQueue, wakeAtMs } from "../../src/alerting/channel_queue.ts";
-import type { ChannelQueue, QueueContext, QueueEvent } from "../../src/alerting/queue_state.ts";
+import { transitionQueue, wakeAtMs } from "../../src/alerting/channel_queue.ts";
+import {
+  type ChannelQueue,
+  EMPTY_QUEUE,
+  type QueueContext,
+  type QueueEvent,
+} from "../../src/alerting/queue_state.ts";
 import type { Failure } from "../../src/alerting/retry.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
@@ -59,6 +64,8 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
   rejected: { kind: "failed", failure: REJECTED, jitter: 0 },
   aborted: { kind: "aborted" },
   stopped: { kind: "stopped" },
+  refused: { kind: "refused" },
+  released: { kind: "released" },
   "set back": { kind: "clock_set_back", byMs: HOUR },
 };
 
@@ -349,6 +356,36 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       events: ["=a:r b:r", 2, "woke"],
       sent: ["a b"],
       status: "sending",
+    },
+  ],
+  "another member's": [
+    {
+      name: "is left while it waits",
+      queued: "a b:r",
+      events: ["released", 9, "woke"],
+      sent: [],
+      status: "idle",
+    },
+    {
+      name: "is left once its message is sent",
+      queued: "a b",
+      events: [2, "woke", "+c", "released", "delivered", 9, "woke"],
+      sent: ["a b"],
+      status: "idle",
+    },
+    {
+      name: "is left once its message has failed",
+      queued: "a",
+      events: [2, "woke", "released", "down", 99, "woke"],
+      sent: ["a"],
+      status: "idle",
+    },
+    {
+      name: "is left if it may not send",
+      queued: "a",
+      events: [2, "woke", "refused", 99, "woke"],
+      sent: ["a"],
+      status: "idle",
     },
   ],
   stopped: [

@@ -95,6 +95,8 @@ interface HarnessOptions {
   readonly absent?: readonly string[];
   readonly staleAfterMs?: number;
   readonly holds?: boolean;
+  /** Whether this process owns a queue; it owns all of them unless it says otherwise. */
+  readonly maySend?: (channelKey: string) => boolean;
   /** Called while a change is being kept. */
   readonly onKeep?: (change: OutboxChange) => void;
 }
@@ -119,6 +121,7 @@ function harness(options: HarnessOptions = {}): Harness {
       },
     placeOf: (check, channelKey) =>
       !gone.includes(channelKey) ? "here" : (options.absent ?? []).includes(check) ? "absent" : "unwanted",
+    maySend: options.maySend ?? (() => true),
     deliver: (message, channel, signal) => {
       sent.push({ channel: channel.key, message, atMs: clock.wallMs() - START });
       const delivery = options.deliver?.(message, channel.key, ++attempt) ?? OK;
@@ -1053,4 +1056,54 @@ Deno.test("Dispatcher counts accepted and dropped notifications, and failed atte
     [["left", 0, 0, 1], ["mail", 0, 1, 0], ["mail", 2, 0, 0]],
   );
   await dispatcher.stop();
+});
+
+Deno.test("add() sends nothing that may not be sent, and leaves the queue", async () => {
+  let isOwner = false;
+  const { clock, dispatcher, sent, kept } = harness({ rows: [row()], maySend: () => isOwner });
+  await clock.advance(MINUTE);
+  assert.strictEqual(sent.length, 0);
+  assert.deepStrictEqual(dispatcher.pending, []);
+  const claimed = kept[0]?.changed[0] ?? assert.fail("nothing was claimed");
+  isOwner = true;
+  dispatcher.receive([claimed]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => message.id), [claimed.messageId]);
+});
+
+Deno.test("release() resolves once the message in progress has its outcome, and sends nothing more", async () => {
+  const problem = row();
+  const delivered = Promise.withResolvers<Delivery>();
+  const { clock, dispatcher, sent, kept } = harness({
+    rows: [problem],
+    deliver: () => delivered.promise,
+  });
+  await clock.advance(3 * SECOND);
+  dispatcher.receive([row({ check: "mail" })]);
+  let isReleased = false;
+  const released = dispatcher.release("mail").then(() => isReleased = true);
+  await clock.advance(30 * SECOND);
+  assert.strictEqual(isReleased, false);
+  delivered.resolve(OK);
+  await released;
+  await clock.advance(MINUTE);
+  assert.strictEqual(sent.length, 1);
+  assert.deepStrictEqual(kept.at(-1)?.removed, [problem.id]);
+  assert.deepStrictEqual([dispatcher.pending, dispatcher.markers], [[], []]);
+});
+
+Deno.test("receive() removes a recovery of which the channel was told no problem", async () => {
+  const recovery = row({ event: "recovery" });
+  const { clock, dispatcher, sent, kept } = harness();
+  dispatcher.receive([recovery]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(sent, []);
+  assert.deepStrictEqual(kept.map(({ removed }) => removed), [[recovery.id]]);
+});
+
+Deno.test("receive() removes a reminder while a problem of its check is pending", async () => {
+  const { clock, dispatcher, sent } = harness();
+  dispatcher.receive([row(), row({ event: "reminder" })]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => message.items.length), [1]);
 });

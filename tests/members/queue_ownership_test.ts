@@ -4,7 +4,7 @@ import type { QueueRow } from "../../src/domain/membership.ts";
 import { maySend, queueSteps } from "../../src/members/queue_ownership.ts";
 
 const OWN = { host: "fra-1", id: "own" };
-const ALONE = { own: OWN, live: [OWN], channelKeys: ["mail"] };
+const ALONE = { own: OWN, hosts: ["fra-1"], liveIds: new Set(["own"]), channelKeys: ["mail"] };
 
 function row(channelKey: string, owner: string | null, token = 3): QueueRow {
   return { channelKey, owner, token };
@@ -24,7 +24,7 @@ Deno.test("queueSteps() takes a queue that was given back, or of a dead owner", 
 
 Deno.test("queueSteps() takes nothing without taking part", () => {
   const rows = [row("mail", "dead"), row("pager", "own")];
-  const steps = queueSteps({ ...ALONE, live: [{ host: "nyc-1", id: "other" }], rows });
+  const steps = queueSteps({ ...ALONE, hosts: ["nyc-1"], rows });
   assert.deepEqual(steps, { take: [], giveBack: [row("pager", "own")], owned: [] });
 });
 
@@ -47,9 +47,10 @@ Deno.test("queueSteps() gives each queue to one of the members that see each oth
         const index = ownerOf(key);
         return row(key, index === null ? null : live[index]?.id ?? "dead");
       });
+      const liveIds = new Set(live.map(({ id }) => id));
       const apply = (): void => {
         for (const own of live) {
-          const { take, giveBack } = queueSteps({ own, live, channelKeys, rows });
+          const { take, giveBack } = queueSteps({ own, hosts: names, liveIds, channelKeys, rows });
           const given = new Set(giveBack.map(({ channelKey }) => channelKey));
           const taken = new Set(take.map(({ channelKey }) => channelKey));
           rows = rows.map((one) =>
@@ -66,7 +67,9 @@ Deno.test("queueSteps() gives each queue to one of the members that see each oth
       const settled = rows;
       apply();
       assert.deepEqual(rows, settled);
-      const owned = live.flatMap((own) => queueSteps({ own, live, channelKeys, rows }).owned);
+      const owned = live.flatMap((own) =>
+        queueSteps({ own, hosts: names, liveIds, channelKeys, rows }).owned
+      );
       assert.deepEqual(owned.map(({ channelKey }) => channelKey).sort(), [...channelKeys].sort());
     }),
   );

@@ -338,6 +338,32 @@ Deno.test("reload() applies a new attentive interval to a check that is being wa
   }
 });
 
+Deno.test("spread() starts checks that come here, and lets a run of one that goes end as usual", async () => {
+  const checks = ["slow", "quick", "other"].map((name) =>
+    requestCheck(`http://${name}/`, { name, regularIntervalMs: 10 * SECOND })
+  );
+  let here: readonly string[] = ["slow", "quick"];
+  const { clock, scheduler, runs, end } = await startHarness(checks, {
+    runsHere: (name) => here.includes(name),
+    play: (target) => ({ status: 200, afterMs: target === "http://slow/" ? 3 * SECOND : 20 }),
+  });
+  await clock.advance(20 * SECOND);
+  assert.deepEqual([...new Set(runs().map(({ name }) => name))].sort(), ["quick", "slow"]);
+  while (!scheduler.running.includes("slow")) await clock.advance(100);
+  const before = { slow: runs("slow").length, quick: runs("quick").length };
+  here = ["other"];
+  scheduler.spread();
+  await clock.advance(30 * SECOND);
+  assert.strictEqual(runs("slow").length, before.slow + 1);
+  assert.strictEqual(runs("quick").length, before.quick);
+  assert.ok(runs("other").length >= 3);
+  here = ["slow", "quick", "other"];
+  scheduler.spread();
+  await clock.advance(30 * SECOND);
+  assert.ok(runs("slow").length > before.slow + 2);
+  await end();
+});
+
 Deno.test("startScheduler() keeps a confirmed change before its notification, and goes on while the store is full", async () => {
   const store = createFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });

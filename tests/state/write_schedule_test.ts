@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
@@ -32,6 +33,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
   const keeping = startPersisting({
     repository,
     checks: () => [CHECK],
+    share: ALL_WORK,
     nowMs: clock.wallMs,
     after: clock.after,
     onBug: (error) => void bugs.push(error),

@@ -68,6 +68,8 @@ export interface SchedulerHarnessOptions {
   ended?(target: string): void;
   /** What programs do, by the name of the check; they are ok after 20 ms unless it says otherwise. */
   runFakeCommand?(name: string, nowMs: number): FakeRun;
+  /** Whether a check runs here now; all of them unless it says otherwise. */
+  runsHere?(check: string): boolean;
   /** Opens a store in the place of a damaged one. */
   reopen?(error: StoreError): Promise<Store>;
 }
@@ -110,6 +112,7 @@ export async function startHarness(
       }),
       ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },
     },
+    share: { prunes: true, runs: (check) => options.runsHere?.(check) ?? true },
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;

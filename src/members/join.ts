@@ -1,0 +1,371 @@
+/**
+ * This process as a member: it sends heartbeats, and follows what they show of the others. It changes its share of the
+ * checks and of the channel queues, and tells the {@linkcode MemberFollower}.
+ */
+import type { Clock } from "../domain/clock.ts";
+import type {
+  HeartbeatReply,
+  HeartbeatStore,
+  KnownNotification,
+  MemberHeartbeat,
+  QueueRow,
+  SharedStore,
+  TakenQueue,
+  WorkShare,
+} from "../domain/membership.ts";
+import type { QueuedNotification, Silence } from "../domain/outbox.ts";
+import { type CheckRecord, StoreError } from "../domain/store.ts";
+import { activeConfig } from "./active_config.ts";
+import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
+import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
+import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
+
+/** What there is to do, as the config has it; a reload replaces it. */
+export interface MemberWork {
+  /** The hash of the config. */
+  readonly configHash: string;
+  readonly checks: readonly PlacedCheck[];
+  readonly channelKeys: readonly string[];
+}
+
+/** What follows the share of this process. */
+export interface MemberFollower {
+  /** Writes what is pending of the checks. */
+  flush(): Promise<void>;
+  /** Goes by what another member has left of checks that this process will run. */
+  load(records: readonly CheckRecord[]): void;
+  /** Goes by what channels were last notified of. */
+  know(checks: readonly string[], known: readonly KnownNotification[]): void;
+  /** Goes by the changed share of checks. */
+  spread(): void;
+  /** Begins with a queue. */
+  take(taken: TakenQueue): void;
+  /** Takes notifications of own queues. */
+  receive(notifications: readonly QueuedNotification[]): void;
+  /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */
+  release(channelKey: string): Promise<void>;
+  silence(silences: readonly Silence[]): void;
+  /** How long an attempt to send to a channel may take. */
+  attemptTimeoutMs(channelKey: string): number;
+}
+
+/** What is to be logged of the members. */
+export type MemberEvent =
+  | { readonly event: "joined" | "left"; readonly host: string }
+  /** Whether this process has the active config. */
+  | { readonly event: "config"; readonly isActive: boolean };
+
+/** What a member needs. */
+export interface MemberOptions {
+  readonly host: string;
+  /** This process; unique. */
+  readonly id: string;
+  readonly location: string | null;
+  readonly work: MemberWork;
+  readonly heartbeats: HeartbeatStore;
+  readonly store: Pick<SharedStore, "load" | "known" | "takeQueue" | "giveBackQueue" | "receive" | "owns">;
+  readonly clock: Clock;
+  readonly follower: MemberFollower;
+  onEvent(event: MemberEvent): void;
+  /** Called when a newer process of this host takes part. */
+  onSuperseded(): void;
+  /** Called with errors that must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** A queue that this process sends. */
+interface HeldQueue {
+  readonly row: QueueRow;
+  /** Until then, its last owner may be sending; monotonic clock. */
+  readonly receivesFromMs: number;
+}
+
+/** Makes a member, which takes no work before it has joined. */
+export function createMember(options: MemberOptions): Member {
+  return new Member(options);
+}
+
+/** See the top of the file. */
+export class Member implements WorkShare {
+  readonly #options: MemberOptions;
+  #work: MemberWork;
+  #places: ReadonlyMap<string, string>;
+  #observed: Observed = UNOBSERVED;
+  #lastSent: ClockReading | null = null;
+  #active: string | null = null;
+  /** The hosts that share the work. */
+  #hosts: readonly string[] = [];
+  #queues: readonly QueueRow[] = [];
+  #runs: ReadonlySet<string> = new Set();
+  readonly #overtaken = new Set<string>();
+  readonly #held = new Map<string, HeldQueue>();
+  /** Queues of which something may still be being sent here, although they are not held any more. */
+  readonly #releasing = new Map<string, Promise<void>>();
+  #isWithdrawn = false;
+  #hasEnded = false;
+  #cancel = (): void => {};
+  #following: Promise<void> = Promise.resolve();
+  #isFollowPlanned = false;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.#work = options.work;
+    this.#places = placesOf(options.work.checks);
+  }
+
+  /** Whether it runs a check now. */
+  runs(check: string): boolean {
+    return this.#runs.has(check);
+  }
+
+  /** Whether it prunes the state: one member does. */
+  get prunes(): boolean {
+    return this.#isHere("prune");
+  }
+
+  /** Whether it may send what waits for a channel now; a queue that it may not send is taken anew. */
+  claims(channelKey: string): boolean {
+    const isClaimed = this.#held.has(channelKey) && this.#options.store.owns(channelKey) &&
+      maySend(this.#lastSent, this.#now());
+    if (!isClaimed) this.#held.delete(channelKey);
+    return isClaimed;
+  }
+
+  /** The hosts that share the work, in order. */
+  get hosts(): readonly string[] {
+    return this.#hosts;
+  }
+
+  /** Sends the first heartbeat, and goes on. */
+  async join(): Promise<void> {
+    await this.#beat();
+  }
+
+  /** Goes by another config. */
+  adopt(work: MemberWork): void {
+    this.#work = work;
+    this.#places = placesOf(work.checks);
+    this.#look();
+  }
+
+  /** Looks for notifications that were just persisted. */
+  poke(): void {
+    this.#follow();
+  }
+
+  /** Reads again what the channels know of checks whose results another member has overtaken. */
+  overtaken(checks: readonly string[]): void {
+    for (const check of checks) this.#overtaken.add(check);
+    this.#follow();
+  }
+
+  /** Lets others run the checks; the queues stay. */
+  async withdraw(): Promise<void> {
+    this.#isWithdrawn = true;
+    this.#cancel();
+    await this.#beat();
+  }
+
+  /** Gives the queues back, and removes itself. */
+  async leave(): Promise<void> {
+    const { heartbeats, store, host, id } = this.#options;
+    this.#hasEnded = true;
+    this.#cancel();
+    await this.#following;
+    await Promise.all(this.#releasing.values());
+    try {
+      for (const { row } of this.#held.values()) await store.giveBackQueue(row);
+      await heartbeats.leave({ host, id });
+    } catch (error) {
+      // The others find out by its heartbeats.
+      if (!(error instanceof StoreError)) throw error;
+    }
+    this.#held.clear();
+  }
+
+  async #beat(): Promise<void> {
+    const { heartbeats, clock, host, onSuperseded, onBug, follower } = this.#options;
+    const sent = this.#now();
+    let reply: HeartbeatReply | null = null;
+    try {
+      reply = await heartbeats.beat(this.#published(), this.#lastSent === null);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    if (this.#hasEnded) return;
+    if (reply?.isSuperseded) {
+      this.#hasEnded = true;
+      return onSuperseded();
+    }
+    const before = new Set(liveOthers(this.#observed).map((one) => one.host));
+    this.#observed = observe(
+      this.#observed,
+      reply === null
+        ? { kind: "failed" }
+        : { kind: "sent", sentAtMs: sent.monotonicMs, members: reply.members },
+      host,
+    );
+    if (reply !== null) {
+      this.#lastSent = sent;
+      this.#queues = reply.queues;
+      follower.silence(reply.silences);
+      this.#report(before);
+      this.#look();
+    }
+    const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();
+    this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#beat().catch(onBug));
+  }
+
+  #published(): Omit<MemberHeartbeat, "count"> {
+    const { host, id, location } = this.#options;
+    const config = this.#isWithdrawn ? "" : this.#work.configHash;
+    return { host, id, config, active: this.#active ?? config, location };
+  }
+
+  #report(before: ReadonlySet<string>): void {
+    const { onEvent } = this.#options;
+    const live = new Set(liveOthers(this.#observed).map(({ host }) => host));
+    for (const host of live) if (!before.has(host)) onEvent({ event: "joined", host });
+    for (const host of before) if (!live.has(host)) onEvent({ event: "left", host });
+  }
+
+  /** Works out who shares the work. */
+  #look(): void {
+    const { onEvent } = this.#options;
+    const own = this.#published();
+    const all = [own, ...liveOthers(this.#observed)].filter(({ config }) => config !== "");
+    const wasActive = this.#active === null || this.#active === own.config;
+    this.#active = activeConfig(all, this.#active);
+    const isActive = this.#active === own.config;
+    if (!this.#isWithdrawn && isActive !== wasActive) onEvent({ event: "config", isActive });
+    const sharing = all.filter(({ config }) => config === this.#active);
+    const hosts = sharing.map(({ host }) => host).filter((host) => host !== own.host || this.#hasJoined);
+    this.#hosts = hosts.sort();
+    this.#follow();
+  }
+
+  get #hasJoined(): boolean {
+    return this.#observed.status !== "joining";
+  }
+
+  #isHere(place: string): boolean {
+    return hostOf(place, this.#hosts) === this.#options.host;
+  }
+
+  /** Follows one time after another; a call while it follows leads to one more. */
+  #follow(): void {
+    if (this.#isFollowPlanned || this.#hasEnded) return;
+    this.#isFollowPlanned = true;
+    this.#following = this.#following.then(async () => {
+      this.#isFollowPlanned = false;
+      if (this.#hasEnded) return;
+      try {
+        await this.#followChecks();
+        if (!this.#isWithdrawn) await this.#followQueues();
+        await this.#receive();
+      } catch (error) {
+        // The next heartbeat leads to another try.
+        if (!(error instanceof StoreError)) throw error;
+      }
+    }).catch(this.#options.onBug);
+  }
+
+  async #followChecks(): Promise<void> {
+    const { store, follower } = this.#options;
+    const mine = this.#checksHere();
+    const kept = this.#runs.intersection(mine);
+    if (kept.size < this.#runs.size) {
+      this.#runs = kept;
+      follower.spread();
+      await follower.flush();
+    }
+    if (this.#overtaken.size > 0) {
+      const names = [...this.#overtaken];
+      this.#overtaken.clear();
+      follower.know(names, await store.known(names));
+    }
+    const added = [...mine.difference(kept)];
+    if (added.length === 0) return;
+    // A run of one of them may just have ended here.
+    await follower.flush();
+    follower.load(await store.load(added));
+    follower.know(added, await store.known(added));
+    // Meanwhile another member may have joined.
+    this.#runs = mine.intersection(this.#checksHere());
+    follower.spread();
+  }
+
+  #checksHere(): ReadonlySet<string> {
+    const here = new Map<string, boolean>();
+    const names = [...this.#places].flatMap(([name, place]) => {
+      let isHere = here.get(place);
+      if (isHere === undefined) here.set(place, isHere = this.#isHere(place));
+      return isHere ? [name] : [];
+    });
+    return new Set(names);
+  }
+
+  async #followQueues(): Promise<void> {
+    const { store, clock, follower, host, id } = this.#options;
+    for (const { channelKey, owner, token } of this.#queues) {
+      const held = this.#held.get(channelKey);
+      const isLost = held !== undefined &&
+        (!store.owns(channelKey) || token > held.row.token && owner !== id);
+      if (isLost) this.#release(channelKey);
+    }
+    const { take, giveBack, owned } = queueSteps({
+      own: { host, id },
+      hosts: this.#hosts,
+      liveIds: new Set([id, ...liveOthers(this.#observed).map((one) => one.id)]),
+      channelKeys: this.#hasJoined ? this.#work.channelKeys : [],
+      rows: this.#queues,
+    });
+    for (const row of giveBack) {
+      const { row: present } = this.#held.get(row.channelKey) ?? { row };
+      this.#release(row.channelKey, () => store.giveBackQueue(present));
+    }
+    // An owned queue that is not held was refused.
+    for (const row of [...take, ...owned]) {
+      if (this.#held.has(row.channelKey) || this.#releasing.has(row.channelKey)) continue;
+      const taken = await store.takeQueue(row, id);
+      if (taken === null) continue;
+      const isDead = row.owner !== null && row.owner !== id;
+      const waitMs = isDead && taken.isSending ? follower.attemptTimeoutMs(row.channelKey) : 0;
+      this.#held.set(row.channelKey, { row: taken.queue, receivesFromMs: clock.monotonicMs() + waitMs });
+      follower.take(taken);
+    }
+  }
+
+  /** Ends with a queue, without waiting for what is being sent. */
+  #release(channelKey: string, then = (): Promise<void> => Promise.resolve()): void {
+    const { follower, onBug } = this.#options;
+    this.#held.delete(channelKey);
+    if (this.#releasing.has(channelKey)) return;
+    const released = follower.release(channelKey).then(then).catch((error) => {
+      if (!(error instanceof StoreError)) onBug(error);
+    }).finally(() => this.#releasing.delete(channelKey));
+    this.#releasing.set(channelKey, released);
+  }
+
+  async #receive(): Promise<void> {
+    const { store, clock, follower } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const ready = [...this.#held.values()].filter(({ receivesFromMs }) => receivesFromMs <= nowMs)
+      .map(({ row }) => row);
+    if (ready.length === 0) return;
+    try {
+      const notifications = await store.receive(ready);
+      // A queue that was refused meanwhile is received again.
+      follower.receive(notifications.filter(({ channelKey }) => this.#held.has(channelKey)));
+    } catch (error) {
+      // Some may have been received by the database alone.
+      for (const { channelKey } of ready) this.#release(channelKey);
+      throw error;
+    }
+  }
+
+  #now(): ClockReading {
+    const { clock } = this.#options;
+    return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+  }
+}
