@@ -6,6 +6,7 @@ import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
 import type { System } from "../domain/system.ts";
+import type { SharedState } from "../domain/membership.ts";
 import { NO_STORE } from "../state/no_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import { EXIT } from "./exit_code.ts";
@@ -88,6 +89,8 @@ export interface OwnedState {
   readonly store: Store;
   /** Absolute path; `null` when nothing is kept beyond this process. */
   readonly path: string | null;
+  /** What several processes that share it need; `null` if this one has it for itself. */
+  readonly shared: SharedState | null;
   reopen(error: StoreError): Promise<Store>;
   /**
    * Does some work while the lock stands. Its file is compared each second with what is at its path, because whoever
@@ -173,6 +176,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
     return {
       store,
       path,
+      shared: null,
       reopen: async (error) => {
         await store.close();
         // If an earlier attempt failed after it had quarantined the damaged file, there is nothing to quarantine.
@@ -224,6 +228,7 @@ async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> 
   return {
     store,
     path: null,
+    shared: null,
     reopen: open,
     whileLocked: (work) => work,
     close: () => store.close(),

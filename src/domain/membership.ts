@@ -61,6 +61,8 @@ export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "c
 export interface SharedStore extends Store {
   /** Reads the records of checks that run here from now on, and goes by them in `save`. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
+  /** Reads the records of checks that others run. */
+  readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns what the channels were last notified of, for some checks; nothing of those without a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
   /** Takes a queue if its token is still the given one; returns it with the new token, `null` if another was faster. */
@@ -83,4 +85,11 @@ export interface TakenQueue {
   readonly markers: readonly DeliveryMarker[];
   /** Whether its last owner may be sending a message just now. */
   readonly isSending: boolean;
+}
+
+/** A state that several members share. */
+export interface SharedState {
+  readonly store: SharedStore;
+  /** Opens the connection of the member heartbeats. */
+  openHeartbeats(): HeartbeatStore;
 }

@@ -26,13 +26,18 @@ export interface MemberWork {
   readonly configHash: string;
   readonly checks: readonly PlacedCheck[];
   readonly channelKeys: readonly string[];
+  /** Whether it shows checks that others run, too. */
+  readonly showsAll: boolean;
 }
+
+/** So often it reads what others know of the checks that it shows. */
+const SHOWN_EVERY_MS = 10_000;
 
 /** What follows the share of this process. */
 export interface MemberFollower {
   /** Writes what is pending of the checks. */
   flush(): Promise<void>;
-  /** Goes by what another member has left of checks that this process will run. */
+  /** Goes by what other members have written: of checks that they run, or that this process will run. */
   load(records: readonly CheckRecord[]): void;
   /** Goes by what channels were last notified of. */
   know(checks: readonly string[], known: readonly KnownNotification[]): void;
@@ -63,7 +68,10 @@ export interface MemberOptions {
   readonly location: string | null;
   readonly work: MemberWork;
   readonly heartbeats: HeartbeatStore;
-  readonly store: Pick<SharedStore, "load" | "known" | "takeQueue" | "giveBackQueue" | "receive" | "owns">;
+  readonly store: Pick<
+    SharedStore,
+    "load" | "readOthers" | "known" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
+  >;
   readonly clock: Clock;
   readonly follower: MemberFollower;
   onEvent(event: MemberEvent): void;
@@ -98,6 +106,7 @@ export class Member implements WorkShare {
   #queues: readonly QueueRow[] = [];
   #runs: ReadonlySet<string> = new Set();
   readonly #overtaken = new Set<string>();
+  #shownAtMs = -Infinity;
   readonly #held = new Map<string, HeldQueue>();
   /** Queues of which something may still be being sent here, although they are not held any more. */
   readonly #releasing = new Map<string, Promise<void>>();
@@ -261,6 +270,7 @@ export class Member implements WorkShare {
       if (this.#hasEnded) return;
       try {
         await this.#followChecks();
+        await this.#readOthers();
         if (!this.#isWithdrawn) await this.#followQueues();
         await this.#receive();
       } catch (error) {
@@ -293,6 +303,21 @@ export class Member implements WorkShare {
     // Meanwhile another member may have joined.
     this.#runs = mine.intersection(this.#checksHere());
     follower.spread();
+  }
+
+  /** Reads the dependencies that run elsewhere, and now and then everything that does, if it is shown. */
+  async #readOthers(): Promise<void> {
+    const { store, clock, follower } = this.#options;
+    const { checks, showsAll } = this.#work;
+    const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
+    if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
+    const wanted = isTimeToShow
+      ? checks.map(({ name }) => name)
+      : checks.flatMap(({ name, dependsOn }) => this.#runs.has(name) ? dependsOn : []);
+    const others = [...new Set(wanted)].filter((name) => !this.#runs.has(name));
+    if (others.length === 0) return;
+    const records = await store.readOthers(others);
+    follower.load(records.filter(({ name }) => !this.#runs.has(name)));
   }
 
   #checksHere(): ReadonlySet<string> {

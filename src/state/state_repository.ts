@@ -19,7 +19,10 @@ import { HOUR_MS } from "../shared/time_units.ts";
 export type { Recorded, RecordOptions, ReviewOptions } from "./record_result.ts";
 
 /** Where the state is persisted, and the source of its notifications. */
-export interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {}
+export interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
+  /** Called when another process has written records of these checks, and results that were recorded here don't count. */
+  onOvertaken?(checks: readonly string[]): void;
+}
 
 /**
  * Reads a store and makes its repository.
@@ -48,14 +51,20 @@ export class StateRepository {
   #isPruning = false;
 
   /** Takes a store and its records; see {@linkcode openStateRepository}. */
-  constructor(store: ReplaceableStore, records: readonly CheckRecord[], source: NotificationSource) {
+  constructor(
+    store: ReplaceableStore,
+    records: readonly CheckRecord[],
+    source: Pick<StateRepositoryOptions, "newId" | "hostName" | "onOvertaken">,
+  ) {
     this.#store = store;
     this.#source = source;
     this.#cache = new RecordCache(records);
     this.#buffer = new WriteBehindBuffer(async (batch) => {
       const replaced = await store.save(batch, () => this.#cache.all().map(bareUpdate));
       if (replaced === null) return false;
-      if (replaced.length > 0) this.#replace(replaced);
+      if (replaced.length === 0) return true;
+      this.adopt(replaced);
+      source.onOvertaken?.(replaced.map(({ name }) => name));
       return true;
     });
     this.#lastResultAtMs = records.reduce(
@@ -124,6 +133,12 @@ export class StateRepository {
     return this.#buffer.flush();
   }
 
+  /** Takes records that another process wrote; pending results that were recorded here on top of older ones don't count. */
+  adopt(records: readonly CheckRecord[]): void {
+    this.#buffer.drop(new Set(records.map(({ name }) => name)));
+    for (const record of records) this.#cache.set(record);
+  }
+
   /** Notes that the config has these checks and prunes a bounded part of what is too old; call again if not finished. */
   async prune(checks: readonly Check[], nowMs: number): Promise<PruneProgress> {
     // Once for all steps: going through all checks costs more than a step.
@@ -143,12 +158,6 @@ export class StateRepository {
     await this.flush();
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;
     while (!(await this.prune(checks, nowMs)).finished);
-  }
-
-  /** Takes records that another process wrote; results that were recorded here on top of older ones don't count. */
-  #replace(records: readonly CheckRecord[]): void {
-    this.#buffer.drop(new Set(records.map(({ name }) => name)));
-    for (const record of records) this.#cache.set(record);
   }
 
   #add({ record, update }: RecordedUpdate, isUrgent: boolean): void {

@@ -30,7 +30,7 @@ interface ReloadOptions {
   /** Sends on to the channels of what was read. */
   readonly notifying: Notifying;
   /** What else goes by the config, such as the signs of life that it asks for. */
-  readonly followers: readonly { adopt(config: OpenConfig): void }[];
+  readonly followers: readonly { adopt(config: OpenConfig, scheduled: ScheduledConfig): void }[];
   readonly statePath: string | null;
   /** Told of every error, and of what follows. */
   readonly log: Log;
@@ -51,7 +51,7 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     ({ config, scheduled } = reread);
     notifying.reload(toNotified(config, scheduled));
     scheduler.reload(scheduled);
-    for (const follower of followers) follower.adopt(config);
+    for (const follower of followers) follower.adopt(config, scheduled);
     logWarnings(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {

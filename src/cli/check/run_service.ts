@@ -104,8 +104,20 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     reopen: state.reopen,
     newId: system.randomId,
     hostName: system.hostName(),
+    onOvertaken: (checks) => member?.overtaken(checks),
   });
   const stopped = Promise.withResolvers<number>();
+  const selection = readSelection(invocation);
+  const memberSettings = { selection, notifies: settings.notifies };
+  const members = state.shared === null ? null : await import("./take_part.ts");
+  const member = members === null || state.shared === null ? null : members.takePart({
+    shared: state.shared,
+    system,
+    work: members.toWork(config, first, memberSettings),
+    log,
+    parts: () => ({ repository, notifying, scheduler }),
+    fail: stopped.reject,
+  });
   const recorder = createRunRecorder({ repository, system, statePath: state.path });
   await recorder.adopt(config);
   const notifying = startNotifying(toNotified(config, first), {
@@ -114,6 +126,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     kept: await repository.store.outbox(),
     notifies: settings.notifies,
     batchingMs: BATCHING_DELAY_MS,
+    member,
     writeLine: output.writeLine,
     onEvent: (event) => {
       const words = describeOutboxEvent(event, "retrying");
@@ -123,7 +136,6 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     },
     onBug: stopped.reject,
   });
-  const selection = readSelection(invocation);
   const page = startReportPublisher({
     system,
     log,
@@ -139,6 +151,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     repository,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     notifying,
+    ...member !== null && { share: member },
     onEvent: (event) => {
       logSchedulerEvent(event, log);
       page.happened(event);
@@ -162,7 +175,17 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     await recorder.stopped(nowMs);
     if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
   };
-  const stop = createStop({ scheduler, repository, notifying, system, log, output, recordStop, stopped });
+  const stop = createStop({
+    scheduler,
+    repository,
+    notifying,
+    member,
+    system,
+    log,
+    output,
+    recordStop,
+    stopped,
+  });
   const stopSignals = system.onStopSignal(stop.ask);
   signals.stopIsHandled();
   const places = { config, scheduled: first, statePath: state.path };
@@ -172,7 +195,10 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     scheduler,
     notifying,
     followers: [heartbeat, page, metrics, {
-      adopt: (next) => void recorder.adopt(next).catch(stopped.reject),
+      adopt: (next, scheduled) => {
+        recorder.adopt(next).catch(stopped.reject);
+        if (members !== null) member?.adopt(members.toWork(next, scheduled, memberSettings));
+      },
     }],
     log,
     output: {
@@ -189,6 +215,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   });
   // Whoever waits for this line may send signals from now on.
   output.started(factsOf(config, first), state.path);
+  member?.join().catch(stopped.reject);
   try {
     return await stopped.promise;
   } finally {

@@ -1,6 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
+import type { Member } from "../../members/join.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../../domain/log.ts";
@@ -16,6 +17,8 @@ interface StopOptions {
   readonly repository: StateRepository;
   /** Tries once more what waits for a channel. */
   readonly notifying: Notifying;
+  /** Leaves its work to others, if several share it. */
+  readonly member: Pick<Member, "withdraw" | "leave"> | null;
   /** Its clock limits the last try. */
   readonly system: Pick<System, "clock">;
   readonly log: Log;
@@ -37,18 +40,21 @@ interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { scheduler, repository, notifying, system, log, output, recordStop, stopped } = options;
+  const { scheduler, repository, notifying, member, system, log, output, recordStop, stopped } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     const { running } = scheduler;
     log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
+    // The others run its checks meanwhile.
+    member?.withdraw().catch(stopped.reject);
     const unfinished = await scheduler.stop(STOP_GRACE_MS);
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
     }
     await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await notifying.stop();
+    await member?.leave();
     if (!isAtOnce) await recordStop(true);
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (repository.pending === 0) return EXIT.ok;
@@ -62,6 +68,7 @@ export function createStop(options: StopOptions): Stop {
     await repository.flush();
     await recordStop(false);
     await notifying.stop();
+    await member?.leave();
     output.stopped({ signal, unfinished });
     return stopCode(signal);
   };

@@ -96,6 +96,9 @@ interface Batch {
 /** Reads and saves the records of checks. */
 export interface RecordWriter {
   records(): Promise<readonly CheckRecord[]>;
+  readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
+  /** Reads some records. Each later save of them expects that nobody has written them since. */
+  load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]>;
   forget(names: readonly string[]): void;
 }
@@ -133,6 +136,15 @@ export function createRecordWriter(client: PostgresClient, random: () => number)
     async records() {
       const { rows } = await client.query(SELECT_RECORDS);
       versions.clear();
+      for (const row of rows) versions.set(nameIn(row), Number(row["version"]));
+      return rows.map(RECORDS.decode);
+    },
+    async readOthers(names) {
+      return (await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows.map(RECORDS.decode);
+    },
+    async load(names) {
+      const { rows } = await client.query(SELECT_SOME_RECORDS, [toNames(names)]);
+      for (const name of names) versions.delete(name);
       for (const row of rows) versions.set(nameIn(row), Number(row["version"]));
       return rows.map(RECORDS.decode);
     },

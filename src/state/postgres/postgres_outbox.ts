@@ -26,7 +26,8 @@ export async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {
 }
 
 const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ANY($1::text[])";
-const DELETE_MARKERS =
+/** Deletes markers: an array of checks and one of channels. */
+export const DELETE_MARKERS =
   `DELETE FROM delivery_markers USING unnest($1::text[], $2::text[]) AS gone (name, channel)
   WHERE check_name = gone.name AND channel_key = gone.channel`;
 
@@ -62,11 +63,13 @@ export async function changeOutbox(client: PostgresClient, change: OutboxChange)
   });
 }
 
-function keyOfMarker({ check, channelKey }: OutboxChange["cleared"][number]): readonly string[] {
+/** The key of a marker as parameters. */
+export function keyOfMarker({ check, channelKey }: OutboxChange["cleared"][number]): readonly string[] {
   return [columnText.encode(check), columnText.encode(channelKey)];
 }
 
-function addedCounts(counted: readonly ChannelCount[]): readonly ChannelCount[] {
+/** Adds counts of one channel up: a statement can't merge into a row twice. */
+export function addedCounts(counted: readonly ChannelCount[]): readonly ChannelCount[] {
   const sums = new Map<string, ChannelCount>();
   for (const count of counted) sums.set(count.channelKey, addCounts(sums.get(count.channelKey), count));
   return [...sums.values()];

@@ -1,5 +1,6 @@
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
-import { type Store, StoreError } from "../../domain/store.ts";
+import type { SharedStore } from "../../domain/membership.ts";
+import { StoreError } from "../../domain/store.ts";
 import {
   createRecordWriter,
   readChanges,
@@ -11,6 +12,7 @@ import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
 import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
+import { createSenderQueues, readKnown } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
@@ -27,7 +29,10 @@ export interface PostgresStoreOptions extends PostgresClientOptions {
  *
  * @throws {StoreError} If it can't be opened; `missing` if it is to be read and there is none.
  */
-export async function openPostgresStore(place: PostgresPlace, options: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore(
+  place: PostgresPlace,
+  options: PostgresStoreOptions,
+): Promise<SharedStore> {
   const client = new PostgresClient(place, options);
   try {
     await prepareSchema(client, place, options.access);
@@ -38,9 +43,14 @@ export async function openPostgresStore(place: PostgresPlace, options: PostgresS
   return createPostgresStore(client, place, options.random);
 }
 
-function createPostgresStore(client: PostgresClient, place: PostgresPlace, random: () => number): Store {
+function createPostgresStore(
+  client: PostgresClient,
+  place: PostgresPlace,
+  random: () => number,
+): SharedStore {
   const writer = createRecordWriter(client, random);
   const pruneSome = createPruner(client);
+  const queues = createSenderQueues(client);
   let saving: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
@@ -53,20 +63,29 @@ function createPostgresStore(client: PostgresClient, place: PostgresPlace, rando
   };
   const read = <T>(work: () => Promise<T>): Promise<T> => explaining("read", work);
   const write = <T>(work: () => Promise<T>): Promise<T> => explaining("write", work);
+  /** Each goes by the versions that the one before has made. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = saving.then(work);
+    saving = turn.catch(() => {});
+    return turn;
+  };
   return {
-    records: () => read(writer.records),
-    save: (updates) => {
-      // Each goes by the versions that the one before has made.
-      const turn = saving.then(() => write(() => writer.save(updates)));
-      saving = turn.catch(() => {});
-      return turn;
-    },
+    records: () => inTurn(() => read(writer.records)),
+    load: (names) => inTurn(() => read(() => writer.load(names))),
+    save: (updates) => inTurn(() => write(() => writer.save(updates))),
     changes: (name, options) => read(() => readChanges(client, name, options)),
     rollups: (name, sinceMs) => read(() => readRollups(client, name, sinceMs)),
     rollupSums: (names, options) => read(() => readRollupSums(client, names, options)),
     recentRuns: (names) => read(() => readRecentRuns(client, names)),
     outbox: () => read(() => readOutbox(client)),
-    changeOutbox: (change) => write(() => changeOutbox(client, change)),
+    changeOutbox: (change) =>
+      write(() => queues.isShared ? queues.change(change) : changeOutbox(client, change)),
+    readOthers: (names) => read(() => writer.readOthers(names)),
+    known: (names) => read(() => readKnown(client, names)),
+    takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),
+    giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
+    receive: (some) => write(() => queues.receive(some)),
+    owns: queues.owns,
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),
     endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),

@@ -1,6 +1,7 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
 import type { Column, Merge, Table } from "../table_declaration.ts";
 import { CHECKS, CREATE_INDEXES, TABLES } from "../tables.ts";
+import { MEMBERS, QUEUES } from "./member_tables.ts";
 import { arrayText, type Parameter } from "./protocol.ts";
 
 /** What PostgreSQL needs of a table's declaration. */
@@ -31,16 +32,26 @@ const ID = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
 /** Columns that PostgreSQL has in addition: of each record the version, and the one that it replaces. */
 const MORE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   checks: ["version bigint NOT NULL", "replaces bigint NOT NULL"],
+  members: ["beat_at timestamptz NOT NULL DEFAULT clock_timestamp()"],
+  // The token of the queue under which its owner received it, and in which of its calls.
+  outbox: ["received_token float8", "received_call float8"],
 };
 
 /** Rows that each run changes get space for their next version on their page, so that no index changes (HOT). */
-const FILL: Readonly<Record<string, number>> = { checks: 50, rollups: 50, outbox: 70 };
+const FILL: Readonly<Record<string, number>> = {
+  checks: 50,
+  rollups: 50,
+  outbox: 70,
+  members: 10,
+  queues: 10,
+};
 
 /** Makes the tables in the schema that the session uses. */
 export const CREATE_SCHEMA: readonly string[] = [
   "CREATE TABLE meta (schema_version integer NOT NULL)",
-  ...TABLES.map(createTable),
+  ...[...TABLES, MEMBERS, QUEUES].map(createTable),
   ...CREATE_INDEXES,
+  "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
   `INSERT INTO meta (schema_version) VALUES (${SCHEMA_VERSION})`,
 ];
 

@@ -1,0 +1,95 @@
+/** What a service does as one of several members that share a state. Only a shared state loads this. */
+import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Log } from "../../domain/log.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import type { System } from "../../domain/system.ts";
+import { createMember, type Member, type MemberEvent, type MemberWork } from "../../members/join.ts";
+import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
+import { hashHex } from "../../shared/hash.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import { configHash } from "../monitor_status.ts";
+import type { OpenConfig, Selection } from "../open_config.ts";
+import { StateHeldError } from "../state.ts";
+
+/** What the command line asked of this member. */
+export interface MemberSettings {
+  readonly selection: Selection;
+  readonly notifies: boolean;
+}
+
+/** What takes part. */
+interface TakePartOptions {
+  readonly shared: SharedState;
+  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
+  readonly work: MemberWork;
+  readonly log: Log;
+  /** What follows the share of this member; asked once it has joined. */
+  parts(): {
+    readonly repository: StateRepository;
+    readonly notifying: Notifying;
+    readonly scheduler: Scheduler;
+  };
+  /** Called with what ends the service. */
+  fail(error: unknown): void;
+}
+
+/** Makes the member that this process is; it takes part once it joins. */
+export function takePart({ shared, system, work, log, parts, fail }: TakePartOptions): Member {
+  const host = system.hostName();
+  return createMember({
+    host,
+    id: system.randomId(),
+    location: null,
+    work,
+    heartbeats: shared.openHeartbeats(),
+    store: shared.store,
+    clock: system.clock,
+    follower: {
+      flush: () => parts().repository.flush(),
+      load: (records) => parts().repository.adopt(records),
+      know: (checks, known) => parts().notifying.know(checks, known),
+      spread: () => parts().scheduler.spread(),
+      take: ({ markers }) => parts().notifying.take(markers),
+      receive: (notifications) => parts().notifying.receive(notifications),
+      release: (channelKey) => parts().notifying.release(channelKey),
+      silence: (silences) => parts().notifying.silence(silences),
+      attemptTimeoutMs: (channelKey) => parts().notifying.attemptTimeoutMs(channelKey),
+    },
+    onEvent: (event) => logMemberEvent(event, log),
+    onSuperseded: () =>
+      fail(
+        new StateHeldError(
+          `cannot use the state: a newer monitor runs on this host, "${host}"`,
+          "run one monitor a host, or give each container its own host name",
+        ),
+      ),
+    onBug: fail,
+  });
+}
+
+/** What there is to do for members, as a config has it. Members with other options do not share work. */
+export function toWork(
+  config: OpenConfig,
+  { checks }: ScheduledConfig,
+  settings: MemberSettings,
+): MemberWork {
+  return {
+    configHash: hashHex(JSON.stringify([configHash(config), settings]), 32),
+    checks,
+    channelKeys: channelKeysOf(config),
+    showsAll: config.page !== null || config.metrics !== null,
+  };
+}
+
+function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly string[] {
+  return [...new Set(checks.flatMap(({ notifications }) => notifications.map(({ key }) => key)))];
+}
+
+function logMemberEvent(event: MemberEvent, log: Log): void {
+  if (event.event !== "config") {
+    if (event.event === "joined") log.info(`member "${event.host}" joined: sharing the work`);
+    else log.warning(`member "${event.host}" left or died: taking over its work`);
+  } else if (event.isActive) log.info("the config of this member is active: running its checks");
+  else log.warning("most members have another config: running no checks; install the same config on each");
+}

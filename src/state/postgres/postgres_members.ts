@@ -1,0 +1,92 @@
+/** The heartbeats of members in PostgreSQL, and who owns which channel queue. */
+import type { HeartbeatStore, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
+import type { PostgresPlace } from "../../domain/postgres_place.ts";
+import { type Codec, columnText, json, list, nullable } from "../codec.ts";
+import type { Row } from "../connection.ts";
+import { SILENCES } from "../tables.ts";
+import type { Table } from "../table_declaration.ts";
+import { MEMBERS, QUEUES } from "./member_tables.ts";
+import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
+import { explainPostgresFailure } from "./server_failure.ts";
+
+/** A heartbeat that takes longer has failed. */
+const HEARTBEAT_TIMEOUT_MS = 2_000;
+
+/** An older process of the host, or the same one; `$6` is true for the first heartbeat of a process. */
+const BEAT = `WITH beat AS (
+    INSERT INTO members (host, process, heartbeats, config, active_config, location)
+    VALUES ($1, $2, 1, $3, $4, $5)
+    ON CONFLICT (host) DO UPDATE SET process = excluded.process, heartbeats = members.heartbeats + 1, config = excluded.config,
+      active_config = excluded.active_config, location = excluded.location, beat_at = clock_timestamp()
+    WHERE members.process = excluded.process OR $6::boolean
+    RETURNING host)
+  SELECT (SELECT count(*) FROM beat)::integer AS written,
+    (SELECT coalesce(json_agg(members), '[]') FROM members)::text AS members,
+    (SELECT coalesce(json_agg(queues), '[]') FROM queues)::text AS queues,
+    (SELECT coalesce(json_agg(silences ORDER BY until_ms, id), '[]') FROM silences WHERE until_ms > $7)::text AS silences`;
+
+const LEAVE = "DELETE FROM members WHERE host = $1 AND process = $2";
+
+/** Opens the connection for heartbeats, which wait for nothing else. */
+export function openHeartbeats(place: PostgresPlace, options: PostgresClientOptions): HeartbeatStore {
+  const client = new PostgresClient(place, { ...options, timeoutMs: HEARTBEAT_TIMEOUT_MS });
+  const write = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw explainPostgresFailure(error, { action: "write", place }) ?? error;
+    }
+  };
+  return {
+    beat: (own, isFirst) =>
+      write(async () => {
+        const { host, id, config, active, location } = own;
+        const { rows: [row = {}] } = await client.query(BEAT, [
+          columnText.encode(host),
+          id,
+          config,
+          active,
+          nullable(columnText).encode(location),
+          String(isFirst),
+          options.clock.wallMs(),
+        ]);
+        return {
+          isSuperseded: row["written"] === 0,
+          members: rowsIn(MEMBERS, row["members"]),
+          queues: rowsIn(QUEUES, row["queues"]),
+          silences: rowsIn(SILENCES, row["silences"]),
+        };
+      }),
+    leave: ({ host, id }) => write(async () => void await client.query(LEAVE, [columnText.encode(host), id])),
+    close: () => {
+      client.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Rows of a table in a JSON list. */
+function rowsIn<T>(table: Table<T>, stored: unknown): readonly T[] {
+  const row: Codec<T> = { encode: (value) => value, decode: (value) => table.decode(value as Row) };
+  return json(list(row)).decode(stored, table.name);
+}
+
+/** A member with the time since its last heartbeat, by the clock of the database. */
+export interface MemberRow extends MemberHeartbeat {
+  readonly silentForMs: number;
+}
+
+const SELECT_MEMBERS =
+  `SELECT ${MEMBERS.columns}, extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS silent_for_ms
+  FROM members ORDER BY host`;
+
+/** Returns all members, those too that died. */
+export async function readMembers(client: PostgresClient): Promise<readonly MemberRow[]> {
+  const { rows } = await client.query(SELECT_MEMBERS);
+  return rows.map((row) => ({ ...MEMBERS.decode(row), silentForMs: Number(row["silent_for_ms"]) }));
+}
+
+/** Returns all queues with their owners. */
+export async function readQueues(client: PostgresClient): Promise<readonly QueueRow[]> {
+  return (await client.query(`SELECT ${QUEUES.columns} FROM queues`)).rows.map(QUEUES.decode);
+}

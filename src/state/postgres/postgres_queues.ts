@@ -1,0 +1,204 @@
+/**
+ * The outbox of a state that several processes share. Each channel queue has one owner with a token. A statement of a
+ * sender changes only what is in queues of which it still has the token, and locks these rows until it is done.
+ */
+import type { KnownNotification, QueueRow, TakenQueue } from "../../domain/membership.ts";
+import type { OutboxChange, QueuedNotification } from "../../domain/outbox.ts";
+import { columnText } from "../codec.ts";
+import type { Row } from "../connection.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
+import { QUEUES } from "./member_tables.ts";
+import type { PostgresClient, Session } from "./postgres_client.ts";
+import { addedCounts, DELETE_MARKERS, keyOfMarker } from "./postgres_outbox.ts";
+import { encodeRows, lastOf, newRows, toArrays, upsertRows } from "./postgres_tables.ts";
+import { arrayText } from "./protocol.ts";
+
+const ADD_QUEUE =
+  "INSERT INTO queues (channel_key, owner, token) VALUES ($1, NULL, 0) ON CONFLICT DO NOTHING";
+
+const TAKE = `UPDATE queues SET owner = $2, token = token + 1 WHERE channel_key = $1 AND token = $3
+  RETURNING ${QUEUES.columns}`;
+
+const GIVE_BACK = "UPDATE queues SET owner = NULL WHERE channel_key = $1 AND owner = $2 AND token = $3";
+
+const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers`;
+
+const IS_SENDING = `SELECT EXISTS (SELECT FROM outbox WHERE channel_key = $1 AND message_id IS NOT NULL
+  AND state <> 'dropped')::integer AS sending`;
+
+/** The queues that a sender still owns: arrays of their channels and tokens, and the owner. */
+const OWNED = `SELECT queues.channel_key, token FROM queues
+  JOIN unnest($1::text[], $2::float8[]) AS own (channel, expected) ON channel_key = channel AND token = expected
+  WHERE owner = $3 FOR SHARE OF queues`;
+
+/** How many notifications are received at a time. */
+const RECEIVED_MAX = 1_000;
+
+/**
+ * Marks notifications as received under the token of their queue, and returns them. A call that is repeated, since its
+ * outcome was unknown, has the same number, and returns the same ones.
+ */
+const RECEIVE = `WITH owned AS (${OWNED}),
+  next AS (
+    SELECT id, token FROM outbox JOIN owned USING (channel_key)
+    WHERE state <> 'dropped' AND (received_token IS DISTINCT FROM token OR received_call = $4)
+    ORDER BY id LIMIT ${RECEIVED_MAX})
+  UPDATE outbox SET received_token = next.token, received_call = $4 FROM next WHERE outbox.id = next.id
+  RETURNING outbox.id, ${OUTBOX.columns}`;
+
+const DELETE_QUEUED = `DELETE FROM outbox WHERE key = ANY($1::text[]) RETURNING ${OUTBOX.columns}`;
+
+const CHANGED = OUTBOX.declared.map(({ name }) => name).filter((name) =>
+  name !== "key" && name !== "sequence"
+);
+const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.${name}`).join(", ")}
+  FROM ${newRows(OUTBOX)} WHERE outbox.key = new.key RETURNING outbox.key`;
+
+/** The queues of one sender. */
+export interface SenderQueues {
+  take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
+  giveBack(queue: QueueRow): Promise<void>;
+  receive(queues: readonly QueueRow[]): Promise<readonly QueuedNotification[]>;
+  change(change: OutboxChange): Promise<void>;
+  owns(channelKey: string): boolean;
+  /** Whether this process shares the state with others. */
+  readonly isShared: boolean;
+}
+
+/** Makes the queues of this process, which owns none at first. */
+export function createSenderQueues(client: PostgresClient): SenderQueues {
+  const own = new Map<string, QueueRow>();
+  let isShared = false;
+  let receiveCall = 1;
+
+  /** Locks the own queues of some channels, and returns the channels that are still owned. */
+  const lock = async (session: Session, channelKeys: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
+    const queues = [...channelKeys].flatMap((key) => own.get(key) ?? []);
+    if (queues.length === 0) return new Set();
+    const { rows } = await session.run(OWNED, ownedParameters(queues));
+    return new Set(rows.map((row) => columnText.decode(row["channel_key"], "channel_key")));
+  };
+
+  return {
+    get isShared() {
+      return isShared;
+    },
+    owns: (channelKey) => own.has(channelKey),
+    async take(queue, owner) {
+      isShared = true;
+      const key = columnText.encode(queue.channelKey);
+      return await client.transaction(async (session) => {
+        await session.run(ADD_QUEUE, [key]);
+        const [row] = (await session.run(TAKE, [key, owner, queue.token])).rows;
+        if (row === undefined) return null;
+        const taken = QUEUES.decode(row);
+        const markers = (await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key])).rows;
+        const [sending] = (await session.run(IS_SENDING, [key])).rows;
+        own.set(queue.channelKey, taken);
+        return {
+          queue: taken,
+          markers: markers.map(DELIVERY_MARKERS.decode),
+          isSending: sending?.["sending"] === 1,
+        };
+      });
+    },
+    async giveBack({ channelKey, owner, token }) {
+      own.delete(channelKey);
+      await client.query(GIVE_BACK, [columnText.encode(channelKey), owner, token]);
+    },
+    async receive(queues) {
+      const { rows } = await client.query(RECEIVE, [...ownedParameters(queues), receiveCall]);
+      receiveCall++;
+      return rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
+    },
+    async change({ changed, removed, markers, cleared, counted = [] }) {
+      const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
+      const owned = await client.transaction(async (session) => {
+        const owned = await lock(session, channelKeys);
+        const gone = removed.length === 0
+          ? []
+          : (await session.run(DELETE_QUEUED, [arrayText(removed.map(columnText.encode))])).rows.map(
+            OUTBOX.decode,
+          );
+        // A message that was sent before the queue was lost counts if its notifications were still there.
+        const sent = new Set(
+          gone.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })),
+        );
+        const counts = (marker: { readonly check: string; readonly channelKey: string }): boolean =>
+          owned.has(marker.channelKey) || sent.has(keyOf(marker));
+        await updateQueued(session, changed.filter(({ channelKey }) => owned.has(channelKey)));
+        // A reload has moved these from another channel.
+        if (gone.length > 0) {
+          await insertMoved(
+            session,
+            changed.filter(({ channelKey }) => !owned.has(channelKey)),
+          );
+        }
+        const ended = cleared.filter(counts);
+        if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
+        const kept = lastOf(markers.filter(counts), keyOf);
+        if (kept.length > 0) {
+          await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
+        }
+        const sums = addedCounts(counted);
+        if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
+        return owned;
+      });
+      for (const channelKey of channelKeys) if (!owned.has(channelKey)) own.delete(channelKey);
+    },
+  };
+}
+
+async function updateQueued(session: Session, changed: readonly QueuedNotification[]): Promise<void> {
+  if (changed.length === 0) return;
+  const last = lastOf(changed, ({ id }) => id);
+  const { rows } = await session.run(UPDATE_QUEUED, encodeRows(OUTBOX, last));
+  const updated = new Set(rows.map((row) => columnText.decode(row["key"], "key")));
+  await insertMoved(session, last.filter(({ id }) => !updated.has(id)));
+}
+
+/** What was tried before is not inserted: another member has delivered it. */
+async function insertMoved(session: Session, changed: readonly QueuedNotification[]): Promise<void> {
+  const moved = changed.filter(({ attempts, state }) => attempts === 0 && state === "pending");
+  if (moved.length > 0) await session.run(upsertRows(OUTBOX), encodeRows(OUTBOX, moved));
+}
+
+function ownedParameters(queues: readonly QueueRow[]): readonly [string, string, string] {
+  return [
+    arrayText(queues.map(({ channelKey }) => columnText.encode(channelKey))),
+    arrayText(queues.map(({ token }) => token)),
+    queues[0]?.owner ?? "",
+  ];
+}
+
+/** The order in which they were saved: for each check, one process saves after the other. */
+function inDatabaseOrder(row: Row): QueuedNotification {
+  return { ...OUTBOX.decode(row), sequence: Number(row["id"]) };
+}
+
+function keyOf({ check, channelKey }: { readonly check: string; readonly channelKey: string }): string {
+  return JSON.stringify([check, channelKey]);
+}
+
+const SELECT_PENDING = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped' ORDER BY id`;
+
+/** Returns what the channels were last notified of, for some checks. */
+export async function readKnown(
+  client: PostgresClient,
+  names: readonly string[],
+): Promise<readonly KnownNotification[]> {
+  const checks = new Set(names);
+  const { markers, pending } = await client.transaction(async (session) => ({
+    markers: (await session.run(`${SELECT_MARKERS} WHERE check_name = ANY($1::text[])`, [
+      arrayText(names.map(columnText.encode)),
+    ])).rows.map(DELIVERY_MARKERS.decode),
+    pending: (await session.run(SELECT_PENDING)).rows.map(inDatabaseOrder),
+  }), "REPEATABLE READ");
+  const known = new Map<string, KnownNotification>(markers.map((marker) => [keyOf(marker), marker]));
+  for (const { notification: { check, condition }, channelKey } of pending) {
+    if (checks.has(check)) {
+      known.set(keyOf({ check, channelKey }), { check, channelKey, condition, certain: true });
+    }
+  }
+  return [...known.values()];
+}
