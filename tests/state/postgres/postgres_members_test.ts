@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import type { MemberHeartbeat, QueueRow, SharedStore } from "../../../src/domain/membership.ts";
+import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
+import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
+import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
+import { notificationOf, queuedOf, recordOf, updateOf } from "../records.ts";
+
+const postgres = sharedPostgres();
+
+const CHANNEL = "webhook 1";
+const QUEUE: QueueRow = { channelKey: CHANNEL, owner: null, token: 0 };
+const UNSENT = {
+  missedProblem: null,
+  channelKey: CHANNEL,
+  attempts: 0,
+  messageId: null,
+  state: "pending",
+} as const;
+const NOTHING = { changed: [], removed: [], markers: [], cleared: [] };
+
+function test(
+  name: string,
+  use: (open: () => Promise<SharedStore>, place: PostgresPlace) => Promise<void>,
+): void {
+  Deno.test(name, POSTGRES, async () => {
+    const place = postgres().place();
+    const stores: SharedStore[] = [];
+    try {
+      await use(async () => {
+        const store = await openPostgresStore(place, storeOptions());
+        stores.push(store);
+        return store;
+      }, place);
+    } finally {
+      for (const store of stores) await store.close();
+    }
+  });
+}
+
+/** A problem of a check in the queue. */
+function problem(check: string, members = {}) {
+  return queuedOf(`id of ${check}`, 1, {
+    ...UNSENT,
+    notification: notificationOf(check, { event: "problem" }),
+    ...members,
+  });
+}
+
+async function queueProblem(store: SharedStore, check: string): Promise<void> {
+  assert.deepEqual(await store.save([updateOf(check, { queued: [problem(check)] })]), []);
+}
+
+async function take(store: SharedStore, owner: string, token = 0): Promise<QueueRow> {
+  const taken = await store.takeQueue({ ...QUEUE, token }, owner);
+  assert.ok(taken !== null);
+  return taken.queue;
+}
+
+test(
+  "beat() returns all members, queues and silences, and rejects an older process of a host",
+  async (open, place) => {
+    const store = await open();
+    const heartbeats = openHeartbeats(place, clientOptions());
+    const a: Omit<MemberHeartbeat, "count"> = {
+      host: "a",
+      id: "1",
+      config: "c",
+      active: "c",
+      location: null,
+    };
+    const nowMs = Date.now();
+    const silence = { id: "s", check: "web", fromMs: nowMs, untilMs: nowMs + 60_000, reason: "" };
+    try {
+      assert.deepEqual(await heartbeats.beat(a, true), {
+        isSuperseded: false,
+        members: [],
+        queues: [],
+        silences: [],
+      });
+      await heartbeats.beat({ ...a, host: "b\0", id: "2", location: "fra" }, true);
+      await heartbeats.beat(a, false);
+      await store.addSilences([silence]);
+      await take(store, "1");
+      const reply = await heartbeats.beat(a, false);
+      assert.deepEqual(reply.members.toSorted((one, other) => one.count - other.count), [
+        { ...a, host: "b\0", id: "2", location: "fra", count: 1 },
+        { ...a, count: 2 },
+      ]);
+      assert.deepEqual(reply.queues, [{ ...QUEUE, owner: "1", token: 1 }]);
+      assert.deepEqual(reply.silences, [silence]);
+      assert.equal((await heartbeats.beat({ ...a, id: "newer" }, true)).isSuperseded, false);
+      assert.equal((await heartbeats.beat(a, false)).isSuperseded, true);
+      await heartbeats.leave(a);
+      assert.equal((await heartbeats.beat({ ...a, id: "newer" }, false)).members.length, 2);
+      await heartbeats.leave({ ...a, id: "newer" });
+      assert.deepEqual((await heartbeats.beat({ ...a, host: "c" }, true)).members.map(({ host }) => host), [
+        "b\0",
+      ]);
+    } finally {
+      await heartbeats.close();
+    }
+  },
+);
+
+test("takeQueue() gives a queue to one of several, by the token that was read", async (open) => {
+  const stores = await Promise.all([open(), open(), open()]);
+  const taken = await Promise.all(stores.map((store, index) => store.takeQueue(QUEUE, `member ${index}`)));
+  assert.equal(taken.filter((one) => one !== null).length, 1);
+  assert.equal(stores.filter((store) => store.owns(CHANNEL)).length, 1);
+  const [queue] = taken.flatMap((one) => one?.queue ?? []);
+  assert.equal(queue?.token, 1);
+});
+
+test("receive() returns each notification once to the owner, in the order of saving, and all to the next one", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await queueProblem(other, "web");
+  await queueProblem(one, "mail");
+  const queue = await take(one, "one");
+  const checks = async (store: SharedStore, row: QueueRow) =>
+    (await store.receive([row])).map(({ notification: { check } }) => check);
+  assert.deepEqual(await checks(one, queue), ["web", "mail"]);
+  assert.deepEqual(await checks(one, queue), []);
+  await queueProblem(other, "dns");
+  assert.deepEqual(await checks(one, queue), ["dns"]);
+  const next = await take(other, "other", queue.token);
+  assert.deepEqual(await checks(one, queue), []);
+  assert.deepEqual(await checks(other, next), ["web", "mail", "dns"]);
+});
+
+test("changeOutbox() changes nothing in a queue that another member has taken", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await queueProblem(one, "web");
+  const queue = await take(one, "one");
+  const [received] = await one.receive([queue]);
+  assert.ok(received !== undefined);
+  await take(other, "other", queue.token);
+  await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
+  assert.equal(one.owns(CHANNEL), false);
+  const { notifications: [present] } = await other.outbox();
+  assert.deepEqual([present?.attempts, present?.messageId], [0, null]);
+});
+
+test("changeOutbox() counts a delivery before the queue was lost, unless the next owner has delivered it", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await queueProblem(one, "web");
+  const queue = await take(one, "one");
+  const [received] = await one.receive([queue]);
+  assert.ok(received !== undefined);
+  const marker = {
+    check: "web",
+    channelKey: CHANNEL,
+    messageId: "m",
+    condition: "critical",
+    certain: true,
+  } as const;
+  const delivered = { ...NOTHING, removed: [received.id], markers: [marker] };
+  const next = await take(other, "other", queue.token);
+  await one.changeOutbox(delivered);
+  assert.deepEqual(await other.outbox(), { notifications: [], markers: [marker], counts: [] });
+  const recovered = { ...NOTHING, cleared: [marker] };
+  await other.changeOutbox(recovered);
+  await one.changeOutbox(delivered);
+  assert.deepEqual((await other.outbox()).markers, []);
+  await other.giveBackQueue(next);
+  assert.equal((await other.takeQueue({ ...QUEUE, token: next.token }, "one"))?.isSending, false);
+});
+
+test("changeOutbox() never brings back what another member has delivered", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await queueProblem(one, "web");
+  const queue = await take(one, "one");
+  const [received] = await one.receive([queue]);
+  assert.ok(received !== undefined);
+  await other.changeOutbox({ ...NOTHING, removed: [received.id] });
+  await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
+  assert.deepEqual((await one.outbox()).notifications, []);
+});
+
+test("takeQueue() says whether a message may be on its way, and what the channel was told", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await queueProblem(one, "web");
+  const queue = await take(one, "one");
+  const [received] = await one.receive([queue]);
+  assert.ok(received !== undefined);
+  const marker = {
+    check: "mail",
+    channelKey: CHANNEL,
+    messageId: "m",
+    condition: "critical",
+    certain: true,
+  } as const;
+  await one.changeOutbox({
+    ...NOTHING,
+    changed: [{ ...received, attempts: 1, messageId: "m" }],
+    markers: [marker],
+  });
+  const taken = await other.takeQueue(queue, "other");
+  assert.deepEqual([taken?.isSending, taken?.markers], [true, [marker]]);
+});
+
+test("known() returns what waits for a channel, otherwise what it was told", async (open) => {
+  const store = await open();
+  await take(store, "one");
+  const marker = { channelKey: CHANNEL, messageId: "m", condition: "warning", certain: true } as const;
+  await store.changeOutbox({
+    ...NOTHING,
+    markers: [{ ...marker, check: "web" }, { ...marker, check: "mail", certain: false }, {
+      ...marker,
+      check: "dns",
+    }],
+  });
+  await queueProblem(store, "web");
+  const known = await store.known(["web", "mail", "gone"]);
+  assert.deepEqual(known.map(({ check, condition, certain }) => `${check} ${condition} ${certain}`).sort(), [
+    "mail warning false",
+    "web critical true",
+  ]);
+});
+
+test("load() lets a new owner go on from what the last one has saved", async (open) => {
+  const [one, other] = [await open(), await open()];
+  await one.save([updateOf("web")]);
+  const stale = await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 1 }) })]);
+  assert.deepEqual(stale.map(({ missedRuns }) => missedRuns), [2]);
+  await one.save([updateOf("web", { record: recordOf("web", { missedRuns: 3 }) })]);
+  assert.deepEqual((await other.load(["web", "new"])).map(({ missedRuns }) => missedRuns), [3]);
+  assert.deepEqual(await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 4 }) })]), []);
+  const [seen] = await one.readOthers(["web"]);
+  assert.equal(seen?.missedRuns, 4);
+  assert.equal((await one.save([updateOf("web")])).length, 1, "reading alone is no claim");
+});
