@@ -94,39 +94,75 @@ interface Incident {
   readonly output: string;
 }
 
-const TROUBLES: readonly (readonly [condition: Condition, output: string])[] = [
-  ["critical", "connecting to db.example.org:5432 failed: connection refused"],
-  ["critical", "status is 503, expected 200"],
-  ["warning", "answered after 2.4 s, which is longer than 2 s"],
-  ["warning", "91% of / used"],
-  ["unknown", "the program ran longer than its time limit of 30 s"],
-];
+/** What a check of the demonstration finds. */
+interface Findings {
+  readonly ok: string;
+  readonly troubles: readonly (readonly [condition: Condition, output: string])[];
+}
+
+const REQUEST: Findings = {
+  ok: "status is 200",
+  troubles: [
+    ["critical", "status is 503, expected 200"],
+    ["critical", "connecting to example.org:443 failed: connection refused"],
+    ["warning", "took 2.4 s, warning above 2 s"],
+  ],
+};
+
+const BACKUP: Findings = {
+  ok: "changed 7 h ago, warning after 1 d 2 h, critical after 2 d",
+  troubles: [
+    ["warning", "changed 1 d 7 h ago, warning after 1 d 2 h, critical after 2 d"],
+    ["critical", "changed 2 d 7 h ago, warning after 1 d 2 h, critical after 2 d"],
+  ],
+};
+
+const DISK: Findings = {
+  ok: "DISK OK - free space: / 58 GiB (62%)",
+  troubles: [
+    ["warning", "DISK WARNING - free space: / 8 GiB (9%)"],
+    ["unknown", "timeout after 30 s, terminated"],
+  ],
+};
+
+const DATABASE: Findings = {
+  ok: "connected",
+  troubles: [["critical", "connecting to db.example.org:5432 failed: connection refused"]],
+};
 
 /** What a check saw at any time. Every tenth check has trouble often, and every fourteenth has some at the end. */
 function createPast(seed: number, endMs: number, days: number, index: number): (nowMs: number) => Seen {
+  const { ok, troubles } = checkAt(index).findings;
   const random = createRandom(seed);
   const isMoody = index % 10 === 1;
   const incidents: Incident[] = [];
   const count = isMoody ? 9 + Math.floor(random() * 8) : Math.floor(random() * 3);
   for (let number = 0; number < count; number++) {
     const fromMs = endMs - random() * days * DAY_MS;
-    incidents.push(incidentOf(random, fromMs, fromMs + (0.2 + random() ** 3 * 3) * DAY_MS));
+    incidents.push(incidentOf(troubles, random, fromMs, fromMs + (0.2 + random() ** 3 * 3) * DAY_MS));
   }
-  if (index % 14 === 1) incidents.push(incidentOf(random, endMs - (0.5 + random() * 9) * HOUR_MS, Infinity));
+  if (index % 14 === 1) {
+    incidents.push(incidentOf(troubles, random, endMs - (0.5 + random() * 9) * HOUR_MS, Infinity));
+  }
   const usualMs = 5 + random() ** 3 * 800;
   const slowSinceMs = endMs - random() * days * DAY_MS;
   return (nowMs) => {
     const noise = 0.85 + random() * 0.3 + (random() < 0.01 ? 2 : 0);
     const durationMs = usualMs * noise * (nowMs > slowSinceMs ? 1.4 : 1);
     const incident = incidents.findLast(({ fromMs, untilMs }) => fromMs <= nowMs && nowMs < untilMs);
-    if (incident === undefined) return { condition: "ok", output: "as it should be", durationMs };
+    if (incident === undefined) return { condition: "ok", output: ok, durationMs };
     const { condition, output } = incident;
     return { condition, output, durationMs: condition === "unknown" ? 30_000 : durationMs * 2.5 };
   };
 }
 
-function incidentOf(random: () => number, fromMs: number, untilMs: number): Incident {
-  const [condition, output] = TROUBLES[Math.floor(random() * TROUBLES.length)] ?? ["critical", ""];
+function incidentOf(
+  troubles: Findings["troubles"],
+  random: () => number,
+  fromMs: number,
+  untilMs: number,
+): Incident {
+  const [condition, output] = troubles[Math.floor(random() * troubles.length)] ?? ["critical", ""];
   return { fromMs, untilMs, condition, output };
 }
 
@@ -138,12 +174,12 @@ function pendingRow(report: Notification, nowMs: number): QueuedNotification {
     missedProblem: null,
     summarized: 0,
     channelKey: "email",
-    channelName: "email to admin@example.org",
+    channelName: "admins",
     sequence: nowMs,
     state: "pending",
     attempts: 3,
     nextAttemptAtMs: nowMs + 15 * 60_000,
-    lastFailure: "connecting to hooks.example.org:443 failed: connection refused",
+    lastFailure: "connecting to mail.example.org:587 failed: connection refused",
     firstFailedAtMs: nowMs,
     messageId: null,
   };
@@ -166,11 +202,28 @@ function createIds(seed: number): () => string {
     `00000000-0000-4000-8000-${seed.toString(16).padStart(4, "0")}${(count++).toString(16).padStart(8, "0")}`;
 }
 
-const FIRST_CHECKS: readonly (readonly [name: string, title: string])[] = [
-  ["web", "Website"],
-  ["backup", "Nightly backup"],
-  ["disk", "Root disk"],
+/** A check of the demonstration. */
+interface DemoCheck {
+  readonly name: string;
+  readonly title: string;
+  readonly findings: Findings;
+}
+
+const FIRST_CHECKS: readonly DemoCheck[] = [
+  { name: "web", title: "Website", findings: REQUEST },
+  { name: "backup", title: "Nightly backup", findings: BACKUP },
+  { name: "disk", title: "Root disk", findings: DISK },
+  { name: "database", title: "Database", findings: DATABASE },
+  { name: "api", title: "Payments API", findings: REQUEST },
 ];
+
+function checkAt(index: number): DemoCheck {
+  return FIRST_CHECKS[index] ?? {
+    name: `shop-${String(index).padStart(4, "0")}`,
+    title: `Shop ${index}, order page`,
+    findings: REQUEST,
+  };
+}
 
 /** The checks of a config for demonstrations, all of them of the kind `test`. */
 export function demoConfig(count: number): {
@@ -178,15 +231,8 @@ export function demoConfig(count: number): {
   readonly checks: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 } {
   const checks = Array.from({ length: count }, (_, index) => {
-    const [name, title] = FIRST_CHECKS[index] ?? [
-      `shop-${String(index).padStart(4, "0")}`,
-      `Shop ${index}, order page`,
-    ];
-    return [name, {
-      title,
-      kind: "test",
-      parameters: { condition: "ok", output: "as it should be" },
-    }] as const;
+    const { name, title, findings } = checkAt(index);
+    return [name, { title, kind: "test", parameters: { condition: "ok", output: findings.ok } }] as const;
   });
   return {
     defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
@@ -210,7 +256,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
     dependsOn: [],
     timeoutMs: 10_000,
     kind: "test",
-    parameters: { condition: "ok", output: "as it should be" },
+    parameters: { condition: "ok", output: "" },
   }));
 }
 

@@ -11,8 +11,8 @@ const MAIN = new URL("main.ts", PROJECT).pathname;
 const IMAGES = new URL("docs/images/", PROJECT).pathname;
 
 const VIEWS = [
-  { name: "report_light", width: 1100, height: 760, scheme: "light" },
-  { name: "report_dark", width: 1100, height: 760, scheme: "dark" },
+  { name: "report_light", width: 1280, height: 760, scheme: "light" },
+  { name: "report_dark", width: 1280, height: 760, scheme: "dark" },
   { name: "report_phone", width: 500, height: 900, scheme: "light" },
 ] as const;
 
