@@ -122,7 +122,8 @@ Deno.test("findStructureProblems() does not propose a member that is there alrea
   const both = await problemsOf(withCheck({ kind: "script", parameters: { pth: "/y" } }));
   assert.deepEqual(both, [
     'checks.web.parameters.pth: unknown key "pth", expected one of path, arguments, environment, ' +
-    'condition_on_timeout (did you mean "path"?)',
+    "condition_on_timeout, exit_code_conditions, output_part, output_pattern, value, performance_data_ranges, " +
+    'condition_on_mismatch (did you mean "path"?)',
   ]);
 });
 
