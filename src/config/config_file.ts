@@ -3,47 +3,70 @@ import { substitute, type Substitution } from "./placeholders.ts";
 import type { ConfigPath, Problem } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { Source } from "./source_text.ts";
-import { type JsonValue, parseText } from "./syntax.ts";
+import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */
 export interface ConfigFile {
   /** The text that was read, and where it came from. */
   readonly source: Source;
-  /** Its value with placeholders; `undefined` when its syntax is broken. */
+  /** Its value with placeholders, its checks expanded; `undefined` when its syntax is broken. */
   readonly written: JsonValue | undefined;
   /** Its value without placeholders; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue | undefined;
   readonly substitutions: readonly Substitution[];
   readonly problems: readonly (readonly Problem[])[];
   readonly warnings: readonly Problem[];
+  /** The name in the file of each check that `for_each` made, by its own name. */
+  readonly templates: ReadonlyMap<string, string>;
+  /** Length of the text, and of what `for_each` made of it. */
+  readonly length: number;
   /** Whether a text there has a placeholder without a value. */
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** Reads a text and replaces its placeholders. Paths of `${file:…}` start at the file's directory. */
+/** How a file is opened. */
+interface OpenOptions {
+  readonly withoutSecrets: boolean;
+  /** Whether checks with `for_each` stay as they are, for a schema without it. @default false */
+  readonly keepsForEach?: boolean;
+}
+
+/** Reads a text, expands its checks, and replaces its placeholders. Paths of `${file:…}` start at the file's directory. */
 export async function openConfigFile(
   source: Source,
   system: System,
-  options: { readonly withoutSecrets: boolean },
+  { withoutSecrets, keepsForEach = false }: OpenOptions,
 ): Promise<ConfigFile> {
-  const { value: written, problems } = parseText(source.text);
-  if (written === undefined) {
-    const nothing = { written, value: written, substitutions: [], warnings: [] };
-    return { source, ...nothing, problems: [problems], isUnresolved: () => false };
+  const { value: parsed, problems } = parseText(source.text);
+  if (parsed === undefined) {
+    const nothing = { written: parsed, value: parsed, substitutions: [], warnings: [], templates: new Map() };
+    const { length } = source.text;
+    return { source, ...nothing, problems: [problems], length, isUnresolved: () => false };
   }
   const { environment, mayReadEnvironment, files } = system;
   const { directory } = source;
-  const secrets = { environment, mayReadEnvironment, files, directory, ...options };
+  const secrets = { environment, mayReadEnvironment, files, directory, withoutSecrets };
+  const expanded = keepsForEach || !isObject(parsed) || !hasForEach(parsed)
+    ? { written: parsed, problems: [], templates: new Map<string, string>(), length: 0 }
+    : (await import("./for_each.ts")).expandChecks(parsed);
+  const { written, templates } = expanded;
   const { value, substitutions, problems: secretProblems, warnings } = await substitute(written, secrets);
   return {
     source,
     written,
     value,
     substitutions,
-    problems: [problems, secretProblems],
+    problems: [problems, expanded.problems, secretProblems],
     warnings,
+    templates,
+    length: source.text.length + expanded.length,
     isUnresolved: createUnresolvedTest(substitutions),
   };
+}
+
+function hasForEach(config: JsonObject): boolean {
+  const checks = config["checks"];
+  return isObject(checks) && Object.values(checks).some((check) => isObject(check) && "for_each" in check);
 }
 
 /** The names of the checks that a file holds, errors in them or not. */

@@ -98,7 +98,7 @@ class IncludeReader implements Included {
   constructor(config: ConfigFile, options: IncludeOptions) {
     this.#config = config;
     this.#options = options;
-    this.#size = config.source.text.length;
+    this.#size = config.length;
     this.files = [config];
   }
 
@@ -204,11 +204,14 @@ class IncludeReader implements Included {
       for (const problem of this.#toProblems(error, at)) this.problems.push(problem);
       return;
     }
-    this.#size += source.text.length;
-    if (this.#size > CONFIG_BYTES_MAX) {
+    const checkSize = (length: number): void => {
+      if (this.#size + length <= CONFIG_BYTES_MAX) return;
       this.#stop(at, `makes the config larger than ${CONFIG_BYTES_MAX} bytes`);
-    }
+    };
+    checkSize(source.text.length);
     const file = await openConfigFile(source, system, { withoutSecrets });
+    checkSize(file.length);
+    this.#size += file.length;
     this.files.push(file);
     await this.#readIncludesOf(file, [...chain, { path: real, label }]);
   }

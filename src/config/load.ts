@@ -27,6 +27,7 @@ import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
+import { withoutRepeats } from "./templates.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 /** How a config is loaded. */
@@ -72,7 +73,7 @@ export interface LoadedConfig {
   readonly warnings: readonly Problem[];
   /** What the config names and this machine lacks; only what needs it cannot run. */
   readonly lacks: readonly Problem[];
-  /** The config's value as it is written: no placeholder is resolved, and nothing is included. */
+  /** The config's value as it is written, its checks expanded: no placeholder is resolved, and nothing is included. */
   readonly written: JsonObject;
   /** Of the default schema, whatever shape the config was held to. */
   readonly reader: SchemaReader;
@@ -132,10 +133,10 @@ export async function loadConfig(
     heartbeat: resolved.heartbeat,
     page: resolved.page,
     metrics,
-    warnings: [
+    warnings: withoutRepeats([
       ...listWarnings(read, resolved),
       ...found.flatMap(({ warnings, source }) => warnings.map((warning) => ({ ...warning, source }))),
-    ],
+    ], read.templates),
     lacks: read.lacks,
     written: main.written,
     reader,
@@ -163,6 +164,8 @@ interface ReadConfig {
   readonly main: ValidatedFile;
   readonly others: readonly ValidatedFile[];
   readonly lacks: readonly Problem[];
+  /** The names in the files of the checks that `for_each` made, by their own. */
+  readonly templates: ReadonlyMap<string, string>;
   /** Of the default schema: whatever a config is held to, it means what that one says. */
   readonly reader: SchemaReader;
   place(problem: Problem): PlacedProblem;
@@ -176,12 +179,14 @@ async function readConfig(
   { withoutSecrets = false, shape = "monitor" }: LoadOptions,
 ): Promise<ReadConfig> {
   const source = await readSource(location, system);
-  const config = await openConfigFile(source, system, { withoutSecrets });
+  const config = await openConfigFile(source, system, { withoutSecrets, keepsForEach: shape !== "monitor" });
   const included = await readIncluded(config, { system, named: location.named, withoutSecrets });
   const { files } = included;
   const place = createConfigPlacer(files);
-  const refuse = (problems: readonly Problem[]): void => {
-    if (problems.length === 0) return;
+  const templates = new Map(files.flatMap((file) => [...file.templates]));
+  const refuse = (found: readonly Problem[]): void => {
+    if (found.length === 0) return;
+    const problems = withoutRepeats(found, templates);
     throw new ConfigError(`cannot use config "${source.label}": ${countErrors(problems.length)}`, {
       source,
       problems: inTextOrder(problems.map(place), files.map((file) => file.source)),
@@ -203,7 +208,7 @@ async function readConfig(
   ]);
   const lacks = validated.flatMap((file) => file.lacks);
   const reader = schema.wider ?? schema.reader;
-  return { source, included, validated, main, others, lacks, reader, place, refuse };
+  return { source, included, validated, main, others, lacks, templates, reader, place, refuse };
 }
 
 /** What the values of a config mean. */

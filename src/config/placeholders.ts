@@ -261,7 +261,13 @@ const LOOK_ALIKE =
   /(\$?)\$\{\s{0,9}(env|environment|file)\s{0,9}[:.\s](?!\s{0,9}[-=?+\d])\s{0,9}([^{}\s][^{}]*)\}/gi;
 
 function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
-  return [...text.matchAll(LOOK_ALIKE)].flatMap(([whole, escape, word = "", rest = ""]) => {
+  const [each] = /(?<!\$)\$\{each:[^{}]*\}/.exec(text) ?? [];
+  const others = each === undefined ? [] : [{
+    path: [...path],
+    message: `${quoteValue(each)} is not a placeholder here and stays unchanged`,
+    hint: `give the check a for_each with this key, or write $${each} for the literal text`,
+  }];
+  const found = [...text.matchAll(LOOK_ALIKE)].flatMap(([whole, escape, word = "", rest = ""]) => {
     if (escape !== "" || /^\$\{(env|file):/.test(whole)) return [];
     const kind = word.toLowerCase() === "file" ? "file" : "env";
     return [{
@@ -270,6 +276,7 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
       hint: `write \${${kind}:${rest.trim()}} for the value, or $${whole} for the literal text`,
     }];
   });
+  return [...others, ...found];
 }
 
 /** Every string of a config with something to replace, and what only looks like it. */

@@ -1,6 +1,7 @@
 import { channelNames, checkNames, type ConfigFile } from "./config_file.ts";
 import { createPlacer } from "./positions.ts";
-import { type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import { describePath, type PlacedProblem, type Problem, quoteValue } from "./problem.ts";
+import { templatePath } from "./templates.ts";
 import type { Source } from "./source_text.ts";
 
 /**
@@ -13,11 +14,14 @@ export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Prob
   for (const file of others) {
     for (const name of checkNames(file)) if (!owners.has(name)) owners.set(name, file.source);
   }
+  const templates = new Map(files.flatMap((file) => [...file.templates]));
   const placers = new Map<Source, (problem: Problem) => PlacedProblem>();
   const placeIn = (source: Source, problem: Problem): PlacedProblem => {
     let place = placers.get(source);
     if (place === undefined) placers.set(source, place = createPlacer(source.text));
-    return place(problem);
+    const path = templatePath(problem.path, templates);
+    if (path === problem.path) return place(problem);
+    return { ...place({ ...problem, path }), path: describePath(problem.path) };
   };
   return (problem) => {
     const { path: [key, name] } = problem;

@@ -10,7 +10,7 @@ const DEFAULTS_KEYS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, maintenance_windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +
   'such as "*/5 8-18 * * mon-fri", or a name such as @daily';
-const CHECK_KEYS = `title, ${DEFAULTS_KEYS}, depends_on, timeout, kind, parameters`;
+const CHECK_KEYS = `title, ${DEFAULTS_KEYS}, depends_on, for_each, timeout, kind, parameters`;
 
 /** Line, column and path; the message; the hint, where there is one. */
 export type ExpectedProblem = readonly [place: string, message: string, hint?: string];

@@ -98,7 +98,8 @@ function examplesOf(root: Schema): Iterable<Example> {
       yield* visit(lookUp(items), path, (value) => place([value]));
     }
     if (typeof free === "object") {
-      const key = path.endsWith(".json") ? "$.status" : "a";
+      const key = { checks: "a ${each:host} ${each:port}", json: "$.status" }[path.split(".").at(-1) ?? ""] ??
+        "a";
       yield* visit(lookUp(free), path, (value) => place({ [key]: value }));
     }
   }

@@ -85,6 +85,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -108,6 +123,21 @@ export type Check =
        * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
        */
       depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
       /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
@@ -133,6 +163,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -156,6 +201,21 @@ export type Check =
        * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
        */
       depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
       /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
@@ -181,6 +241,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -204,6 +279,21 @@ export type Check =
        * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
        */
       depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
       /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
@@ -229,6 +319,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -252,6 +357,21 @@ export type Check =
        * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
        */
       depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
       /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
@@ -277,6 +397,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -301,6 +436,21 @@ export type Check =
        */
       depends_on?: string[];
       /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
@@ -324,6 +474,21 @@ export type Check =
        * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
        */
       depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
       /**
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
