@@ -181,6 +181,25 @@ export async function writeChecksums(directory: URL): Promise<void> {
   await Deno.writeTextFile(new URL("SHA256SUMS", directory), lines.join(""));
 }
 
+/**
+ * Compiles what can be compiled here, and returns a warning for each target of a release that cannot.
+ *
+ * @throws {Error} If no target can be compiled.
+ */
+export async function compileAll(
+  targets: readonly (Target | null)[],
+  compileTarget: (target: Target | null) => Promise<void>,
+): Promise<readonly string[]> {
+  const made = new Set<Target | null>();
+  for (const target of targets) {
+    await compileTarget(target).then(() => made.add(target), (error) => console.error(String(error)));
+  }
+  if (made.size === 0) throw new Error("Cannot build: no base executable can be downloaded");
+  return TARGETS.filter((target) => !made.has(target)).map((target) =>
+    `skipped ${target}: its base executable cannot be downloaded`
+  );
+}
+
 async function main(args: readonly string[]): Promise<void> {
   const targets = readTargets(args, Deno.env.get("DENORT_BIN"));
   const config = readConfig(args);
@@ -196,22 +215,12 @@ async function main(args: readonly string[]): Promise<void> {
     const { size } = await Deno.stat(new URL(name, PROJECT));
     console.log(`made ${name} (${(size / 1e6).toFixed(1)} MB)`);
   };
-  const skipped: Target[] = args.includes("--all")
-    ? TARGETS.filter((target) => !targets.includes(target))
-    : [];
-  for (const target of targets) {
-    try {
-      await compileTarget(target);
-    } catch (error) {
-      if (!args.includes("--all") || target === null) throw error;
-      skipped.push(target);
+  if (args.includes("--all")) {
+    for (const warning of await compileAll(targets, compileTarget)) {
+      console.error(`compile: warning: ${warning}`);
     }
-  }
-  for (const target of skipped) {
-    console.error(`compile: warning: skipped ${target}: its base executable cannot be downloaded`);
-  }
-  if (skipped.length === TARGETS.length) {
-    throw new Error("Cannot build: no base executable can be downloaded");
+  } else {
+    for (const target of targets) await compileTarget(target);
   }
   if (lockedDown !== null) {
     console.log([`for ${lockedDown.config} alone, permitted:`, ...lockedDown.permissionFlags].join("\n  "));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  compileAll,
   executableName,
   OWN_NAME,
   readTargets,
@@ -31,6 +32,22 @@ Deno.test("readTargets() rejects a base executable for another machine's target,
     /^Error: DENORT_BIN is "\/base", which Deno would use for "/,
   );
   assert.deepStrictEqual(readTargets(["--all"], "/base"), [Deno.build.target]);
+});
+
+Deno.test("compileAll() skips the targets whose base executable cannot be downloaded, with a warning", async () => {
+  const made: unknown[] = [];
+  const warnings = await compileAll(TARGETS, (target) => {
+    if (target !== Deno.build.target) return Promise.reject(new Error("no such file on the server"));
+    made.push(target);
+    return Promise.resolve();
+  });
+  assert.deepStrictEqual(made, [Deno.build.target]);
+  assert.strictEqual(warnings.length, TARGETS.length - 1);
+  assert.match(warnings[0] ?? "", /^skipped [\w-]+: its base executable cannot be downloaded$/);
+  await assert.rejects(
+    () => compileAll(TARGETS, () => Promise.reject(new Error("no network"))),
+    /^Error: Cannot build: no base executable can be downloaded$/,
+  );
 });
 
 Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () => {
