@@ -16,6 +16,7 @@ interface Tool {
 
 /** What not every Debian has. */
 export const TOOLS = {
+  "busybox": { package: "busybox-static" },
   "check_disk": plugin("check_disk"),
   "check_dummy": plugin("check_dummy"),
   "check_file_age": plugin("check_file_age"),
@@ -40,6 +41,7 @@ export const TOOLS = {
   "notify-send": { package: "libnotify-bin" },
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
   "postgres": postgresql("postgres"),
+  "ping": { package: "iputils-ping" },
   "prometheus-node-exporter": { package: "prometheus-node-exporter" },
   "promtool": { package: "prometheus" },
   "python3": { package: "python3", path: "/usr/bin/python3" },
@@ -64,7 +66,6 @@ function postgresql(name: string): Tool {
 /** Packages that only the scripts of `.ci/run` need. */
 export const CI_PACKAGES: readonly string[] = [
   "bash-completion",
-  "busybox-static",
   "lintian",
   "postfix",
   "time",

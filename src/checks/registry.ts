@@ -17,6 +17,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   memory: lazily(async () => (await import("./memory.ts")).memoryKind),
   load: lazily(async () => (await import("./load.ts")).loadKind),
   dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),
+  ping: lazily(async () => (await import("./ping.ts")).pingKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 

@@ -10,7 +10,7 @@ export interface Measure {
   /** As its key in the config, such as `swap_used`; its metrics begin with it. */
   readonly name: string;
   readonly value: number;
-  readonly unit: "bytes" | "seconds" | "number";
+  readonly unit: "bytes" | "seconds" | "milliseconds" | "number";
   /** What 100% is; absent if its limits are no percentages. */
   readonly total?: number;
   readonly thresholds: Thresholds;
@@ -117,6 +117,7 @@ function describeLimit(limit: Limit, measure: Measure): string {
 const EXACT: Readonly<Record<Measure["unit"], (value: number) => string>> = {
   bytes: exactSize,
   seconds: (value) => exactDuration(value * 1000),
+  milliseconds: exactDuration,
   number: String,
 };
 
@@ -125,14 +126,14 @@ function writeAmount(
   { measure, digits }: { readonly measure: Measure; readonly digits: number },
 ): string {
   if (measure.unit === "bytes") return roundedSize(value, digits);
-  return measure.unit === "seconds"
-    ? describeDuration(value * 1000)
-    : String(Number(value.toFixed(digits - 1)));
+  if (measure.unit === "seconds") return describeDuration(value * 1000);
+  return `${Number(value.toFixed(digits - 1))}${measure.unit === "milliseconds" ? " ms" : ""}`;
 }
 
 const SUFFIXES: Readonly<Record<Measure["unit"], string>> = {
   bytes: "_bytes",
   seconds: "_seconds",
+  milliseconds: "_ms",
   number: "",
 };
 

@@ -172,6 +172,20 @@ export interface DnsLookupParameters {
   readonly asWarning: boolean;
 }
 
+/** Parameters of a `ping` check. */
+export interface PingParameters {
+  /** A name or an address. */
+  readonly host: string;
+  /** How many requests are sent, one a second; 1 or more. */
+  readonly count: number;
+  /** Of the requests without a reply. */
+  readonly loss: Thresholds;
+  /** Of the average time. */
+  readonly roundTrip: { readonly warningAboveMs?: number; readonly criticalAboveMs?: number };
+  /** Absolute path; absent: that of the system. */
+  readonly command?: string;
+}
+
 /** Parameters of a `job` check. */
 export interface JobParameters {
   /** A run is to end within this time after the one before, or after the check was first seen. */
@@ -259,6 +273,13 @@ export interface DnsLookupCheck extends CheckSettings {
   readonly parameters: DnsLookupParameters;
 }
 
+/** A `ping` check. */
+export interface PingCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "ping";
+  readonly parameters: PingParameters;
+}
+
 /** A `job` check. */
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
@@ -279,6 +300,7 @@ export type Check =
   | MemoryCheck
   | LoadCheck
   | DnsLookupCheck
+  | PingCheck
   | JobCheck;
 
 /** The name of a check kind. */

@@ -594,8 +594,8 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_kind_far: {
     problems: [[
       "4:22 checks.web.kind",
-      `is "ping", expected one of ${CHECK_KINDS}`,
-      'write "tcp_connect" for a port, or "script" to run check_ping',
+      `is "snmp", expected one of ${CHECK_KINDS}`,
+      'write "script" to run check_snmp',
     ]],
   },
   unknown_request_key: {

@@ -112,6 +112,18 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     parameters: { name: "example.org", type: "A", asWarning: false },
     timeoutMs: 10_000,
   }],
+  ping: [{ host: "192.0.2.1" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "ping",
+    parameters: {
+      host: "192.0.2.1",
+      count: 5,
+      loss: { warningAbove: { percent: 20 }, criticalAbove: { percent: 60 } },
+      roundTrip: {},
+    },
+    timeoutMs: 10_000,
+  }],
   job: [{ expected_every: "1 day" }, {
     ...SETTINGS,
     name: "web",
@@ -402,6 +414,23 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       asWarning: true,
     },
   }],
+  ping: [{
+    host: "::1",
+    count: 3,
+    loss: { warning_above: 0, critical_above: "50%" },
+    round_trip: { warning_above: "100 ms", critical_above: 0.5 },
+    command: "/bin/ping",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "ping",
+    parameters: {
+      host: "::1",
+      count: 3,
+      loss: { warningAbove: 0, criticalAbove: { percent: 50 } },
+      roundTrip: { warningAboveMs: 100, criticalAboveMs: 500 },
+      command: "/bin/ping",
+    },
+  }],
   job: [{
     expected_every: 3600,
     grace: "5 minutes",
@@ -505,6 +534,7 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     tcp_connect: 10_000,
     tls_certificate: 10_000,
     dns_lookup: 10_000,
+    ping: 10_000,
     disk_space: 10_000,
     memory: 10_000,
     load: 10_000,

@@ -213,6 +213,11 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
     kindRefused("dns_lookup", "a", '"test", "script", "file_timestamp", "http_request"'),
     kindRefused("dns_lookup", "b", '"test", "script", "http_request"'),
   ],
+  "ping": [
+    withCheck({ kind: "ping", parameters: { host: "h" } }),
+    kindRefused("ping", "a", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("ping", "b", '"test", "script", "http_request"'),
+  ],
   "certificate of a response": [
     withCheck({
       kind: "http_request",

@@ -100,7 +100,7 @@ Deno.test("findStructureProblems() proposes what stands for a kind of another to
   const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
   const check = (kind: string) => withCheck({ kind, parameters: {} });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
-    "ping": [check("ping"), 'write "tcp_connect" for a port, or "script" to run check_ping'],
+    "icmp": [check("icmp"), 'did you mean "ping"?'],
     "dns": [check("dns"), 'did you mean "dns_lookup"?'],
     "process": [check("process"), 'write "script" to run check_procs, pgrep or systemctl is-active'],
     "command": [check("command"), 'did you mean "script"?'],

@@ -493,6 +493,45 @@ export type Check =
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
+      kind: "ping";
+      parameters: PingParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
       kind: "job";
       parameters: JobParameters;
     };
@@ -1319,6 +1358,49 @@ export interface DnsLookupParameters {
    * Makes a violation `warning` instead of `critical`.
    */
   as_warning?: boolean;
+}
+/**
+ * Checks with the `ping` of the system that a host replies: loss and round trip.
+ */
+export interface PingParameters {
+  /**
+   * Name or IP address of the host.
+   */
+  host: string;
+  /**
+   * The number of requests, one a second.
+   */
+  count?: number;
+  /**
+   * Thresholds of the requests without a reply. Without any reply the check is always `critical`.
+   */
+  loss?: {
+    /**
+     * More is `warning`: a number, or a percentage.
+     */
+    warning_above?: number | string;
+    /**
+     * More is `critical`: a number, or a percentage.
+     */
+    critical_above?: number | string;
+  };
+  /**
+   * Thresholds of the average time from request to reply. Default: none.
+   */
+  round_trip?: {
+    /**
+     * More is `warning`: seconds, or text such as "100 ms".
+     */
+    warning_above?: number | string;
+    /**
+     * More is `critical`: seconds, or text such as "100 ms".
+     */
+    critical_above?: number | string;
+  };
+  /**
+   * Path of the command, or its name in `PATH`. Default: `/usr/bin/ping`, on macOS `/sbin/ping`.
+   */
+  command?: string;
 }
 /**
  * Checks a cron job or another task on this machine that checks in with `monitor beat NAME -- COMMAND`. NAME is the name of this check.

@@ -44,6 +44,7 @@ const PARAMETERS = {
   memory: { available: {}, swapUsed: {} },
   load: { load1: {}, load5: {}, load15: {} },
   dns_lookup: { name: "localhost", type: "A", asWarning: false },
+  ping: { host: "localhost", count: 5, loss: {}, roundTrip: {} },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,

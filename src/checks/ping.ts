@@ -1,0 +1,140 @@
+import type { PingCheck } from "../domain/check.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { ProcessEnd } from "../domain/processes.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import type { System } from "../domain/system.ts";
+import { truncate } from "../shared/truncate.ts";
+import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+
+/** The `ping` kind. */
+export const pingKind: CheckKindEntry<"ping"> = {
+  observe: observePing,
+  limit: "process",
+  warnings: ({ parameters: { loss, roundTrip } }) => [
+    ...thresholdWarnings(loss, ["loss"]),
+    ...thresholdWarnings(plain(roundTrip), ["round_trip"]),
+  ],
+  errors: findErrors,
+  requiredPermissions: ({ parameters }, system) => ({ run: [commandOf(parameters, system)] }),
+};
+
+/**
+ * Runs the system's `ping`: the runtime has no raw sockets. The options are those that iputils, BusyBox, inetutils and
+ * macOS share.
+ */
+async function observePing(
+  check: PingCheck,
+  { system, directory, signal }: ObserveContext,
+): Promise<CheckResult> {
+  const { parameters, timeoutMs } = check;
+  const { host, count } = parameters;
+  const { processes, platform } = system;
+  const command = commandOf(parameters, system);
+  // At least one second, and no more than the timeout leaves after the last request.
+  const waitSeconds = Math.max(1, Math.floor(timeoutMs / 1000) - count);
+  const end = await processes.run({
+    path: command,
+    arguments: [
+      ...["-n", "-q", "-c", `${count}`],
+      ...["-W", `${platform === "darwin" ? waitSeconds * 1000 : waitSeconds}`],
+      // A name that begins with a hyphen is no option.
+      ...["--", host.replace(/^\[(.*)\]$/, "$1")],
+    ],
+    // The words and numbers are those that are read here.
+    environment: { LC_ALL: "C" },
+    directory,
+    timeoutMs,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+  }, signal);
+  if (end.ended === "not_started") return unknownResult(`cannot start "${command}": ${end.reason}`);
+  if (end.ended === "timed_out") return failure(`timeout after ${timeoutMs / 1000} s while pinging ${host}`);
+  const counts = COUNTS.exec(end.stdout.text);
+  const [sent = 0, received = 0] = counts?.slice(1).map(Number) ?? [];
+  if (sent === 0) return withoutCounts(end, command);
+  if (received === 0) {
+    return failure(`no reply from ${host} to ${sent} pings`, { lost: sent, lost_percent: 100 });
+  }
+  return evaluate({ sent, received, averageMs: TIMES.exec(end.stdout.text)?.[1] }, check);
+}
+
+/** The summary has two lines; what stands before it may be anything. */
+const OUTPUT_BYTES_MAX = 64 * 1024;
+
+/** Duplicates may make more replies than requests. */
+const COUNTS = /^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received\b/m;
+
+/** The average is the second value of `min/avg/max`. */
+const TIMES = /^(?:rtt|round-trip) min\/avg\/max\S* = \d{1,9}(?:\.\d{1,9})?\/(\d{1,9}(?:\.\d{1,9})?)\//m;
+
+/** What a target can do wrong, in the words of all implementations; anything else is a fault of this side. */
+const OF_TARGET = new RegExp(
+  [
+    "name or service not known|no address associated|temporary failure in name resolution|bad address",
+    "unknown host|cannot resolve|unreachable|no route to host|host is down",
+  ].join("|"),
+  "i",
+);
+
+function withoutCounts(
+  { stdout, stderr, ...end }: Exclude<ProcessEnd, { readonly ended: "not_started" }>,
+  command: string,
+): CheckResult {
+  const text = truncate(`${stderr.text}\n${stdout.text}`.trim().split("\n")[0] ?? "", TEXT_LENGTH_MAX);
+  if (OF_TARGET.test(text)) return failure(text);
+  const reason = end.ended === "signalled"
+    ? `terminated by ${end.signal}`
+    : end.ended === "exited"
+    ? `exit code ${end.code}`
+    : end.ended;
+  return unknownResult(`"${command}" printed no summary, ${reason}${text === "" ? "" : `: ${text}`}`);
+}
+
+const TEXT_LENGTH_MAX = 200;
+
+function failure(output: string, metrics: CheckResult["metrics"] = {}): CheckResult {
+  return { condition: "critical", output, metrics, detail: "", performanceData: "" };
+}
+
+interface Summary {
+  readonly sent: number;
+  readonly received: number;
+  /** Absent if the command measures no time. */
+  readonly averageMs: string | undefined;
+}
+
+function evaluate({ sent, received, averageMs }: Summary, { parameters }: PingCheck): CheckResult {
+  const measures: Measure[] = [{
+    name: "lost",
+    value: Math.max(0, sent - received),
+    unit: "number",
+    total: sent,
+    thresholds: parameters.loss,
+  }];
+  if (averageMs !== undefined) {
+    const thresholds = plain(parameters.roundTrip);
+    measures.push({ name: "round_trip", value: Number(averageMs), unit: "milliseconds", thresholds });
+  }
+  return { ...evaluateMeasures(measures), detail: "", performanceData: "" };
+}
+
+function plain(
+  { warningAboveMs, criticalAboveMs }: PingCheck["parameters"]["roundTrip"],
+): Measure["thresholds"] {
+  return {
+    ...warningAboveMs !== undefined && { warningAbove: warningAboveMs },
+    ...criticalAboveMs !== undefined && { criticalAbove: criticalAboveMs },
+  };
+}
+
+/** A fixed path: looking it up would need to read every directory in `PATH`. */
+function commandOf({ command }: PingCheck["parameters"], { platform }: Pick<System, "platform">): string {
+  return command ?? (platform === "darwin" ? "/sbin/ping" : "/usr/bin/ping");
+}
+
+function findErrors({ parameters: { count }, timeoutMs }: PingCheck): readonly ParameterProblem[] {
+  if (count * 1000 <= timeoutMs) return [];
+  return [{
+    path: ["count"],
+    message: `is ${count}, one a second, expected at most ${Math.floor(timeoutMs / 1000)} with this timeout`,
+  }];
+}

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { pingKind } from "../../src/checks/ping.ts";
+import type { CheckOf, PingParameters } from "../../src/domain/check.ts";
+import type { CheckResult } from "../../src/domain/result.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { requiredPermissions, tool } from "../../testing/tools.ts";
+import { testCheck } from "../support/checks.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
+import { observeCheck } from "../support/observe_check.ts";
+
+function pingCheck(parameters: Partial<PingParameters> = {}): CheckOf<"ping"> {
+  return {
+    ...testCheck("ok"),
+    kind: "ping",
+    parameters: {
+      host: "127.0.0.1",
+      count: 1,
+      loss: { warningAbove: { percent: 20 }, criticalAbove: { percent: 60 } },
+      roundTrip: {},
+      ...parameters,
+    },
+  };
+}
+
+function observe(parameters: Partial<PingParameters>, timeoutMs = 10_000): Promise<CheckResult> {
+  const { kind, parameters: all } = pingCheck(parameters);
+  return observeCheck({ kind, parameters: all }, { timeoutMs });
+}
+
+/** Pings with a command that is a shell script. */
+async function observeScript(
+  script: string,
+  parameters: Partial<PingParameters> = {},
+  timeoutMs = 10_000,
+): Promise<CheckResult> {
+  const directory = await Deno.makeTempDir();
+  try {
+    const command = `${directory}/ping`;
+    await Deno.writeTextFile(command, `#!/bin/sh\n${script}\n`);
+    await Deno.chmod(command, 0o755);
+    return await observe({ command, ...parameters }, timeoutMs);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test({
+  ...requiredPermissions("ping"),
+  name: "observePing() pings this machine with iputils",
+  fn: async () => {
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const { condition, output, metrics } = await observe({ host });
+      assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
+      assert.strictEqual(condition, "ok");
+      assert.strictEqual(metrics.lost_percent, 0);
+      assert((metrics.round_trip_ms ?? 0) > 0);
+    }
+    const unresolved = await observe({ host: "unknown.invalid" });
+    assert.strictEqual(unresolved.condition, "critical");
+    assert.match(unresolved.output, /ping: unknown\.invalid: /);
+  },
+});
+
+Deno.test({
+  ...requiredPermissions("busybox"),
+  name: "observePing() pings this machine with BusyBox",
+  fn: async () => {
+    const directory = await Deno.makeTempDir();
+    try {
+      await Deno.symlink(tool("busybox"), `${directory}/ping`);
+      const { output } = await observe({ command: `${directory}/ping` });
+      assert.match(output, /^lost 0% \(0 of 1\); round trip [\d.]+ ms$/);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});
+
+const IPUTILS = "4 packets transmitted, 3 received, 25% packet loss, time 3004ms\n" +
+  "rtt min/avg/max/mdev = 0.640/153.25/999.764/0.062 ms";
+const MACOS = "4 packets transmitted, 4 packets received, 0.0% packet loss\n" +
+  "round-trip min/avg/max/stddev = 0.053/0.085/0.117/0.032 ms";
+const DUPLICATES = "2 packets transmitted, 2 received, +2 duplicates, 0% packet loss, time 1001ms\n" +
+  "rtt min/avg/max/mdev = 1.0/2.0/3.0/0.1 ms";
+const UNREACHABLE = "3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2042ms\npipe 3";
+
+/** What a command does, and what the check returns. */
+const COMMANDS: Readonly<
+  Record<string, readonly [script: string, condition: string, output: RegExp, Partial<PingParameters>?]>
+> = {
+  "loss": [
+    `echo '${IPUTILS}'`,
+    "warning",
+    /^lost 25% \(1 of 4\), warning above 20%; round trip 153\.25 ms$/,
+  ],
+  "a slow reply": [
+    `echo '${IPUTILS}'`,
+    "critical",
+    /^lost 25% \(1 of 4\); round trip 153\.25 ms, critical above 150 ms$/,
+    { loss: {}, roundTrip: { warningAboveMs: 100, criticalAboveMs: 150 } },
+  ],
+  "macOS": [`echo '${MACOS}'`, "ok", /^lost 0% \(0 of 4\); round trip 0\.09 ms$/],
+  "duplicates": [`echo '${DUPLICATES}'`, "ok", /^lost 0% \(0 of 2\); round trip 2 ms$/],
+  "no reply": [`echo '${UNREACHABLE}'; exit 1`, "critical", /^no reply from 127\.0\.0\.1 to 3 pings$/],
+  "no reply without thresholds": [
+    `echo '${UNREACHABLE}'; exit 1`,
+    "critical",
+    /^no reply from 127\.0\.0\.1 to 3 pings$/,
+    { loss: {} },
+  ],
+  "no route": [
+    "echo 'ping: connect: Network is unreachable' >&2; exit 2",
+    "critical",
+    /^ping: connect: Network is unreachable$/,
+  ],
+  "no right to send": [
+    "echo 'ping: socktype: SOCK_RAW' >&2; echo 'ping: socket: Operation not permitted' >&2; exit 2",
+    "unknown",
+    /printed no summary, exit code 2: ping: socktype: SOCK_RAW$/,
+  ],
+  "silence": ["exit 0", "unknown", /ping" printed no summary, exit code 0$/],
+  "a signal": ["kill -9 $$", "unknown", /ping" printed no summary, terminated by SIGKILL$/],
+  "no requests": ["echo '0 packets transmitted, 0 received, 0% packet loss'", "unknown", /no summary/],
+  "numbers that are none": [
+    "echo '99999999999999999999 packets transmitted, -1 received'",
+    "unknown",
+    /no summary/,
+  ],
+  "a flood": ["yes 'packets transmitted, 1 received' | head -c 3000000", "unknown", /no summary/],
+  "a long line with control characters": [
+    "printf '\\033[31m%0300d' 1 >&2; exit 1",
+    "unknown",
+    /: .\[31m0+…$/,
+  ],
+  "a hang": ["sleep 60", "critical", /^timeout after 1 s while pinging 127\.0\.0\.1$/],
+};
+
+Deno.test("observePing() reads what a command prints, whatever it is", async (t) => {
+  await using steps = concurrentSteps(t);
+  for (const [name, [script, condition, output, parameters]] of Object.entries(COMMANDS)) {
+    steps.add(name, async () => {
+      const found = await observeScript(script, parameters, name === "a hang" ? 1000 : 10_000);
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, condition);
+    });
+  }
+});
+
+Deno.test("observePing() passes a host as one argument that is no option, and nothing of the environment", async () => {
+  const { output } = await observeScript('echo "$* $LC_ALL $HOME" >&2', { host: "-f", count: 3 });
+  assert.match(output, /: -n -q -c 3 -W 7 -- -f C$/);
+});
+
+Deno.test("pingKind needs the command alone", async () => {
+  const system = createMemorySystem();
+  assert.deepStrictEqual(await pingKind.requiredPermissions(pingCheck(), system), { run: ["/usr/bin/ping"] });
+  const command = "/opt/ping";
+  assert.deepStrictEqual(await pingKind.requiredPermissions(pingCheck({ command }), system), {
+    run: [command],
+  });
+});
+
+Deno.test("pingKind rejects more requests than fit into the timeout", () => {
+  assert.deepStrictEqual(pingKind.errors?.(pingCheck({ count: 11 })), [{
+    path: ["count"],
+    message: "is 11, one a second, expected at most 10 with this timeout",
+  }]);
+  assert.deepStrictEqual(pingKind.errors?.(pingCheck({ count: 10 })), []);
+});
