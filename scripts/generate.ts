@@ -98,6 +98,7 @@ const FORMATS = [
   "command",
   "count_or_percentage",
   "cron",
+  "database_host",
   "duration",
   "file_name",
   "header_value",

@@ -197,10 +197,13 @@ function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
  * needed, unless it turns out damaged and has to be quarantined under another name.
  */
 async function permissionsOfState(
-  { path, named }: StatePlace,
+  { path, named, postgres }: StatePlace,
   { files }: System,
 ): Promise<RequiredPermissions> {
   if (path === null) return {};
+  if (postgres !== undefined) {
+    return (await import("../config/open_postgres.ts")).permissionsOfPostgres(postgres);
+  }
   if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
   const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
   const isDirectoryMissing = await files.stat(dirname(path)).then(

@@ -4,6 +4,8 @@
  */
 import { ConfigError } from "../config/problem.ts";
 import { absolutePath } from "../config/source.ts";
+import { postgresIn } from "../config/postgres_settings.ts";
+import { parseText } from "../config/syntax.ts";
 import { findStatePath } from "../config/state_path.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
@@ -56,10 +58,13 @@ async function locateStateOf(
 ): Promise<StatePlace | null> {
   if (source === null && optionValue(invocation, "state") === undefined) return null;
   const found = source === null ? null : findStatePath(source.text);
+  const written = source === null ? undefined : parseText(source.text).value;
   const place = await locateState(invocation, {
     source: source ?? { path: null },
     statePath: found === null || source === null ? null : absolutePath(found, source.directory),
+    postgres: postgresIn(written, source?.directory ?? system.workingDirectory),
   }, system);
+  if (place.postgres !== undefined) return place;
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 

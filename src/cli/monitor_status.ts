@@ -49,6 +49,8 @@ function stateOf(
     const hasRunSince = records.some(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
     return hasRunSince ? "cron" : "stopped";
   }
+  // No lock tells whether the process of another machine runs.
+  if (place.postgres !== undefined) return "running";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || state.holder(lockPath) === processId;

@@ -39,7 +39,10 @@ export async function openConfig(
   const location = await locate(invocation, system);
   const config = await loadConfig(location, system, {
     ...options,
-    locateState: async (facts) => (await locateState(invocation, facts, system)).path,
+    locateState: async (facts) => {
+      const { path, postgres } = await locateState(invocation, facts, system);
+      return postgres === undefined ? path : null;
+    },
   });
   rememberSecrets(config.secrets);
   const entryOf = await entriesOf(config.checks);

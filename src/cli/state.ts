@@ -1,3 +1,5 @@
+import type { PostgresSettings } from "../config/postgres_settings.ts";
+import { isPostgresUrl } from "../config/postgres_settings.ts";
 import { hashHex } from "../shared/hash.ts";
 import { isAbsolute } from "node:path";
 import { pathFromHere } from "../config/source.ts";
@@ -16,14 +18,17 @@ import { printable } from "../shared/printable.ts";
 export const STATE_OPTION: OptionSpec = {
   name: "state",
   value: "PATH",
-  description: 'state file, or none (default: "state" of the config, else a file named after the config in ' +
+  description:
+    'state file, postgres:// URL, or none (default: "state" of the config, else a file named after the config in ' +
     "$STATE_DIRECTORY, $XDG_STATE_HOME/monitor or ~/.local/state/monitor)",
 };
 
 /** Where the state is. */
 export interface StatePlace {
-  /** Absolute; `null`: nothing is kept. */
+  /** The absolute path of the file, or the URL of the database; `null`: nothing is kept. */
   readonly path: string | null;
+  /** The database that the URL is of; absent for a file. */
+  readonly postgres?: PostgresSettings;
   /** Whether the user or the config named it. One that was not named may turn out unusable. */
   readonly named: boolean;
   /** Why there is no place, where one was to be expected. */
@@ -48,19 +53,34 @@ export class StateHeldError extends Error {
 /** Finds where the state of a config is kept. */
 export async function locateState(
   invocation: Invocation,
-  config: Pick<LoadedConfig, "statePath"> & { readonly source: Pick<LoadedConfig["source"], "path"> },
+  config: Pick<LoadedConfig, "statePath" | "postgres"> & {
+    readonly source: Pick<LoadedConfig["source"], "path">;
+  },
   system: System,
 ): Promise<StatePlace> {
   const named = optionValue(invocation, "state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
+  if (named !== undefined && isPostgresUrl(named)) return await locateDatabase(named, system);
   if (named !== undefined) return { path: pathFromHere(named, system), named: true };
+  if (config.postgres !== null) return databasePlace(config.postgres);
   if (config.statePath !== null) return { path: config.statePath, named: true };
   const { path } = config.source;
   if (path === null) return { path: null, named: false };
   const directory = stateDirectory(system);
   if (directory === null) return { path: null, named: false, obstacle: NO_DIRECTORY };
   return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
+}
+
+async function locateDatabase(url: string, system: System): Promise<StatePlace> {
+  const { parsePostgresUrl } = await import("../config/open_postgres.ts");
+  const parsed = parsePostgresUrl(url, system.workingDirectory);
+  if ("message" in parsed) throw new UsageError(parsed.message, parsed.hint);
+  return databasePlace(parsed);
+}
+
+function databasePlace(postgres: PostgresSettings): StatePlace {
+  return { path: postgres.url, postgres, named: true };
 }
 
 const NO_DIRECTORY = "none of STATE_DIRECTORY, XDG_STATE_HOME and HOME is set to an absolute path";
@@ -87,10 +107,12 @@ function stateFileName(configPath: string): string {
 export interface OwnedState {
   /** The store as it was opened first; after `reopen` the one that was answered then is in use. */
   readonly store: Store;
-  /** Absolute path; `null` when nothing is kept beyond this process. */
+  /** As in its place; `null` when nothing is kept beyond this process. */
   readonly path: string | null;
   /** What several processes that share it need; `null` if this one has it for itself. */
   readonly shared: SharedState | null;
+  /** The file that the owner has locked; `null`: there is none. */
+  readonly lockPath: string | null;
   reopen(error: StoreError): Promise<Store>;
   /**
    * Does some work while the lock stands. Its file is compared each second with what is at its path, because whoever
@@ -136,6 +158,7 @@ export async function ownState(place: StatePlace, options: OwnOptions): Promise<
     if (place.obstacle !== undefined) warn(`cannot store the state: ${place.obstacle}; ${COUNTS_ARE_LOST}`);
     return await stateWithoutFile(options);
   }
+  if (place.postgres !== undefined) return await openDatabase(place.postgres, options);
   try {
     return await openOwned(place.path, options);
   } catch (error) {
@@ -177,6 +200,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
       store,
       path,
       shared: null,
+      lockPath: `${path}.lock`,
       reopen: async (error) => {
         await store.close();
         // If an earlier attempt failed after it had quarantined the damaged file, there is nothing to quarantine.
@@ -192,6 +216,46 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+async function openDatabase(postgres: PostgresSettings, { system }: OwnOptions): Promise<OwnedState> {
+  const { store, ...shared } = await openShared(postgres, system, "own");
+  return {
+    store,
+    path: postgres.url,
+    shared: { store, ...shared },
+    lockPath: null,
+    // A server repairs its own damage.
+    reopen: (error) => Promise.reject(error),
+    whileLocked: (work) => work,
+    close: () => store.close(),
+  };
+}
+
+/** Opens the database alongside the processes that share it. */
+async function openShared(
+  postgres: PostgresSettings,
+  system: System,
+  access: "own" | "read" | "beside",
+): Promise<SharedState> {
+  const { openPostgresPlace, MissingSettingError } = await import("../config/open_postgres.ts");
+  const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
+  const { openHeartbeats } = await import("../state/postgres/postgres_members.ts");
+  system.trustMachine();
+  try {
+    const place = await openPostgresPlace(postgres, system);
+    const { connections, clock, randomId, random } = system;
+    const options = { connections, clock, randomId, random, access };
+    return {
+      store: await openPostgresStore(place, options),
+      openHeartbeats: () => openHeartbeats(place, options),
+    };
+  } catch (error) {
+    if (!(error instanceof MissingSettingError)) throw error;
+    throw new StoreError(`cannot open state "${postgres.url}": ${error.message}`, "other", {
+      cause: error.cause,
+    });
   }
 }
 
@@ -229,6 +293,7 @@ async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> 
     store,
     path: null,
     shared: null,
+    lockPath: null,
     reopen: open,
     whileLocked: (work) => work,
     close: () => store.close(),
@@ -236,8 +301,12 @@ async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> 
 }
 
 /** Says where there is no state yet: who asks may mean another file than the monitor that runs. */
-export async function warnOfMissing({ path }: StatePlace, system: System): Promise<void> {
-  if (path === null || await system.state.files.look(path).catch(() => true) !== null) return;
+export async function warnOfMissing({ path, postgres }: StatePlace, system: System): Promise<void> {
+  if (path === null || postgres !== undefined) return;
+  if (await system.state.files.look(path).catch(() => true) === null) sayMissing(path, system);
+}
+
+function sayMissing(path: string, system: System): void {
   const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
   system.stderr.write(`monitor: warning: ${printable(message)}\n`);
 }
@@ -252,8 +321,10 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
   if (place.path === null) {
     throw new UsageError("no stored state to read", "set --state PATH");
   }
-  const { openSqliteStore } = await import("../state/sqlite_store.ts");
   try {
+    if (place.postgres !== undefined) return (await openShared(place.postgres, system, "read")).store;
+    const { openSqliteStore } = await import("../state/sqlite_store.ts");
+    system.permissions.drop("net");
     const { store } = await openSqliteStore(place.path, {
       files: system.state.files,
       userId: system.userId,
@@ -264,7 +335,7 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
     return store;
   } catch (error) {
     if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
-    await warnOfMissing(place, system);
+    sayMissing(place.path, system);
     return null;
   }
 }
@@ -284,7 +355,9 @@ export async function besideState(
   if (place.path === null) {
     throw new UsageError("no stored state to change", "set --state PATH");
   }
+  if (place.postgres !== undefined) return (await openShared(place.postgres, system, "beside")).store;
   const { openSqliteStore } = await import("../state/sqlite_store.ts");
+  system.permissions.drop("net");
   const { store } = await openSqliteStore(place.path, {
     files: system.state.files,
     userId: system.userId,

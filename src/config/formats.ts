@@ -10,6 +10,7 @@ import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { LIMIT_FORMS, type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize, SIZE_FORMS } from "./parse_size.ts";
+import { parseDatabaseHost } from "./database_host.ts";
 import { hideInAddress } from "./credentials.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
@@ -96,6 +97,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   url: checkUrl,
   address: checkAddress,
   host: checkHost,
+  database_host: checkDatabaseHost,
   path: checkText,
   file_name: checkFileName,
   input_file: checkText,
@@ -223,6 +225,11 @@ function checkAddress({ value, written }: FormattedValue): Pick<Problem, "messag
   return {
     message: `${quoteValue(written)} is not an email address, expected one such as admin@example.org`,
   };
+}
+
+function checkDatabaseHost({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (value === "" || parseDatabaseHost(String(value)) !== null) return null;
+  return { message: `${quoteValue(written)} is not a server, expected HOST, HOST:PORT or a directory` };
 }
 
 function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

@@ -7,6 +7,7 @@ import { ConfigError, quoteValue } from "./problem.ts";
 import { createSchemaReader, isObject } from "./schema_view.ts";
 import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
+import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import type { Source } from "./source_text.ts";
 
 /** The little of a config that {@linkcode readJobIndex} looks at. */
@@ -17,6 +18,8 @@ interface JobIndex {
   readonly kinds: ReadonlyMap<string, unknown>;
   /** Absolute path of the file that keeps the state, where the config names one. */
   readonly statePath: string | null;
+  /** The database that stores the state, where the config names one. */
+  readonly postgres: PostgresSettings | null;
   /** Values that must never be shown, as far as they can be read from here. */
   readonly secrets: readonly string[];
 }
@@ -40,6 +43,7 @@ export async function readJobIndex(location: ConfigLocation, system: System): Pr
     // Of a name that stands twice, which validate tells, the first one counts.
     kinds: new Map(files.toReversed().flatMap(kindsIn)),
     statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.directory) : null,
+    postgres: postgresIn(config.written, source.directory),
     secrets: files.flatMap(({ value, substitutions }) =>
       value === undefined ? [] : findSecrets(value, substitutions, reader).values
     ),

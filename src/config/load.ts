@@ -9,6 +9,7 @@ import { findDependencyProblems } from "./dependencies.ts";
 import { type Included, readIncluded } from "./include.ts";
 import { type ValidatedFile, validateFile } from "./check_rules.ts";
 import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
+import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
@@ -44,7 +45,7 @@ export interface LoadOptions {
    *
    * @default where the config says
    */
-  locateState?(config: Pick<LoadedConfig, "source" | "statePath">): Promise<string | null>;
+  locateState?(config: Pick<LoadedConfig, "source" | "statePath" | "postgres">): Promise<string | null>;
 }
 
 /** A valid config. */
@@ -63,6 +64,8 @@ export interface LoadedConfig {
   readonly channels: ReadonlyMap<string, Channel>;
   /** Absolute path of the file that keeps the state, where the config names one. */
   readonly statePath: string | null;
+  /** The database that stores the state, where the config names one. */
+  readonly postgres: PostgresSettings | null;
   /** The heartbeat that the config asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
   /** The page that the config wants to be kept fresh; `null`: none. */
@@ -112,7 +115,12 @@ export async function loadConfig(
   const clashOptions = { files: system.files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
     const { statePath } = resolved;
-    return listUsedFiles(read, resolved, await options.locateState?.({ source, statePath }) ?? statePath);
+    const postgres = postgresIn(main.written, main.file.source.directory);
+    return listUsedFiles(
+      read,
+      resolved,
+      await options.locateState?.({ source, statePath, postgres }) ?? statePath,
+    );
   };
   await refuseClashes(read, resolved, { usedFiles, clashOptions });
   const found = validated.map(({ value, file }) => ({
@@ -130,6 +138,7 @@ export async function loadConfig(
     checks: withoutSecretsInTitles(checks, redact),
     channels: resolved.channels,
     statePath: resolved.statePath,
+    postgres: postgresIn(main.written, main.file.source.directory),
     heartbeat: resolved.heartbeat,
     page: resolved.page,
     metrics,

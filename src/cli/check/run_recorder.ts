@@ -16,14 +16,14 @@ interface RunRecorder {
 interface RunRecorderOptions {
   readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
   readonly system: Pick<System, "clock" | "state">;
-  /** Where the state is; `null`: in memory. */
-  readonly statePath: string | null;
+  /** The lock of the state, which tells the process; `null`: it has none. */
+  readonly lockPath: string | null;
 }
 
 /** Makes the recorder of a service. A state that can't be written just now is the repository's to complain of. */
-export function createRunRecorder({ repository, system, statePath }: RunRecorderOptions): RunRecorder {
+export function createRunRecorder({ repository, system, lockPath }: RunRecorderOptions): RunRecorder {
   const startedAtMs = system.clock.wallMs();
-  const processId = statePath === null ? null : system.state.holder(`${statePath}.lock`);
+  const processId = lockPath === null ? null : system.state.holder(lockPath);
   let run: MonitorRun | null = null;
   const write = async (): Promise<void> => {
     const kept = run;

@@ -118,7 +118,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     parts: () => ({ repository, notifying, scheduler }),
     fail: stopped.reject,
   });
-  const recorder = createRunRecorder({ repository, system, statePath: state.path });
+  const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
   await recorder.adopt(config);
   const notifying = startNotifying(toNotified(config, first), {
     system,

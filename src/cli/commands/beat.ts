@@ -31,7 +31,7 @@ export const beatCommand: Command = {
   operandsMax: 1,
   takesCommand: true,
   operandKind: "check",
-  uses: ["read", "write", "run", "env", "sys"],
+  uses: ["read", "write", "net", "run", "env", "sys"],
   description:
     "Runs COMMAND and records its start, end, exit code and last output for the check NAME of kind job. COMMAND gets " +
     "this process's environment, working directory, input, output and signals, and its exit code is passed on. It runs even " +

@@ -54,7 +54,7 @@ export const historyCommand: Command = {
     ["monitor history web", "show one check"],
     ["monitor history --format json web", "print every stored change as JSON"],
   ],
-  uses: ["read", "write", "env", "sys"],
+  uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
   run: runHistory,
 };

@@ -43,7 +43,7 @@ export const reportCommand: Command = {
   ],
   operandKind: "check",
   endings: ["done", "name", "state", "permission", "config"],
-  uses: ["read", "write", "env", "sys"],
+  uses: ["read", "write", "net", "env", "sys"],
   run: runReport,
 };
 

@@ -46,7 +46,7 @@ export const silenceCommand: Command = {
     ["monitor silence --all --until 18:30", "silence every check"],
     ["monitor silence --list", "list the current silences"],
   ],
-  uses: ["read", "write", "env", "sys"],
+  uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
   replaced: { "--end": "monitor unsilence" },
   run: runSilence,

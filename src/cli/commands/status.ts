@@ -76,7 +76,7 @@ export const statusCommand: Command = {
     ["monitor status --format json", "print JSON for scripts"],
     ["monitor status --format plugin", "print plugin output, for example over NRPE"],
   ],
-  uses: ["read", "write", "env", "sys"],
+  uses: ["read", "write", "net", "env", "sys"],
   endings: ["confirmed", "name", "state", "permission", "config"],
   run: runStatus,
 };

@@ -21,7 +21,7 @@ export const unsilenceCommand: Command = {
     ["monitor unsilence web", "end the silence of one check"],
     ["monitor unsilence --all", "end every silence"],
   ],
-  uses: ["read", "write", "env", "sys"],
+  uses: ["read", "write", "net", "env", "sys"],
   endings: ["done", "name", "state", "permission", "config"],
   run: runUnsilence,
 };

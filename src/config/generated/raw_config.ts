@@ -665,9 +665,47 @@ export interface MonitorConfig {
   include?: string[] | string;
   defaults: Defaults;
   /**
-   * The state file, relative to the directory of the config. Default: a file named after the config, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.
+   * The state file, relative to the directory of the config, or a PostgreSQL database. Default: a file named after the config, in `$STATE_DIRECTORY`, `$XDG_STATE_HOME/monitor` or `~/.local/state/monitor`.
    */
-  state?: string;
+  state?:
+    | string
+    | {
+        /**
+         * A PostgreSQL database (13 or later) that stores the state.
+         */
+        postgres: {
+          /**
+           * The servers, each `HOST` or `HOST:PORT`, or the directory of a Unix socket. The first one that accepts writes is used.
+           *
+           * @minItems 1
+           */
+          hosts: string[];
+          /**
+           * The name of the database.
+           */
+          database: string;
+          /**
+           * The role to log in as. It must own the schema, or be granted all rights on its tables.
+           */
+          user: string;
+          /**
+           * The password. Use `${env:NAME}` or `${file:/path}` instead of the password itself. Authentication is SCRAM-SHA-256.
+           */
+          password?: string;
+          /**
+           * A PEM file of certificate authorities to trust in addition to those of the machine.
+           */
+          ca_file?: string;
+          /**
+           * The schema of the tables. It is created if it does not exist.
+           */
+          schema?: string;
+          /**
+           * Whether statements are prepared. Set it to `false` behind a transaction pooler such as PgBouncer.
+           */
+          prepare?: boolean;
+        };
+      };
   /**
    * A heartbeat for a dead man's switch: sent while checks make progress, and after each `--due` call.
    */

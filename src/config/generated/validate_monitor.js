@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":"string","minLength":1,"format":"path"},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -6725,9 +6725,8 @@ errors = vErrors.length;
 }
 if(data.state !== undefined){
 let data4 = data.state;
-if(typeof data4 === "string"){
-if(data4.length < 1){
-const err7 = {instancePath:instancePath+"/state",keyword:"minLength",params:{limit: 1}};
+if((typeof data4 !== "string") && (!(data4 && typeof data4 == "object" && !Array.isArray(data4)))){
+const err7 = {instancePath:instancePath+"/state",keyword:"type",params:{type: schema19.properties.state.type}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6736,9 +6735,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-else {
-const err8 = {instancePath:instancePath+"/state",keyword:"type",params:{type: "string"}};
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err8 = {instancePath:instancePath+"/state",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6748,12 +6747,9 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.heartbeat !== undefined){
-let data5 = data.heartbeat;
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-for(const key1 in data5){
-if(!(((key1 === "path") || (key1 === "target")) || (key1 === "interval"))){
-const err9 = {instancePath:instancePath+"/heartbeat",keyword:"additionalProperties",params:{additionalProperty: key1}};
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+if(data4.postgres === undefined){
+const err9 = {instancePath:instancePath+"/state",keyword:"required",params:{missingProperty: "postgres"}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6762,12 +6758,9 @@ vErrors.push(err9);
 }
 errors++;
 }
-}
-if(data5.path !== undefined){
-let data6 = data5.path;
-if(typeof data6 === "string"){
-if(data6.length < 1){
-const err10 = {instancePath:instancePath+"/heartbeat/path",keyword:"minLength",params:{limit: 1}};
+for(const key1 in data4){
+if(!(key1 === "postgres")){
+const err10 = {instancePath:instancePath+"/state",keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6777,8 +6770,11 @@ vErrors.push(err10);
 errors++;
 }
 }
-else {
-const err11 = {instancePath:instancePath+"/heartbeat/path",keyword:"type",params:{type: "string"}};
+if(data4.postgres !== undefined){
+let data5 = data4.postgres;
+if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
+if(data5.hosts === undefined){
+const err11 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "hosts"}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6787,10 +6783,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-if(data5.target !== undefined){
-if(!(typeof data5.target === "string")){
-const err12 = {instancePath:instancePath+"/heartbeat/target",keyword:"type",params:{type: "string"}};
+if(data5.database === undefined){
+const err12 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "database"}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6799,16 +6793,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-if(data5.interval !== undefined){
-if(!(validate65(data5.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data5,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/heartbeat",keyword:"type",params:{type: "object"}};
+if(data5.user === undefined){
+const err13 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "user"}};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6817,18 +6803,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-if(data.maintenance_windows !== undefined){
-if(!(validate71(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
-errors = vErrors.length;
-}
-}
-if(data.report !== undefined){
-let data10 = data.report;
-if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
-if(data10.path === undefined){
-const err14 = {instancePath:instancePath+"/report",keyword:"required",params:{missingProperty: "path"}};
+for(const key2 in data5){
+if(!(((((((key2 === "hosts") || (key2 === "database")) || (key2 === "user")) || (key2 === "password")) || (key2 === "ca_file")) || (key2 === "schema")) || (key2 === "prepare"))){
+const err14 = {instancePath:instancePath+"/state/postgres",keyword:"additionalProperties",params:{additionalProperty: key2}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6837,9 +6814,12 @@ vErrors.push(err14);
 }
 errors++;
 }
-for(const key2 in data10){
-if(!((key2 === "path") || (key2 === "interval"))){
-const err15 = {instancePath:instancePath+"/report",keyword:"additionalProperties",params:{additionalProperty: key2}};
+}
+if(data5.hosts !== undefined){
+let data6 = data5.hosts;
+if(Array.isArray(data6)){
+if(data6.length < 1){
+const err15 = {instancePath:instancePath+"/state/postgres/hosts",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6848,12 +6828,12 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-if(data10.path !== undefined){
-let data11 = data10.path;
-if(typeof data11 === "string"){
-if(data11.length < 1){
-const err16 = {instancePath:instancePath+"/report/path",keyword:"minLength",params:{limit: 1}};
+const len1 = data6.length;
+for(let i1=0; i1<len1; i1++){
+let data7 = data6[i1];
+if(typeof data7 === "string"){
+if(data7.length < 1){
+const err16 = {instancePath:instancePath+"/state/postgres/hosts/" + i1,keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6864,7 +6844,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/report/path",keyword:"type",params:{type: "string"}};
+const err17 = {instancePath:instancePath+"/state/postgres/hosts/" + i1,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6874,15 +6854,9 @@ vErrors.push(err17);
 errors++;
 }
 }
-if(data10.interval !== undefined){
-if(!(validate65(data10.interval, {instancePath:instancePath+"/report/interval",parentData:data10,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err18 = {instancePath:instancePath+"/report",keyword:"type",params:{type: "object"}};
+const err18 = {instancePath:instancePath+"/state/postgres/hosts",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6892,11 +6866,11 @@ vErrors.push(err18);
 errors++;
 }
 }
-if(data.metrics !== undefined){
-let data13 = data.metrics;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.path === undefined){
-const err19 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
+if(data5.database !== undefined){
+let data8 = data5.database;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err19 = {instancePath:instancePath+"/state/postgres/database",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6905,9 +6879,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-for(const key3 in data13){
-if(!(((key3 === "path") || (key3 === "interval")) || (key3 === "name"))){
-const err20 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key3}};
+}
+else {
+const err20 = {instancePath:instancePath+"/state/postgres/database",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6917,11 +6891,11 @@ vErrors.push(err20);
 errors++;
 }
 }
-if(data13.path !== undefined){
-let data14 = data13.path;
-if(typeof data14 === "string"){
-if(data14.length < 1){
-const err21 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
+if(data5.user !== undefined){
+let data9 = data5.user;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err21 = {instancePath:instancePath+"/state/postgres/user",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6932,7 +6906,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/metrics/path",keyword:"type",params:{type: "string"}};
+const err22 = {instancePath:instancePath+"/state/postgres/user",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6942,17 +6916,9 @@ vErrors.push(err22);
 errors++;
 }
 }
-if(data13.interval !== undefined){
-if(!(validate65(data13.interval, {instancePath:instancePath+"/metrics/interval",parentData:data13,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
-errors = vErrors.length;
-}
-}
-if(data13.name !== undefined){
-let data16 = data13.name;
-if(typeof data16 === "string"){
-if(data16.length < 1){
-const err23 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
+if(data5.password !== undefined){
+if(!(typeof data5.password === "string")){
+const err23 = {instancePath:instancePath+"/state/postgres/password",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6962,8 +6928,11 @@ vErrors.push(err23);
 errors++;
 }
 }
-else {
-const err24 = {instancePath:instancePath+"/metrics/name",keyword:"type",params:{type: "string"}};
+if(data5.ca_file !== undefined){
+let data11 = data5.ca_file;
+if(typeof data11 === "string"){
+if(data11.length < 1){
+const err24 = {instancePath:instancePath+"/state/postgres/ca_file",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6973,9 +6942,8 @@ vErrors.push(err24);
 errors++;
 }
 }
-}
 else {
-const err25 = {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}};
+const err25 = {instancePath:instancePath+"/state/postgres/ca_file",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6985,13 +6953,11 @@ vErrors.push(err25);
 errors++;
 }
 }
-if(data.channels !== undefined){
-let data17 = data.channels;
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-for(const key4 in data17){
-let data18 = data17[key4];
-if(!(data18 && typeof data18 == "object" && !Array.isArray(data18))){
-const err26 = {instancePath:instancePath+"/channels/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+if(data5.schema !== undefined){
+let data12 = data5.schema;
+if(typeof data12 === "string"){
+if(data12.length < 1){
+const err26 = {instancePath:instancePath+"/state/postgres/schema",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -7000,14 +6966,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-if(!(validate77(data18, {instancePath:instancePath+"/channels/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data17,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err27 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+const err27 = {instancePath:instancePath+"/state/postgres/schema",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -7017,18 +6978,9 @@ vErrors.push(err27);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data19 = data.checks;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-for(const key5 in data19){
-if(!(validate100(data19[key5], {instancePath:instancePath+"/checks/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key5,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(data5.prepare !== undefined){
+if(typeof data5.prepare !== "boolean"){
+const err28 = {instancePath:instancePath+"/state/postgres/prepare",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -7040,12 +6992,316 @@ errors++;
 }
 }
 else {
-const err29 = {instancePath,keyword:"type",params:{type: "object"}};
+const err29 = {instancePath:instancePath+"/state/postgres",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err29];
 }
 else {
 vErrors.push(err29);
+}
+errors++;
+}
+}
+}
+}
+if(data.heartbeat !== undefined){
+let data14 = data.heartbeat;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+for(const key3 in data14){
+if(!(((key3 === "path") || (key3 === "target")) || (key3 === "interval"))){
+const err30 = {instancePath:instancePath+"/heartbeat",keyword:"additionalProperties",params:{additionalProperty: key3}};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+if(data14.path !== undefined){
+let data15 = data14.path;
+if(typeof data15 === "string"){
+if(data15.length < 1){
+const err31 = {instancePath:instancePath+"/heartbeat/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
+}
+errors++;
+}
+}
+else {
+const err32 = {instancePath:instancePath+"/heartbeat/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+}
+if(data14.target !== undefined){
+if(!(typeof data14.target === "string")){
+const err33 = {instancePath:instancePath+"/heartbeat/target",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+}
+if(data14.interval !== undefined){
+if(!(validate65(data14.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data14,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err34 = {instancePath:instancePath+"/heartbeat",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+if(data.maintenance_windows !== undefined){
+if(!(validate71(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
+errors = vErrors.length;
+}
+}
+if(data.report !== undefined){
+let data19 = data.report;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(data19.path === undefined){
+const err35 = {instancePath:instancePath+"/report",keyword:"required",params:{missingProperty: "path"}};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+for(const key4 in data19){
+if(!((key4 === "path") || (key4 === "interval"))){
+const err36 = {instancePath:instancePath+"/report",keyword:"additionalProperties",params:{additionalProperty: key4}};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+}
+if(data19.path !== undefined){
+let data20 = data19.path;
+if(typeof data20 === "string"){
+if(data20.length < 1){
+const err37 = {instancePath:instancePath+"/report/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+}
+else {
+const err38 = {instancePath:instancePath+"/report/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+if(data19.interval !== undefined){
+if(!(validate65(data19.interval, {instancePath:instancePath+"/report/interval",parentData:data19,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err39 = {instancePath:instancePath+"/report",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+if(data.metrics !== undefined){
+let data22 = data.metrics;
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+if(data22.path === undefined){
+const err40 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+for(const key5 in data22){
+if(!(((key5 === "path") || (key5 === "interval")) || (key5 === "name"))){
+const err41 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key5}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(data22.path !== undefined){
+let data23 = data22.path;
+if(typeof data23 === "string"){
+if(data23.length < 1){
+const err42 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+else {
+const err43 = {instancePath:instancePath+"/metrics/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+if(data22.interval !== undefined){
+if(!(validate65(data22.interval, {instancePath:instancePath+"/metrics/interval",parentData:data22,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
+if(data22.name !== undefined){
+let data25 = data22.name;
+if(typeof data25 === "string"){
+if(data25.length < 1){
+const err44 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+else {
+const err45 = {instancePath:instancePath+"/metrics/name",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+if(data.channels !== undefined){
+let data26 = data.channels;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+for(const key6 in data26){
+let data27 = data26[key6];
+if(!(data27 && typeof data27 == "object" && !Array.isArray(data27))){
+const err47 = {instancePath:instancePath+"/channels/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if(!(validate77(data27, {instancePath:instancePath+"/channels/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key6,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err48 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data28 = data.checks;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+for(const key7 in data28){
+if(!(validate100(data28[key7], {instancePath:instancePath+"/checks/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data28,parentDataProperty:key7,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err49 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+}
+else {
+const err50 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
 }
 errors++;
 }

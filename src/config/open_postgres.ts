@@ -1,0 +1,155 @@
+/** What it takes to open the PostgreSQL database that a config or the command line names. */
+import { permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
+import type { PostgresPlace } from "../domain/postgres_place.ts";
+import type { System } from "../domain/system.ts";
+import { describeFileError } from "../shared/describe_error.ts";
+import { readRegularFile } from "../shared/regular_file.ts";
+import { parseDatabaseHost } from "./database_host.ts";
+import { namedInPlaceholders, substitute } from "./placeholders.ts";
+import { type PostgresSettings, settingsOf } from "./postgres_settings.ts";
+import { isObject } from "./schema_view.ts";
+import { absolutePath } from "./source.ts";
+import type { JsonObject } from "./syntax.ts";
+
+/** Why a URL can't be used: a message, and what to do. */
+export interface UrlProblem {
+  readonly message: string;
+  readonly hint: string;
+}
+
+const URL_FORM = "postgres://USER@HOST[:PORT]/DATABASE";
+
+/** The query parameters of a URL; a password comes from one of the last two. */
+const PARAMETERS = ["ca_file", "schema", "prepare", "password_env", "password_file"];
+
+/** Parses `postgres://USER@HOST:PORT,…/DATABASE?…`. */
+export function parsePostgresUrl(text: string, directory: string): PostgresSettings | UrlProblem {
+  const [, login = "", hosts = "", database = "", query = ""] =
+    /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#]*)\/([^/?#]*)(?:\?(.*))?$/is.exec(text) ?? [];
+  if (login.includes(":")) {
+    return {
+      message: "--state contains a password, which every user of this machine can see",
+      hint: "use ?password_file=PATH or ?password_env=NAME, or set it in the config",
+    };
+  }
+  const parameters = new URLSearchParams(query);
+  const names = hosts === "" ? parameters.getAll("host") : hosts.split(",");
+  parameters.delete("host");
+  const sslMode = parameters.get("sslmode");
+  if (sslMode !== null && sslMode !== "verify-full") {
+    return {
+      message: `sslmode is "${sslMode}", expected verify-full: the others do not verify the server`,
+      hint: "leave it out; for a private authority add ?ca_file=PATH",
+    };
+  }
+  parameters.delete("sslmode");
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) {
+    return {
+      message: `--state has the unknown parameter "${unknown}"`,
+      hint: `expected one of ${PARAMETERS.join(", ")}`,
+    };
+  }
+  const isUsable = names.length > 0 && names.every((name) => parseDatabaseHost(name) !== null);
+  if (login === "" || database === "" || !isUsable) {
+    return { message: `--state is "${text}", expected ${URL_FORM}`, hint: "see: monitor check --help" };
+  }
+  const variable = parameters.get("password_env");
+  const file = parameters.get("password_file");
+  const [caFile, schema] = [parameters.get("ca_file"), parameters.get("schema")];
+  return settingsOf({
+    hosts: names,
+    database: decodeURIComponent(database),
+    user: decodeURIComponent(login),
+    ...variable !== null && { password: `\${env:${variable}}` },
+    ...file !== null && { password: `\${file:${file}}` },
+    ...caFile !== null && { ca_file: caFile },
+    ...schema !== null && { schema },
+    ...parameters.has("prepare") && { prepare: parameters.get("prepare") !== "false" },
+  }, directory);
+}
+
+/** A secret or a file that this machine lacks; the message is one line. */
+export class MissingSettingError extends Error {
+  /** The name of the class. */
+  override readonly name = "MissingSettingError";
+}
+
+const CA_FILE_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Reads the secrets and the authorities of a database.
+ *
+ * @throws {MissingSettingError} If this machine lacks one.
+ */
+export async function openPostgresPlace(
+  { written, directory, url }: PostgresSettings,
+  { environment, mayReadEnvironment, files }: Pick<System, "environment" | "mayReadEnvironment" | "files">,
+): Promise<PostgresPlace> {
+  const options = { environment, mayReadEnvironment, files, directory, withoutSecrets: false };
+  const { value, problems: [problem] } = await substitute(written, options);
+  if (problem !== undefined) throw new MissingSettingError(`${problem.path.join(".")}: ${problem.message}`);
+  const settings = isObject(value) ? value : written;
+  const text = (key: string): string | null => {
+    const found = settings[key];
+    return typeof found === "string" ? found : null;
+  };
+  const caFile = text("ca_file");
+  const authorities = caFile === null ? [] : [await readAuthority(absolutePath(caFile, directory), files)];
+  return {
+    targets: hostsOf(settings).map((target) =>
+      "socketPath" in target
+        ? target
+        : { ...target, tls: isLoopback(target.host) ? null : { serverName: target.host, authorities } }
+    ),
+    database: text("database") ?? "",
+    user: text("user") ?? "",
+    password: text("password"),
+    schema: text("schema") ?? "monitor",
+    prepare: settings["prepare"] !== false,
+    url,
+  };
+}
+
+async function readAuthority(path: string, files: System["files"]): Promise<string> {
+  try {
+    return new TextDecoder().decode(
+      (await readRegularFile(path, { files, bytesMax: CA_FILE_BYTES_MAX })).bytes,
+    );
+  } catch (error) {
+    throw new MissingSettingError(`ca_file "${path}": ${describeFileError(error, { path })}`, {
+      cause: error,
+    });
+  }
+}
+
+/** What the runtime must permit for a database; hosts that are placeholders are not known. */
+export function permissionsOfPostgres({ written, directory }: PostgresSettings): RequiredPermissions {
+  const hosts = hostsOf(written);
+  const sockets = hosts.flatMap((host) => "socketPath" in host ? [host.socketPath] : []);
+  const servers = hosts.flatMap((host) => "socketPath" in host ? [] : [host]);
+  const { variables, files } = namedInPlaceholders(written);
+  const caFile = written["ca_file"];
+  const isSecured = servers.some(({ host }) => !isLoopback(host));
+  return {
+    net: servers.map(({ host, port }) => `${host}:${port}`),
+    read: [
+      ...sockets,
+      ...[...files, ...typeof caFile === "string" ? [caFile] : []].map((path) =>
+        absolutePath(path, directory)
+      ),
+    ],
+    write: sockets,
+    env: [...variables, ...permissionsOfTls(isSecured).env ?? []],
+  };
+}
+
+function hostsOf(settings: JsonObject): readonly NonNullable<ReturnType<typeof parseDatabaseHost>>[] {
+  const hosts = Array.isArray(settings["hosts"]) ? settings["hosts"] : [];
+  return hosts.flatMap((host) => parseDatabaseHost(String(host)) ?? []);
+}
+
+/** Nobody else can read what is sent there. */
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
