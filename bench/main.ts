@@ -25,7 +25,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
 };
 
 /** None takes so long; the longest, `rates`, some ten minutes. */
-const TIME_LIMIT_MS = 40 * 60_000;
+const TIMEOUT_MS = 40 * 60_000;
 
 const OPTIONS = {
   short: { type: "boolean" },
@@ -70,7 +70,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     for (const name of known) {
       if (names.length > 0 && !names.includes(name)) continue;
       try {
-        const found = await runWithin(TIME_LIMIT_MS, name, { directory, programs, effort });
+        const found = await runWithin(TIMEOUT_MS, name, { directory, programs, effort });
         const rows = short ? found.map(({ aim: _aim, ...row }) => row) : found;
         console.log(`\n${name}\n${renderTable(rows)}`);
       } catch (error) {

@@ -9,7 +9,7 @@ export interface RunSubject extends RunOptions {
   /** What has to be done before each run. @default nothing */
   readonly prepare?: () => Promise<void>;
   /** Looks at what came of a run; throws where it did not do its work. @default nothing */
-  readonly judge?: (output: string) => Promise<void>;
+  readonly evaluate?: (output: string) => Promise<void>;
 }
 
 /** What a program takes, as medians. */
@@ -48,7 +48,7 @@ export async function measureRuns<Name extends string>(
   };
   const samples = await inTurn(rounds, async (subject) => {
     const sample = await measureRun(subject.command, subject);
-    await subject.judge?.(sample.output);
+    await subject.evaluate?.(sample.output);
     return sample;
   });
   const peaks = CAN_MEASURE_PEAKS

@@ -32,7 +32,7 @@ export function withFirstMinute(readme: string, transcript: string): string {
 }
 
 /** Runs the commands and answers what a terminal would show. */
-export async function playFirstMinute(): Promise<string> {
+export async function runFirstMinute(): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
   try {
     await Deno.mkdir(`${directory}/bin`);
@@ -94,5 +94,5 @@ function normalise(text: string): string {
 }
 
 if (import.meta.main) {
-  await Deno.writeTextFile(README, withFirstMinute(await Deno.readTextFile(README), await playFirstMinute()));
+  await Deno.writeTextFile(README, withFirstMinute(await Deno.readTextFile(README), await runFirstMinute()));
 }

@@ -51,9 +51,9 @@ const UNNAMED_STATE =
   'the config names no "state", so it may be kept only where it would be kept for you now; name it';
 
 /** See `monitor permissions --format json`. */
-type PrintedNeeds = PermissionsByClass & { readonly machine_specific: readonly string[] };
+type PrintedPermissions = PermissionsByClass & { readonly machine_specific: readonly string[] };
 
-async function askPermissions(path: string): Promise<PrintedNeeds> {
+async function askPermissions(path: string): Promise<PrintedPermissions> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: [...runArguments(), "main.ts", "permissions", "--format", "json", "--config", path],
     cwd: PROJECT,
@@ -61,7 +61,7 @@ async function askPermissions(path: string): Promise<PrintedNeeds> {
     stderr: "inherit",
   }).output();
   if (!success) throw new Error(`Cannot bake "${path}": see above`);
-  return JSON.parse(new TextDecoder().decode(stdout)) as PrintedNeeds;
+  return JSON.parse(new TextDecoder().decode(stdout)) as PrintedPermissions;
 }
 
 function entryText(path: string): string {

@@ -50,7 +50,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     // The test would be ignored without them.
     for (const name of ["faketime", "mount", "umount"] as const) tool(name);
     await runTests(["tests/life/chaos_test.ts"], {
-      variables: { CHAOS_SECONDS: 60 * minutes, CHAOS_NEEDS_DISK: 1 },
+      variables: { CHAOS_SECONDS: 60 * minutes, CHAOS_REQUIRES_DISK: 1 },
       minutesMax: 10 + 3 * minutes,
     });
   },
@@ -86,7 +86,7 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/config/load_test.ts",
   "tests/life/state_test.ts",
   "tests/page/browser_test.ts",
-  "tests/state/beside_test.ts",
+  "tests/state/alongside_test.ts",
   "tests/state/database_store_property_test.ts",
 ];
 

@@ -118,9 +118,9 @@ async function printAll(pipe: ReadableStream<Uint8Array>, directory: string): Pr
   };
   for await (const chunk of pipe.pipeThrough(new TextDecoderStream())) {
     rest += chunk;
-    const lineEnd = rest.lastIndexOf("\n") + 1;
-    if (lineEnd > 0) await print(rest.slice(0, lineEnd));
-    rest = rest.slice(lineEnd);
+    const newlineAt = rest.lastIndexOf("\n") + 1;
+    if (newlineAt > 0) await print(rest.slice(0, newlineAt));
+    rest = rest.slice(newlineAt);
   }
   await print(rest);
   return end;

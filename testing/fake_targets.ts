@@ -17,13 +17,13 @@ export interface FakeResponse {
  */
 export function createFakeTargets(
   clock: FakeClock,
-  play: (target: string, nowMs: number) => FakeResponse | "hang",
+  respond: (target: string, nowMs: number) => FakeResponse | "hang",
   ended: (target: string) => void = () => {},
 ): System {
   const requests: Requests = {
     send: ({ target }, signal) => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingResponse>();
-      const answer = play(target, clock.monotonicMs());
+      const answer = respond(target, clock.monotonicMs());
       const cancel = answer === "hang" ? () => {} : clock.after(answer.afterMs, () => {
         resolve({
           status: answer.status,

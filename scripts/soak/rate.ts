@@ -47,9 +47,9 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
   );
   const alone = await runAndCount(checks, seconds);
   console.log(`  ${CHECKS} checks: ${lagText(alone)}`);
-  const beside = await runAndCount([...checks, ...hanging], seconds);
-  console.log(`  beside ${HANGING} targets that hang: ${lagText(beside)}`);
-  const laterByMs = beside.p99Ms - alone.p99Ms;
+  const alongside = await runAndCount([...checks, ...hanging], seconds);
+  console.log(`  beside ${HANGING} targets that hang: ${lagText(alongside)}`);
+  const laterByMs = alongside.p99Ms - alone.p99Ms;
   console.log(`  p99 later by ${laterByMs.toFixed(1)} ms`);
   if (laterByMs >= LATER_BY_MS_MAX) {
     throw new Error(`The targets that hang hold up the others by ${laterByMs.toFixed(1)} ms`);

@@ -115,8 +115,8 @@ export class Dispatcher {
     for (const queued of notifications) {
       const { notification: { check, event }, channelKey } = queued;
       const isPending = this.lastOf(check, channelKey) !== null;
-      const isTold = isPending || this.markerOf(check, channelKey) !== null;
-      if (event === "recovery" ? !isTold : event === "reminder" && isPending) surplus.push(queued);
+      const isNotified = isPending || this.markerOf(check, channelKey) !== null;
+      if (event === "recovery" ? !isNotified : event === "reminder" && isPending) surplus.push(queued);
       else this.add([queued]);
     }
     if (surplus.length === 0) return;
@@ -127,7 +127,7 @@ export class Dispatcher {
   async release(channelKey: string): Promise<void> {
     const running = this.#queueOf(channelKey);
     this.#apply(running, { kind: "released" });
-    await this.#settled(running);
+    await this.#untilIdle(running);
     for (const [key, marker] of this.#markers) {
       if (marker.channelKey === channelKey) this.#markers.delete(key);
     }
@@ -164,9 +164,9 @@ export class Dispatcher {
     const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
     const drained = [...this.#queues.values()].map(async (running) => {
-      await this.#settled(running);
+      await this.#untilIdle(running);
       this.#apply(running, { kind: "woke", isForced: true });
-      await this.#settled(running);
+      await this.#untilIdle(running);
     });
     await Promise.race([Promise.all(drained), timeIsUp]);
     cancel();
@@ -180,7 +180,7 @@ export class Dispatcher {
       running.abort?.abort(new Error("Stopped"));
     }
     this.#unassignedTimer?.();
-    await Promise.all([...this.#queues.values()].map((running) => this.#settled(running)));
+    await Promise.all([...this.#queues.values()].map((running) => this.#untilIdle(running)));
   }
 
   /** All notifications by sequence, also those that were dropped or that this config can't send. */
@@ -321,7 +321,7 @@ export class Dispatcher {
     }
   }
 
-  async #settled(running: RunningQueue): Promise<void> {
+  async #untilIdle(running: RunningQueue): Promise<void> {
     let attempt: Promise<void> | null = null;
     while (attempt !== running.attempt) await (attempt = running.attempt);
   }

@@ -47,7 +47,7 @@ async function observeDiskSpace(
       thresholds: freeInodes,
     }],
   ];
-  const { metrics, ...judged } = evaluateMeasures(measures);
+  const { metrics, ...evaluated } = evaluateMeasures(measures);
   const totals = { total_bytes: totalBytes, ...inodes !== null && { total_inodes: inodes.total } };
-  return { ...judged, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
+  return { ...evaluated, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
 }

@@ -20,7 +20,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   limit: "network",
   warnings: () => [],
   errors: findErrors,
-  requiredPermissions: needsOfDnsLookup,
+  requiredPermissions: permissionsOfDnsLookup,
 };
 
 /** What one server returned. */
@@ -159,7 +159,7 @@ function parseServer(text: string): DnsServerAddress | null {
 }
 
 /** Without `server`, the runtime asks the resolvers of this machine, and grants must name them. */
-async function needsOfDnsLookup(
+async function permissionsOfDnsLookup(
   { parameters: { server } }: DnsLookupCheck,
   { dns }: Pick<System, "dns">,
 ): Promise<RequiredPermissions> {

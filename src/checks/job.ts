@@ -57,9 +57,11 @@ interface Fault {
 
 function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
-  const faults = [failure(last, options), ...lateness(facts, options), ...longRuns(facts, options)].filter((
-    fault,
-  ) => fault !== null);
+  const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)].filter(
+    (
+      fault,
+    ) => fault !== null,
+  );
   return {
     condition: highestSeverity(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
@@ -91,7 +93,10 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
 /** A clock that is so little off tells nothing. */
 const FUTURE_MS_MAX = 60_000;
 
-function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
+function findLateRun(
+  { sinceMs, last, inProgress }: JobFacts,
+  { parameters, nowMs }: EvaluateOptions,
+): Fault[] {
   const { expectedEveryMs, graceMs, conditionOnOverdue } = parameters;
   const agoMs = nowMs - (last?.end.atMs ?? sinceMs);
   if (agoMs < -FUTURE_MS_MAX) {
@@ -103,7 +108,7 @@ function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: 
   const heard = last === null
     ? `no run has ended since the check began ${ago(agoMs)}`
     : `last ended ${ago(agoMs)}`;
-  const [begun] = underWay;
+  const [begun] = inProgress;
   const state = begun === undefined
     ? ""
     : `, one started ${ago(nowMs - begun.startedAtMs)} and is still running or died`;
@@ -111,12 +116,12 @@ function lateness({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: 
   return [{ condition: conditionOnOverdue, text }];
 }
 
-function longRuns({ last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
+function longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: EvaluateOptions): Fault[] {
   const { durationMaxMs: maxMs, conditionOnLongRun: condition } = parameters;
   if (maxMs === undefined) return [];
   const expected = `at most ${exactDuration(maxMs)} expected`;
   const faults: Fault[] = [];
-  const [begun] = underWay;
+  const [begun] = inProgress;
   if (begun !== undefined && nowMs - begun.startedAtMs > maxMs) {
     const text = `running for ${justOver(nowMs - begun.startedAtMs, maxMs)}, ${expected}, unless it died`;
     faults.push({ condition, text });
@@ -135,8 +140,11 @@ function justOver(durationMs: number, maxMs: number): string {
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
 }
 
-function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs }: EvaluateOptions): string {
-  const running = describeRunning(underWay, nowMs);
+function describeWell(
+  { sinceMs, last, inProgress }: JobFacts,
+  { parameters, nowMs }: EvaluateOptions,
+): string {
+  const running = describeRunning(inProgress, nowMs);
   if (last !== null) {
     const { end } = last;
     const when = ago(nowMs - end.atMs);
@@ -152,13 +160,13 @@ function describeWell({ sinceMs, last, underWay }: JobFacts, { parameters, nowMs
     : `no run yet, the first one was expected ${ago(-leftMs)}`;
 }
 
-function describeRunning(underWay: readonly JobRun[], nowMs: number): string {
-  const [oldest] = underWay;
+function describeRunning(inProgress: readonly JobRun[], nowMs: number): string {
+  const [oldest] = inProgress;
   if (oldest === undefined) return "";
   const duration = describeDuration(Math.max(0, nowMs - oldest.startedAtMs));
-  return underWay.length === 1
+  return inProgress.length === 1
     ? `running for ${duration}`
-    : `${underWay.length} runs in progress, the longest for ${duration}`;
+    : `${inProgress.length} runs in progress, the longest for ${duration}`;
 }
 
 function metricsOf(end: JobEnd, nowMs: number): CheckResult["metrics"] {
@@ -185,8 +193,8 @@ const LINE_LENGTH_MAX = 300;
 const DETAIL_LINES = 10;
 
 function lastLines(output: string): string {
-  const lineEnds = output.endsWith("\n") ? 1 : 0;
-  return output.split("\n").slice(-DETAIL_LINES - lineEnds).join("\n");
+  const newlines = output.endsWith("\n") ? 1 : 0;
+  return output.split("\n").slice(-DETAIL_LINES - newlines).join("\n");
 }
 
 function lastLine(output: string): string {

@@ -33,10 +33,10 @@ type Side = typeof SIDES[number];
 export function evaluateMeasures(
   measures: readonly Measure[],
 ): Pick<CheckResult, "condition" | "output" | "metrics"> {
-  const judged = measures.map((measure) => ({ measure, crossed: crossedSide(measure) }));
+  const evaluated = measures.map((measure) => ({ measure, crossed: crossedSide(measure) }));
   return {
-    condition: highestSeverity(judged.map(({ crossed }) => crossed?.condition ?? "ok")),
-    output: judged.map(({ measure, crossed }) => describe(measure, crossed)).join("; "),
+    condition: highestSeverity(evaluated.map(({ crossed }) => crossed?.condition ?? "ok")),
+    output: evaluated.map(({ measure, crossed }) => describe(measure, crossed)).join("; "),
     metrics: Object.fromEntries(measures.flatMap(metricsOf)),
   };
 }

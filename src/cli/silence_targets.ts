@@ -6,11 +6,11 @@ import { printable } from "../shared/printable.ts";
 import { type Invocation, UsageError } from "./command_definition.ts";
 import { checksOfState, openKnownConfig } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
-import { besideState, warnOfMissing } from "./state.ts";
+import { stateAlongside, warnOfMissing } from "./state.ts";
 
 /** The opened state, and the checks that a call is about; `null` stands for all of them. */
 interface SilenceTargets {
-  readonly store: Awaited<ReturnType<typeof besideState>>;
+  readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];
 }
 
@@ -28,7 +28,7 @@ export async function withSilences(
   const { config, place } = await openKnownConfig(invocation, selection, system);
   const configured = config === null ? null : selectChecks(config.checks, selection);
   await warnOfMissing(place, system);
-  const store = await besideState(place, system);
+  const store = await stateAlongside(place, system);
   try {
     const checks = configured ??
       selectChecks(checksOfState(await store.monitorRun(), await store.records()), selection);

@@ -237,7 +237,7 @@ async function openDatabase(postgres: PostgresSettings, { system }: OwnOptions):
 async function openShared(
   postgres: PostgresSettings,
   system: System,
-  access: "own" | "read" | "beside",
+  access: "own" | "read" | "alongside",
 ): Promise<SharedState> {
   const { openPostgresPlace, MissingSettingError } = await import("../config/open_postgres.ts");
   const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
@@ -347,7 +347,7 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
  * @throws {StoreError} If it cannot be read or written.
  * @throws {UsageError} If there is no place for it.
  */
-export async function besideState(
+export async function stateAlongside(
   place: StatePlace,
   system: System,
   { timeoutMs = BUSY_MS_MAX, signal }: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
@@ -355,14 +355,14 @@ export async function besideState(
   if (place.path === null) {
     throw new UsageError("no stored state to change", "set --state PATH");
   }
-  if (place.postgres !== undefined) return (await openShared(place.postgres, system, "beside")).store;
+  if (place.postgres !== undefined) return (await openShared(place.postgres, system, "alongside")).store;
   const { openSqliteStore } = await import("../state/sqlite_store.ts");
   system.permissions.drop("net");
   const { store } = await openSqliteStore(place.path, {
     files: system.state.files,
     userId: system.userId,
     nowMs: system.clock.wallMs(),
-    access: "beside",
+    access: "alongside",
     patience: { clock: system.clock, timeoutMs, ...signal !== undefined && { signal } },
   });
   return store;

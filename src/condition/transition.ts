@@ -77,7 +77,7 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
   const counters = count(state, condition);
   const change = confirm(counters, state.confirmed, policy);
   const confirmed = change === null ? state.confirmed : change.to;
-  const watched = condition !== "ok" || confirmed !== "ok";
+  const isFailing = condition !== "ok" || confirmed !== "ok";
   const next: ConditionState = {
     ...state,
     ...counters,
@@ -86,7 +86,7 @@ export function transition(policy: ConditionPolicy, state: ConditionState, obser
     confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
     observed: condition,
     observedAtMs: nowMs,
-    problemBeganAtMs: watched ? state.problemBeganAtMs ?? nowMs : null,
+    problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,
   };
   const event = dueEvent(next);
   const decision = event === null

@@ -18,7 +18,7 @@ export async function findCommands(
   system: CommandSystem,
 ): Promise<FoundCommands> {
   const commands = new Map<string, string>();
-  const missing = new Map<string, Pick<FoundCommand, "denied"> & { readonly isBeside: boolean }>();
+  const missing = new Map<string, Pick<FoundCommand, "denied"> & { readonly isAlongside: boolean }>();
   const problems: Problem[] = [];
   for (const { path, value, written } of values) {
     const name = String(value);
@@ -30,9 +30,9 @@ export async function findCommands(
         commands.set(name, command);
         continue;
       }
-      const isBeside = denied === null &&
+      const isAlongside = denied === null &&
         await isCommand(`${directory}/${name}`, system.files).catch(() => false);
-      missing.set(name, lack = { denied, isBeside });
+      missing.set(name, lack = { denied, isAlongside });
     }
     problems.push({
       path,
@@ -43,7 +43,7 @@ export async function findCommands(
       }`,
       isLack: true,
       ...(lack.denied !== null && { denied: lack.denied.permission }),
-      ...(lack.isBeside &&
+      ...(lack.isAlongside &&
         { hint: `write ${quoteValue(`./${written}`)} for the one in the directory of the config` }),
     });
   }

@@ -39,7 +39,7 @@ export interface JobFacts {
    * Runs without an end that were begun after each run that has one: a later run that ended takes the place of an
    * earlier one that did not. The oldest first.
    */
-  readonly underWay: readonly JobRun[];
+  readonly inProgress: readonly JobRun[];
 }
 
 /** Where a check looks for what jobs said of themselves. */

@@ -8,7 +8,7 @@ import {
   SELECT_END_ORDER,
   SELECT_JOB,
   SELECT_LAST_RUN,
-  SELECT_RUNS_UNDER_WAY,
+  SELECT_RUNS_IN_PROGRESS,
   UPSERT_JOB,
 } from "./job_statements.ts";
 import { JOB_RUNS_MAX } from "./retention.ts";
@@ -20,7 +20,7 @@ export function readJob(connection: Connection, name: string, nowMs: number): Jo
     connection.transaction(() => {
       noteJob(connection, name, nowMs);
       return factsIn(connection, name, nowMs);
-    }) ?? { sinceMs: nowMs, last: null, underWay: [] };
+    }) ?? { sinceMs: nowMs, last: null, inProgress: [] };
 }
 
 /** What `keepJobRun()` of the store does. */
@@ -56,7 +56,7 @@ function factsIn(connection: Connection, name: string, nowMs: number): JobFacts 
   return {
     sinceMs,
     last: last === undefined ? null : endedRunOf(last),
-    underWay: connection.all(SELECT_RUNS_UNDER_WAY, id).map(runOf),
+    inProgress: connection.all(SELECT_RUNS_IN_PROGRESS, id).map(runOf),
   };
 }
 

@@ -12,7 +12,7 @@ export const SELECT_LAST_RUN = `SELECT ${JOB_RUNS.columns} FROM job_runs
   WHERE job_id = ? AND end_order IS NOT NULL ORDER BY end_order DESC LIMIT 1`;
 
 /** The runs of a job without an end behind the newest one with an end, the oldest first. */
-export const SELECT_RUNS_UNDER_WAY = `SELECT ${JOB_RUNS.columns} FROM job_runs
+export const SELECT_RUNS_IN_PROGRESS = `SELECT ${JOB_RUNS.columns} FROM job_runs
   WHERE job_id = ?1 AND end_order IS NULL
     AND id > (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL)
   ORDER BY id`;

@@ -19,7 +19,7 @@ export const NO_STORE: Store = {
   silences: none,
   addSilences: nothing,
   endSilences: () => Promise.resolve(0),
-  job: (_name, nowMs) => Promise.resolve({ sinceMs: nowMs, last: null, underWay: [] }),
+  job: (_name, nowMs) => Promise.resolve({ sinceMs: nowMs, last: null, inProgress: [] }),
   keepJobRun: nothing,
   monitorRun: () => Promise.resolve(null),
   keepMonitorRun: nothing,

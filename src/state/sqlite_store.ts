@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
    * quarantines a damaged file. `read`: alongside the owner. `beside`: to change silences or runs of jobs alongside the
    * owner. As `own`, under the database's own locks, but rejects a damaged file.
    */
-  readonly access: "own" | "read" | "beside";
+  readonly access: "own" | "read" | "alongside";
   /**
    * The message of a {@linkcode StoreError} `damaged` that a store on this file, now closed, has thrown: the file is
    * quarantined without another look. Only with `own`.
@@ -61,7 +61,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions)
     const connection = await opening(path, options, connectToWrite);
     return { store: createDatabaseStore(connection, path, options.patience), quarantined: null };
   } catch (error) {
-    if (options.access === "beside") throw error;
+    if (options.access === "alongside") throw error;
     if (!(error instanceof StoreError && error.failure === "damaged")) throw error;
     return await openAfresh(path, error.message, options);
   }
@@ -88,7 +88,7 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
   const busyTimeoutMs = options.access === "own"
     ? OPENING_BUSY_TIMEOUT_MS
     : options.patience === undefined
-    ? BESIDE_BUSY_TIMEOUT_MS
+    ? ALONGSIDE_BUSY_TIMEOUT_MS
     : 0; // it waits between its tries
   const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
   return await usingOrClosing(connection, (connection) => {
@@ -165,7 +165,7 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
 const OPENING_BUSY_TIMEOUT_MS = 2000;
 
 /** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
-const BESIDE_BUSY_TIMEOUT_MS = 5000;
+const ALONGSIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
 const SWITCH_TRIES = 10;

@@ -83,7 +83,7 @@ interface Row {
   readonly single?: boolean;
 }
 
-function play(
+function runRow(
   { queued, events, single = false }: Row,
 ): { readonly sent: string[]; readonly queue: ChannelQueue; readonly afterMs: number } {
   const sent: string[] = [];
@@ -403,7 +403,7 @@ for (const [status, rows] of Object.entries(TABLES)) {
   Deno.test(`transition() of a queue that is ${status}`, async (t) => {
     for (const row of rows) {
       await t.step(row.name, () => {
-        const { sent, queue, afterMs } = play(row);
+        const { sent, queue, afterMs } = runRow(row);
         assert.deepStrictEqual([sent, describe(queue, afterMs)], [row.sent, row.status]);
         const isWaiting = "untilMs" in queue.status;
         assert.strictEqual(

@@ -67,7 +67,7 @@ export function createReferenceModel(): ReferenceModel {
       else now.beganAtMs ??= nowMs;
       const isHeld = silenced ||
         now.confirmed !== "ok" &&
-          check.dependsOn.some((name) => running.has(name) && isInDoubt(known.get(name), now));
+          check.dependsOn.some((name) => running.has(name) && isUncertain(known.get(name), now));
       if (isHeld) return { notification: null, news: null };
       const event = dueEvent(now, check, nowMs);
       const news = {
@@ -122,7 +122,7 @@ function dueEvent(
 }
 
 /** A dependency that has a problem, was last not ok, or was not looked at since the problem here began. */
-function isInDoubt(dependency: Known | undefined, { beganAtMs }: Known): boolean {
+function isUncertain(dependency: Known | undefined, { beganAtMs }: Known): boolean {
   if (dependency === undefined) return true;
   return dependency.confirmed !== "ok" || dependency.history.at(-1) !== "ok" ||
     dependency.observedAtMs < (beganAtMs ?? 0);

@@ -37,7 +37,7 @@ const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
 
 for (const seed of SEEDS) {
   Deno.test(`startNotifying() tells each channel what the model says, in order, seed ${seed}`, async () => {
-    const { expected, arrivals, events, waiting, checks, editCount } = await playTrace(seed, {
+    const { expected, arrivals, events, waiting, checks, editCount } = await runTrace(seed, {
       edit: moveChannels,
       editsAtStart: false,
     });
@@ -73,7 +73,7 @@ for (const seed of SEEDS) {
   });
 
   Deno.test(`startNotifying() lets each channel know in the end, whatever comes and goes, seed ${seed}`, async () => {
-    const { news, arrivals, events, waiting, lastChecks, confirmed } = await playTrace(seed, {
+    const { news, arrivals, events, waiting, lastChecks, confirmed } = await runTrace(seed, {
       edit: chooseChannels,
       editsAtStart: true,
     });
@@ -159,7 +159,7 @@ interface TraceOptions {
   readonly editsAtStart: boolean;
 }
 
-async function playTrace(seed: number, { edit, editsAtStart }: TraceOptions): Promise<Trace> {
+async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Promise<Trace> {
   const random = createRandom(seed);
   const clock = createFakeClock();
   const store = createMemoryStore();

@@ -93,11 +93,11 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
     await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
     await t.step("is refused in a directory that is not theirs", async () => {
       const path = `${directory}/mine/new`;
-      assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
+      assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
     });
     await t.step("is refused a file that they may not write", async () => {
       const path = `${directory}/closed`;
-      assert.deepEqual(await touchAsNobody(path), refusal(path, "permission denied"));
+      assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
     });
   });
 });
@@ -116,14 +116,14 @@ Deno.test({
       }
       await t.step("touches an empty file that they may write", async () => {
         const path = `${directory}/empty`;
-        assert.deepEqual(await touchAsNobody(path), { delivered: true, note: null });
+        assert.deepEqual(await touchUnprivileged(path), { delivered: true, note: null });
         const { mtime } = await Deno.stat(path);
         assert.ok(mtime !== null && mtime.getTime() > LONG_AGO.getTime());
       });
       await t.step("does not empty a file of somebody else", async () => {
         const path = `${directory}/full`;
         const reason = "it belongs to another user, or cannot be changed";
-        assert.deepEqual(await touchAsNobody(path), refusal(path, reason));
+        assert.deepEqual(await touchUnprivileged(path), refusal(path, reason));
         assert.equal(await Deno.readTextFile(path), "content");
       });
     }),
@@ -177,6 +177,6 @@ async function writeOld(path: string, { content, mode }: OldFile): Promise<void>
 }
 
 /** In a process without root's rights. */
-async function touchAsNobody(path: string): Promise<Delivery> {
+async function touchUnprivileged(path: string): Promise<Delivery> {
   return JSON.parse(await runWithoutRights(new URL("../fixtures/touch_file.ts", import.meta.url), path));
 }

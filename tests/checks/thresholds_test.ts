@@ -16,8 +16,8 @@ Deno.test("judgeMeasures() compares a value with the thresholds of both sides", 
   };
   for (const [name, [value, condition, output]] of Object.entries(rows)) {
     await t.step(name, () => {
-      const judged = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
-      assert.deepEqual([judged.condition, judged.output], [condition, output]);
+      const evaluated = evaluateMeasures([{ name: "count", value, unit: "number", thresholds: limits }]);
+      assert.deepEqual([evaluated.condition, evaluated.output], [condition, output]);
     });
   }
 });

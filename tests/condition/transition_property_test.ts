@@ -223,7 +223,7 @@ function sent({ state, occurrences, verdict }: Transition): Sent {
  */
 function runDefinition(history: readonly Step[]): Sent[] {
   const results: Sent[] = [];
-  const watched: boolean[] = [];
+  const isFailing: boolean[] = [];
   let confirmed: Condition = "ok";
   let notified: Condition = "ok";
   let notifiedAtMs = -Infinity;
@@ -231,9 +231,9 @@ function runDefinition(history: readonly Step[]): Sent[] {
   history.forEach((step, index) => {
     const seen = history.slice(0, index + 1);
     confirmed = confirmByDefinition(seen.map(({ condition }) => condition), confirmed, step.policy);
-    watched.push(confirmed !== "ok" || step.condition !== "ok");
-    const firstWatched = history[watched.lastIndexOf(false) + 1];
-    const began = watched.at(-1) === true ? firstWatched?.nowMs ?? null : null;
+    isFailing.push(confirmed !== "ok" || step.condition !== "ok");
+    const firstFailing = history[isFailing.lastIndexOf(false) + 1];
+    const began = isFailing.at(-1) === true ? firstFailing?.nowMs ?? null : null;
     const like = (condition: Condition) =>
       step.condition === "ok" ? condition === "ok" : severity(condition) >= severity(step.condition);
     const inARow = seen.length - 1 - seen.findLastIndex(({ condition }) => !like(condition));

@@ -77,12 +77,12 @@ Deno.test("findCommands() looks each name up once and tells each place it is mis
 });
 
 Deno.test("findCommands() says to write ./name for a program beside the config", async () => {
-  const beside = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
+  const inDirectory = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
   const message =
     'checks.web.parameters.path: the command "check.sh" is not in PATH, expected its full path or ' +
     "one in PATH";
-  assert.deepEqual(await lacksOf(config, beside), [
+  assert.deepEqual(await lacksOf(config, inDirectory), [
     `${message} (write "./check.sh" for the one in the directory of the config)`,
   ]);
   assert.deepEqual(await lacksOf(config, { environment: { PATH: "/bin" } }), [message]);

@@ -750,7 +750,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   wrong_type_title: { problems: [["6:16 checks.web.title", "is 7, expected a string"]] },
-  cron_beside_interval: {
+  cron_and_interval: {
     problems: [[
       "6:21 checks.web.schedule.cron",
       'cannot be used with "regular_interval"',

@@ -1,6 +1,7 @@
 /**
  * Words that have a usual counterpart in the field, and no other use in this project. They fail as whole words in pages,
- * help, schema descriptions and the texts of the program; some of them also in identifiers.
+ * help, schema descriptions and the texts of the program. They also fail in identifiers and file names, where `timeLimit`
+ * counts as `time limit`, together with words that only code had.
  */
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../src/cli/commands.ts";
@@ -36,10 +37,36 @@ const PHRASES: Readonly<Record<string, string>> = {
   "wrong usage": "usage error",
 };
 
-const FORBIDDEN = Object.entries(PHRASES).map(([pattern, instead]) => ({
-  pattern: new RegExp(`\\b(?:${pattern})\\b`, "gi"),
-  instead,
-}));
+/** The same for words that only identifiers may not have; texts need them for something else. */
+const CODE_WORDS: Readonly<Record<string, string>> = {
+  "caveats?|doubts?": "warning",
+  "fragments?": "included file",
+  "glances?": "job index",
+  "heirs?|successors?": "replacement",
+  "judged?|judges": "evaluate, validate",
+  "kept files?|kept pages?": "published file",
+  "lateness|late beats?": "scheduling lag",
+  "ledgers?": "state repository",
+  "needs": "required permissions",
+  "observations?": "check result",
+  "pulses?": "heartbeat sender",
+  "watched|watch": "scheduler, task",
+};
+
+/** The same for tests and what they share. */
+const TEST_WORDS: Readonly<Record<string, string>> = {
+  "moody": "flaky",
+  "play|played|plays": "fake",
+  "scenes?": "scenario",
+  "stages?": "harness",
+  "weather|worlds?": "fake, conditions",
+};
+
+type Forbidden = readonly { readonly pattern: RegExp; readonly instead: string }[];
+
+const IN_TEXTS = forbid(PHRASES);
+const IN_CODE = forbid({ ...PHRASES, ...CODE_WORDS });
+const IN_TESTS = forbid({ ...PHRASES, ...CODE_WORDS, ...TEST_WORDS });
 
 Deno.test("no page has a word that the field says otherwise", () => {
   assert.deepEqual(readPages().flatMap(({ path, prose }) => findingsIn(path, prose)), []);
@@ -66,6 +93,17 @@ Deno.test("no text of the program has a word that the field says otherwise", () 
   const findings = sourceFiles(`${PROJECT}src`).flatMap((path) =>
     findingsIn(path.slice(PROJECT.length), literalsOf(Deno.readTextFileSync(path)))
   );
+  assert.deepEqual(findings, []);
+});
+
+Deno.test("no identifier and no file name has a word that the field says otherwise", () => {
+  const findings = ["main.ts", "src", "scripts", "bench", "testing", "tests"].flatMap((part) => {
+    const forbidden = part.startsWith("test") ? IN_TESTS : IN_CODE;
+    const files = part.endsWith(".ts") ? [PROJECT + part] : sourceFiles(PROJECT + part);
+    return files.flatMap((path) =>
+      findingsIn(path.slice(PROJECT.length), identifiersOf(path, Deno.readTextFileSync(path)), forbidden)
+    );
+  });
   assert.deepEqual(findings, []);
 });
 
@@ -96,11 +134,33 @@ Deno.test("no message of the program is longer than 100 characters, quoted value
 const HELP =
   /src\/cli\/(?:commands\/\w+|command_definition|starter_config)\.ts$|src\/(?:outputs\/html_report\/\w+|state\/(?:tables|\w*statements|postgres\/postgres_\w+))\.ts$/;
 
-function findingsIn(where: string, text: string): readonly string[] {
-  return FORBIDDEN.flatMap(({ pattern, instead }) =>
+function forbid(words: Readonly<Record<string, string>>): Forbidden {
+  return Object.entries(words).map(([pattern, instead]) => ({
+    pattern: new RegExp(`\\b(?:${pattern})\\b`, "gi"),
+    instead,
+  }));
+}
+
+function findingsIn(where: string, text: string, forbidden = IN_TEXTS): readonly string[] {
+  return forbidden.flatMap(({ pattern, instead }) =>
     [...text.matchAll(pattern)].map(([word]) => `${where}: "${word}": write ${instead}`)
   ).sort();
 }
+
+/** The words of each identifier in code and of the file's own name, a line each: `timeLimit` is `time limit`. */
+function identifiersOf(path: string, source: string): string {
+  const code = source.replaceAll(NO_CODE, " ");
+  const names = new Set([path.slice(path.lastIndexOf("/")), ...code.match(/[A-Za-z]\w+/g) ?? []]);
+  for (const foreign of FOREIGN) names.delete(foreign);
+  return [...names].map((name) => name.replaceAll(/(?<=[a-z\d])(?=[A-Z])|[_/.]+/g, " ")).join("\n");
+}
+
+/** Names of libraries. */
+const FOREIGN: readonly string[] = ["allSettled", "watchFs", "withFragments"];
+
+/** Comments, texts and regular expressions. */
+const NO_CODE =
+  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|(?<=(?:[(=:,|?&]|return)\s*)\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\]|\\.)*\])+\//g;
 
 /** String literals with a blank in them, without comments: texts rather than keys. */
 function literalsOf(source: string): string {

@@ -3,7 +3,7 @@
  * shown, and each change that it keeps must be told at every channel, once but for duplicates, in order, and nothing else.
  *
  * `CHAOS_ROUNDS=30 CHAOS_SEED=7 deno test -A tests/life/chaos_test.ts`, or `deno task soak chaos`; MONITOR_PROGRAM
- * names an executable to run instead of the source. CHAOS_NEEDS_DISK=1: fails where no small disk can be mounted.
+ * names an executable to run instead of the source. CHAOS_REQUIRES_DISK=1: fails where no small disk can be mounted.
  */
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
@@ -24,7 +24,7 @@ Deno.test({
     const mounts = await mayMount();
     if (!mounts) {
       const reason = "no small disk can be mounted here, which takes root or user namespaces";
-      assert.notEqual(Deno.env.get("CHAOS_NEEDS_DISK"), "1", reason);
+      assert.notEqual(Deno.env.get("CHAOS_REQUIRES_DISK"), "1", reason);
       console.log(`${reason}: the disk is never full`);
     }
     const program = new URL("chaos/campaign.ts", import.meta.url).pathname;

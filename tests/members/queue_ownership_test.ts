@@ -64,9 +64,9 @@ Deno.test("queueSteps() gives each queue to one of the members that see each oth
       };
       apply();
       apply();
-      const settled = rows;
+      const expected = rows;
       apply();
-      assert.deepEqual(rows, settled);
+      assert.deepEqual(rows, expected);
       const owned = live.flatMap((own) =>
         queueSteps({ own, hosts: names, liveIds, channelKeys, rows }).owned
       );

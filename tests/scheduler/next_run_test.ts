@@ -55,13 +55,13 @@ Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a 
   ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const { condition: ok } = repository.recordOf("web", NOW);
   ask(repository, CHECK, { condition: "unknown", atMs: NOW + MINUTE });
-  const { condition: watched } = repository.recordOf("web", NOW);
-  assert.deepStrictEqual([intervalOf(CHECK.schedule, ok), intervalOf(CHECK.schedule, watched)], [
+  const { condition: isFailing } = repository.recordOf("web", NOW);
+  assert.deepStrictEqual([intervalOf(CHECK.schedule, ok), intervalOf(CHECK.schedule, isFailing)], [
     10 * MINUTE,
     MINUTE,
   ]);
   const planned = { plannedMs: NOW, nowMs: NOW + SECOND };
-  assert.deepStrictEqual(nextRunAfter(CHECK, { state: watched, ...planned }), {
+  assert.deepStrictEqual(nextRunAfter(CHECK, { state: isFailing, ...planned }), {
     atMs: NOW + MINUTE,
     intervalMs: MINUTE,
     missed: 0,

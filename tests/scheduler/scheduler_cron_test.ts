@@ -94,7 +94,10 @@ Deno.test("startScheduler() leaves out the times that fall into a long run", asy
   const schedule = cron("*/10 * * * *").schedule;
   const slow = { ...requestCheck("http://slow/", { name: "web", timeoutMs: HOUR }), schedule };
   const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
-  const harness = await startHarness([slow], { clock, play: () => ({ status: 200, afterMs: 25 * MINUTE }) });
+  const harness = await startHarness([slow], {
+    clock,
+    respond: () => ({ status: 200, afterMs: 25 * MINUTE }),
+  });
   await clock.advance(80 * MINUTE);
   assert.deepStrictEqual(startsOf(harness), ["01-10T10:10:00", "01-10T10:40:00"]);
   assert.deepStrictEqual(harness.runs().map(({ entry }) => entry.record.missedRuns), [2, 4]);
@@ -145,7 +148,7 @@ Deno.test("startScheduler() tells what a maintenance window kept back within hal
   }));
   const harness = await startHarness(checks, {
     clock,
-    play: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
+    respond: (target, nowMs) => ({ status: isDown(target, nowMs) ? 500 : 200, afterMs: 20 }),
     suppressedBy: (check, nowMs) => isInWindow(check.maintenanceWindows, nowMs) ? "maintenance" : null,
   });
   await clock.advance(30 * MINUTE - 1);

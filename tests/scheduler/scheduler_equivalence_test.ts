@@ -58,7 +58,7 @@ async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]>
   const checks = scenario.subjects.map(({ check }) => check);
   const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
     // The loop is never late here: what runs now was planned for now.
-    system: createProgramSystem(clock, (name, nowMs) => played(scenario, name, { nowMs, plannedMs: nowMs })),
+    system: createProgramSystem(clock, (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
     repository: await open(createMemoryStore()),
     limits: DEFAULT_LIMITS,
@@ -84,7 +84,7 @@ async function driveByCron(scenario: Scenario): Promise<readonly Notification[]>
   const plans = new Map<string, number>();
   const system = createProgramSystem(
     clock,
-    (name, nowMs) => played(scenario, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
+    (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: plans.get(name) ?? nowMs }),
   );
   const notifications: Notification[] = [];
   for (const [minute, jitter] of scenario.jitters.entries()) {
@@ -150,7 +150,7 @@ function open(store: Store): Promise<StateRepository> {
   });
 }
 
-function played(scenario: Scenario, name: string, times: Parameters<See>[1]): ReturnType<
+function fakeRun(scenario: Scenario, name: string, times: Parameters<See>[1]): ReturnType<
   Parameters<typeof createProgramSystem>[1]
 > {
   const subject = scenario.subjects.find(({ check }) => check.name === name);
@@ -385,7 +385,7 @@ async function printedByCron(scenario: Scenario, directory: string): Promise<rea
 function systemOf(scenario: Scenario, clock: FakeClock): MemorySystem {
   return createProgramSystem(
     clock,
-    (name, nowMs) => played(scenario, name, { nowMs, plannedMs: nowMs }),
+    (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs }),
   );
 }
 

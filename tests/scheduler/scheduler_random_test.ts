@@ -99,15 +99,15 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 interface Targets {
   readonly behaviours: Map<string, Behaviour>;
   /** Checks that were seen to run beside themselves. */
-  readonly beside: readonly string[];
-  play(target: string): FakeResponse | "hang";
+  readonly alongside: readonly string[];
+  respond(target: string): FakeResponse | "hang";
   ended(target: string): void;
 }
 
 function createTargets(): Targets {
   const behaviours = new Map<string, Behaviour>();
   const asked = new Map<string, number>();
-  const beside: string[] = [];
+  const alongside: string[] = [];
   const add = (target: string, count: number): number => {
     const sum = (asked.get(nameOf(target)) ?? 0) + count;
     asked.set(nameOf(target), sum);
@@ -115,9 +115,9 @@ function createTargets(): Targets {
   };
   return {
     behaviours,
-    beside,
-    play: (target) => {
-      if (add(target, 1) > 1) beside.push(nameOf(target));
+    alongside,
+    respond: (target) => {
+      if (add(target, 1) > 1) alongside.push(nameOf(target));
       const { status, afterMs } = behaviours.get(nameOf(target)) ?? { status: 200, afterMs: 5 };
       return afterMs === null ? "hang" : { status, afterMs };
     },
@@ -165,7 +165,7 @@ function openHarness(
   return startHarness(checks, {
     clock,
     store,
-    play: targets.play,
+    respond: targets.respond,
     ended: targets.ended,
     reopen: () => {
       const fresh = createFaultyStore();
@@ -260,7 +260,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   }
   await fake.harness.end();
 
-  assert.deepStrictEqual(fake.targets.beside, [], "no check runs beside itself");
+  assert.deepStrictEqual(fake.targets.alongside, [], "no check runs beside itself");
   const moves = confirmedMoves(fake.harnesses);
   const notifications = fake.harnesses.flatMap((harness) => harness.notifications())
     .map(({ check, previous, condition }) => ({ name: check, from: previous, to: condition }));

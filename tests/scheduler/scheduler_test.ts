@@ -36,7 +36,7 @@ Deno.test("startScheduler() never runs a check twice at a time, and counts the r
   let begun = 0;
   let most = 0;
   const { clock, runs, end } = await startHarness([slow], {
-    play: () => {
+    respond: () => {
       begun++;
       most = Math.max(most, begun - runs().length);
       return { status: 200, afterMs: 3_300 };
@@ -52,7 +52,7 @@ Deno.test("startScheduler() never runs a check twice at a time, and counts the r
 Deno.test("startScheduler() skips the runs that fall into one that takes an hour", async () => {
   const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
   const { clock, runs, starts, end } = await startHarness([long], {
-    play: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
+    respond: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
   });
   await clock.advance(2 * HOUR);
   const [first, second, ...rest] = runs();
@@ -75,7 +75,7 @@ Deno.test("startScheduler() keeps other checks on time while 50 targets hang", a
     (index) => requestCheck("http://quick/", { name: `quick ${index}`, regularIntervalMs: 5 * SECOND }),
   );
   const { clock, runs, end } = await startHarness([...hanging, ...quick], {
-    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
+    respond: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
   });
   await clock.advance(2 * MINUTE);
   for (const { name } of quick) {
@@ -99,7 +99,7 @@ Deno.test("startScheduler() limits programs and requests apart, and both limits 
     let most = 0;
     const { clock, runs, end } = await startHarness([...requests("http://hang/", 50), ...programs(2)], {
       limits,
-      play: () => {
+      respond: () => {
         running++;
         most = Math.max(most, running);
         return "hang";
@@ -139,7 +139,7 @@ Deno.test("startScheduler() lets others wait for a place no longer than what han
   const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: MINUTE });
   const { clock, runs, events, end } = await startHarness([...hanging, quick], {
     limits,
-    play: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
+    respond: (target) => target === "http://hang/" ? "hang" : { status: 200, afterMs: 5 },
   });
   await clock.advance(20 * MINUTE);
   const latest = Math.max(...runs("quick").map(({ lateMs }) => lateMs));
@@ -181,7 +181,7 @@ Deno.test("startScheduler() looks at a problem in the attentive interval, and ag
     threshold: 3,
   });
   const { clock, notifications, starts, end } = await startHarness([check], {
-    play: (_target, nowMs) => ({
+    respond: (_target, nowMs) => ({
       status: nowMs > 20 * MINUTE && nowMs < 30 * MINUTE ? 500 : 200,
       afterMs: 1,
     }),
@@ -251,7 +251,7 @@ Deno.test("reload() lets a run count that is under way, unless it looks at what 
     const asked: string[] = [];
     const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
     const harness = await startHarness([check], {
-      play: (target) => {
+      respond: (target) => {
         asked.push(target);
         return { status: 500, afterMs: 5 * SECOND };
       },
@@ -345,7 +345,7 @@ Deno.test("spread() starts checks that come here, and lets a run of one that goe
   let here: readonly string[] = ["slow", "quick"];
   const { clock, scheduler, runs, end } = await startHarness(checks, {
     runsHere: (name) => here.includes(name),
-    play: (target) => ({ status: 200, afterMs: target === "http://slow/" ? 3 * SECOND : 20 }),
+    respond: (target) => ({ status: 200, afterMs: target === "http://slow/" ? 3 * SECOND : 20 }),
   });
   await clock.advance(20 * SECOND);
   assert.deepEqual([...new Set(runs().map(({ name }) => name))].sort(), ["quick", "slow"]);
@@ -370,7 +370,7 @@ Deno.test("startScheduler() keeps a confirmed change before its notification, an
   let status = 200;
   const { clock, troubles, notifications, end } = await startHarness([check], {
     store,
-    play: () => ({ status, afterMs: 1 }),
+    respond: () => ({ status, afterMs: 1 }),
   });
   const saved = (): readonly string[] =>
     store.saved.flat().flatMap(({ change }) => change === null ? [] : [`${change.name} ${change.to}`]);
@@ -412,7 +412,7 @@ Deno.test("startScheduler() asks a store that takes nothing ever more seldom, wh
   );
   const { clock, troubles, notifications, end } = await startHarness(checks, {
     store,
-    play: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
+    respond: (_target, nowMs) => ({ status: Math.floor(nowMs / SECOND) % 2 === 0 ? 200 : 500, afterMs: 10 }),
   });
   await clock.advance(10 * SECOND);
   store.failure = "full";
@@ -457,7 +457,7 @@ Deno.test("stop() waits for running checks, ends those that take too long, and k
     timeoutMs: 100 * SECOND,
   });
   const { clock, store, scheduler, runs } = await startHarness([quick, hanging], {
-    play: (target) => target === "http://hang/" ? "hang" : { status: 500, afterMs: 2000 },
+    respond: (target) => target === "http://hang/" ? "hang" : { status: 500, afterMs: 2000 },
   });
   await clock.advance(1500);
   let isStopped = false;
@@ -524,7 +524,7 @@ Deno.test("startScheduler() runs a dependency at once whose state is needed, and
       let routerRuns = 0;
       const isUnknown = (): boolean => isDown && harness.runs(router.name).length === routerRuns;
       const harness = await startHarness([router, web], {
-        play: (target) => ({
+        respond: (target) => ({
           status: isDown && (target.includes("web") || isRouterDown) ? 500 : 200,
           afterMs: 20,
         }),
@@ -556,7 +556,7 @@ Deno.test("reload() notifications at once what a channel does not know any more,
   const { clock, store, notifications, reload, end } = await startHarness([hourly], {
     known: () => known,
     suppressedBy: (_check, nowMs) => nowMs < silentUntilMs ? "silence" : null,
-    play: () => ({ status: 500, afterMs: 20 }),
+    respond: () => ({ status: 500, afterMs: 20 }),
   });
   await clock.advance(10 * MINUTE);
   const events = (): readonly string[] => notifications().map(({ event }) => event);
@@ -590,7 +590,7 @@ Deno.test("startScheduler() tells what a hold kept back soon after its end, not 
     silentUntilMs = Infinity;
     const { clock, runs, notifications, end } = await startHarness([hourly], {
       suppressedBy,
-      play: () => ({ status: 500, afterMs: 20 }),
+      respond: () => ({ status: 500, afterMs: 20 }),
     });
     await clock.advance(10 * MINUTE);
     assert.strictEqual(runs().length, 1);
@@ -613,7 +613,10 @@ Deno.test("startScheduler() tells what a hold kept back soon after its end, not 
   });
   await t.step("not what was kept before the start and nobody has looked at since", async () => {
     silentUntilMs = Infinity;
-    const first = await startHarness([hourly], { suppressedBy, play: () => ({ status: 500, afterMs: 20 }) });
+    const first = await startHarness([hourly], {
+      suppressedBy,
+      respond: () => ({ status: 500, afterMs: 20 }),
+    });
     await first.clock.advance(10 * MINUTE);
     await first.end();
     silentUntilMs = 0;

@@ -129,7 +129,7 @@ async function startSteady(
     }));
   const harness = await startHarness(checks, {
     clock: createFakeClock(NOW),
-    play: () => ({ status: 200, afterMs: 300 }),
+    respond: () => ({ status: 200, afterMs: 300 }),
   });
   await harness.clock.advance(10 * intervalMs);
   return { ...harness, names: checks.map(({ name }) => name) };
@@ -169,7 +169,7 @@ Deno.test("startScheduler() never runs a check beside itself when the clock is s
       let begun = 0;
       const { runs, events, end } = await startHarness([check], {
         clock,
-        play: () => {
+        respond: () => {
           begun++;
           return { status: 200, afterMs: 400 };
         },
@@ -197,7 +197,7 @@ Deno.test("startScheduler() discards a run that was under way while the machine 
   let hangs = true;
   const { events, runs, starts, end } = await startHarness([check], {
     clock,
-    play: () => hangs ? "hang" : { status: 200, afterMs: 1 },
+    respond: () => hangs ? "hang" : { status: 200, afterMs: 1 },
   });
   // Within the first tenth of the interval the check has begun, and it hangs.
   await clock.advance(6_500);
@@ -223,7 +223,7 @@ Deno.test("startScheduler() discards an answer that is the first thing to happen
     requestCheck("http://web/", { regularIntervalMs: HOUR }),
   ], {
     clock,
-    play: () => ({ status, afterMs: 300 }),
+    respond: () => ({ status, afterMs: 300 }),
   });
   while (scheduler.running.length === 0) await clock.advance(100);
   clock.stepWall(HOUR);
@@ -245,7 +245,7 @@ Deno.test("startScheduler() repeats after 10 s what ran while the clock was set 
       let hangs = true;
       const { starts, end } = await startHarness(
         [requestCheck("http://web/", { regularIntervalMs: HOUR, timeoutMs: MINUTE })],
-        { clock, play: () => hangs ? "hang" : { status: 200, afterMs: 1 } },
+        { clock, respond: () => hangs ? "hang" : { status: 200, afterMs: 1 } },
       );
       await clock.advance(15 * SECOND);
       clock.stepWall(stepMs);
@@ -289,7 +289,7 @@ Deno.test("startScheduler() believes no time-out that this process slept through
   const start = (answer: "hang" | number): Promise<SchedulerHarness> =>
     startHarness([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
       clock: createFakeClock(NOW),
-      play: (_target, nowMs) => {
+      respond: (_target, nowMs) => {
         if (nowMs > 20 * SECOND) return { status: 200, afterMs: 5 };
         return answer === "hang" ? "hang" : { status: answer, afterMs: 8 * SECOND };
       },
@@ -325,7 +325,7 @@ Deno.test("startScheduler() believes no time-out that this process slept through
   await t.step("a target that is down is told all the same, when it is asked again", async () => {
     const { clock, runs, notifications, end } = await startHarness([
       requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND }),
-    ], { clock: createFakeClock(NOW), play: () => ({ status: 500, afterMs: 5 * SECOND }) });
+    ], { clock: createFakeClock(NOW), respond: () => ({ status: 500, afterMs: 5 * SECOND }) });
     await clock.advance(7 * SECOND);
     for (let round = 0; round < 20; round++) {
       clock.freeze(4 * SECOND);

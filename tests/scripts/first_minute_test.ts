@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { playFirstMinute, withFirstMinute } from "../../scripts/first_minute.ts";
+import { runFirstMinute, withFirstMinute } from "../../scripts/first_minute.ts";
 
 const README = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
 
 Deno.test("README.md shows what the program does in the first minute", async () => {
   // Where this fails: deno run -A scripts/first_minute.ts
-  assert.equal(README, withFirstMinute(README, await playFirstMinute()));
+  assert.equal(README, withFirstMinute(README, await runFirstMinute()));
 });
 
 Deno.test("withFirstMinute() puts a transcript between the marks, and nowhere else", () => {

@@ -10,7 +10,7 @@ import { beatOf, endOf, NOW_MS, updateOf } from "./records.ts";
 /** Registers this part of the suite. */
 export function testJobs(test: StoreTest): void {
   test("knows of a job nothing but since when it was asked for it", async (store) => {
-    assert.deepEqual(await store.job("backup", NOW_MS), { sinceMs: NOW_MS, last: null, underWay: [] });
+    assert.deepEqual(await store.job("backup", NOW_MS), { sinceMs: NOW_MS, last: null, inProgress: [] });
     assert.equal((await store.job("backup", NOW_MS + DAY_MS)).sinceMs, NOW_MS);
     assert.equal((await store.job("other", NOW_MS + 5)).sinceMs, NOW_MS + 5);
     assert.deepEqual(await store.records(), [], "a job is no check");
@@ -47,22 +47,26 @@ export function testJobs(test: StoreTest): void {
       await store.keepJobRun(name, beatOf(`${index} ${name}`), NOW_MS + index);
     }
     for (const [index, name] of HOSTILE_TEXTS.entries()) {
-      const { sinceMs, underWay } = await store.job(name, NOW_MS + DAY_MS);
-      assert.deepEqual([sinceMs, underWay], [NOW_MS + index, [beatOf(`${index} ${name}`)]]);
+      const { sinceMs, inProgress } = await store.job(name, NOW_MS + DAY_MS);
+      assert.deepEqual([sinceMs, inProgress], [NOW_MS + index, [beatOf(`${index} ${name}`)]]);
     }
   });
 
   test("knows runs under way until they end", async (store) => {
     await keep(store, [beatOf("a"), beatOf("b")]);
-    assert.deepEqual(await idsOf(store), { last: null, underWay: ["a", "b"] });
+    assert.deepEqual(await idsOf(store), { last: null, inProgress: ["a", "b"] });
     await keep(store, [beatOf("b", endOf())]);
-    assert.deepEqual(await idsOf(store), { last: "b", underWay: [] }, "a run that ended takes a's place");
+    assert.deepEqual(await idsOf(store), { last: "b", inProgress: [] }, "a run that ended takes a's place");
     await keep(store, [beatOf("c")]);
-    assert.deepEqual(await idsOf(store), { last: "b", underWay: ["c"] });
+    assert.deepEqual(await idsOf(store), { last: "b", inProgress: ["c"] });
     await keep(store, [beatOf("a", endOf({ exitCode: 3 }))]);
-    assert.deepEqual(await idsOf(store), { last: "a", underWay: ["c"] }, "a was alive after all");
+    assert.deepEqual(await idsOf(store), { last: "a", inProgress: ["c"] }, "a was alive after all");
     await keep(store, [beatOf("a"), beatOf("c", endOf())]);
-    assert.deepEqual(await idsOf(store), { last: "c", underWay: [] }, "what has ended does not begin again");
+    assert.deepEqual(
+      await idsOf(store),
+      { last: "c", inProgress: [] },
+      "what has ended does not begin again",
+    );
   });
 
   test("goes by what was noted last, whatever the clock said", async (store) => {
@@ -71,12 +75,12 @@ export function testJobs(test: StoreTest): void {
       beatOf("b", endOf({ atMs: NOW_MS })),
       beatOf("c", null, { startedAtMs: 0 }),
     ]);
-    assert.deepEqual(await idsOf(store), { last: "b", underWay: ["c"] });
+    assert.deepEqual(await idsOf(store), { last: "b", inProgress: ["c"] });
   });
 
   test("keeps an end without its beginning", async (store) => {
     await keep(store, [beatOf("a", endOf())]);
-    assert.deepEqual(await idsOf(store), { last: "a", underWay: [] });
+    assert.deepEqual(await idsOf(store), { last: "a", inProgress: [] });
   });
 
   test("keeps the newest 20 runs of each job, and the one that ended last", async (store) => {
@@ -84,8 +88,8 @@ export function testJobs(test: StoreTest): void {
     await keep(store, [beatOf("ended", endOf())]);
     const ids = [...Array(50).keys()].map((index) => `run ${index}`);
     for (const id of ids) await keep(store, [beatOf(id)]);
-    assert.deepEqual(await idsOf(store), { last: "ended", underWay: ids.slice(-20) });
-    assert.equal((await store.job("other", NOW_MS)).underWay.length, 1);
+    assert.deepEqual(await idsOf(store), { last: "ended", inProgress: ids.slice(-20) });
+    assert.equal((await store.job("other", NOW_MS)).inProgress.length, 1);
     await keep(store, [beatOf("run 3", endOf())]);
     assert.equal((await idsOf(store)).last, "run 3", "one that is forgotten may end");
   });
@@ -139,7 +143,7 @@ function factsOf(store: Store): ReturnType<Store["job"]> {
 
 async function idsOf(
   store: Store,
-): Promise<{ readonly last: string | null; readonly underWay: readonly string[] }> {
-  const { last, underWay } = await factsOf(store);
-  return { last: last?.id ?? null, underWay: underWay.map(({ id }) => id) };
+): Promise<{ readonly last: string | null; readonly inProgress: readonly string[] }> {
+  const { last, inProgress } = await factsOf(store);
+  return { last: last?.id ?? null, inProgress: inProgress.map(({ id }) => id) };
 }

@@ -31,7 +31,7 @@ Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
       await store.addSilences([silenceOf("a"), silenceOf("b")]);
       assert.equal(await store.endSilences([null], NOW_MS), 0);
     });
-    for (const access of ["own", "read", "beside"] as const) {
+    for (const access of ["own", "read", "alongside"] as const) {
       await withState(path, async (store) => {
         assert.deepEqual(await store.outbox(), {
           notifications: rows,

@@ -99,7 +99,7 @@ Deno.test("openSqliteStore() beside waits for a process that writes, as long as 
     other.exec("BEGIN IMMEDIATE");
     const note = (timeoutMs: number): Promise<void> =>
       withState(path, (store) => store.addSilences([silenceOf("a")]), {
-        access: "beside",
+        access: "alongside",
         patience: { clock: createRealClock(), timeoutMs },
       });
     await assert.rejects(note(30), (error) => error instanceof StoreError && error.failure === "busy");

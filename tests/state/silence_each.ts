@@ -10,7 +10,7 @@ for await (const path of createInterface({ input: process.stdin })) say(await si
 
 async function silenceIn(path: string): Promise<string> {
   try {
-    const { store, quarantined } = await openState(path, { access: access === "own" ? "own" : "beside" });
+    const { store, quarantined } = await openState(path, { access: access === "own" ? "own" : "alongside" });
     await store.addSilences([silenceOf(`of process ${Deno.pid}`)]);
     await store.close();
     return quarantined === null ? "kept" : quarantined.reason;

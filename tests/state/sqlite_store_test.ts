@@ -28,7 +28,7 @@ Deno.test("openSqliteStore() finds everything again", () =>
   }));
 
 Deno.test("openSqliteStore() has each commit on the disk before it goes on, whatever becomes of the power", async (t) => {
-  const asked = async (path: string, access?: "beside"): Promise<readonly unknown[]> => {
+  const asked = async (path: string, access?: "alongside"): Promise<readonly unknown[]> => {
     const databases = new Set<DatabaseSync>();
     const { prepare } = DatabaseSync.prototype;
     DatabaseSync.prototype.prepare = function (...args): StatementSync {
@@ -50,7 +50,7 @@ Deno.test("openSqliteStore() has each commit on the disk before it goes on, what
   };
   // What a file is synchronized with after each commit: SQLite's "PRAGMA synchronous" of FULL, beside a WAL.
   const FULL = 2;
-  for (const access of [undefined, "beside"] as const) {
+  for (const access of [undefined, "alongside"] as const) {
     await t.step(access ?? "own", () =>
       withStatePath(async (path) => {
         assert.deepEqual(await asked(path, access), [[FULL, "wal"]], "a new file");

@@ -18,7 +18,7 @@ const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"
 /** A system on a fake clock whose programs a test plays by the name of the check; all four conditions can be had. */
 export function createProgramSystem(
   clock: FakeClock,
-  play: (name: string, nowMs: number) => FakeRun,
+  respond: (name: string, nowMs: number) => FakeRun,
 ): MemorySystem {
   const nothing = { text: "", truncated: false };
   return {
@@ -27,7 +27,7 @@ export function createProgramSystem(
     processes: {
       run: ({ environment }, signal) => {
         const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
-        const { condition, afterMs } = play(environment["MONITOR_CHECK"] ?? "", clock.wallMs());
+        const { condition, afterMs } = respond(environment["MONITOR_CHECK"] ?? "", clock.wallMs());
         const cancel = clock.after(afterMs, () => {
           signal.removeEventListener("abort", stop);
           const code = EXIT_CODES.indexOf(condition);

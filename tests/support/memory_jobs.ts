@@ -36,7 +36,7 @@ export function createMemoryJobs(): MemoryJobs {
       return {
         sinceMs,
         last: last === null ? null : { ...copyJobRun(last), end: copyJobEnd(last.end) },
-        underWay: runs.slice(lastEnded + 1).map(copyJobRun),
+        inProgress: runs.slice(lastEnded + 1).map(copyJobRun),
       };
     },
     keep: (name, given, nowMs) => {

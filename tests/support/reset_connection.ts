@@ -10,7 +10,7 @@ const libc = Deno.dlopen("libc.so.6", {
 });
 
 /** A `struct sockaddr` of the family `AF_UNSPEC`: a socket that is connected to nobody resets its connection. */
-const NOBODY = new Uint8Array(16);
+const NO_RECEIVER = new Uint8Array(16);
 
 /**
  * Resets a connection over IPv4 and closes it: the other side fails with "Connection reset by peer". What it has not
@@ -18,7 +18,7 @@ const NOBODY = new Uint8Array(16);
  */
 export function resetConnection(connection: Deno.TcpConn): void {
   const descriptor = descriptorOf(connection);
-  if (descriptor !== null) libc.symbols.connect(descriptor, NOBODY, NOBODY.length);
+  if (descriptor !== null) libc.symbols.connect(descriptor, NO_RECEIVER, NO_RECEIVER.length);
   connection.close();
 }
 

@@ -63,7 +63,7 @@ export interface SchedulerHarnessOptions {
   /** What the channels of each check know; what was notified last unless it says otherwise. */
   known?(): readonly Condition[];
   /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
-  play?(target: string, nowMs: number): FakeResponse | "hang";
+  respond?(target: string, nowMs: number): FakeResponse | "hang";
   /** Called when a request has been answered or ended. */
   ended?(target: string): void;
   /** What programs do, by the name of the check; they are ok after 20 ms unless it says otherwise. */
@@ -95,8 +95,8 @@ export async function startHarness(
     directory: "/",
     redact: (text) => text,
   });
-  const play = options.play ?? (() => ({ status: 200, afterMs: 20 }));
-  const { requests } = createFakeTargets(clock, play, (target) => options.ended?.(target));
+  const respond = options.respond ?? (() => ({ status: 200, afterMs: 20 }));
+  const { requests } = createFakeTargets(clock, respond, (target) => options.ended?.(target));
   const runFakeCommand = options.runFakeCommand ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
   const scheduler = startScheduler(scheduled(checks), {
     system: { ...createProgramSystem(clock, runFakeCommand), requests },

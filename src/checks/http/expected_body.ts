@@ -61,8 +61,8 @@ export async function evaluateBody(
   }
   if (json !== undefined) {
     await pause();
-    const judged = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
-    return { violations: [...violations, ...judged.violations], obstacle: judged.obstacle };
+    const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
+    return { violations: [...violations, ...evaluated.violations], obstacle: evaluated.obstacle };
   }
   return { violations, obstacle: null };
 }

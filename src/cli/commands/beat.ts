@@ -20,7 +20,7 @@ import {
 import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
 import { printable } from "../../shared/printable.ts";
-import { besideState, locateState, STATE_OPTION, type StatePlace } from "../state.ts";
+import { locateState, STATE_OPTION, stateAlongside, type StatePlace } from "../state.ts";
 import { usesColor } from "../terminal.ts";
 
 /** `monitor beat`: runs a job and notes how that went. */
@@ -212,7 +212,7 @@ async function keep(
   run: JobRun,
   { system, ...patience }: KeepOptions,
 ): Promise<void> {
-  const store = await besideState(place, system, patience);
+  const store = await stateAlongside(place, system, patience);
   try {
     await store.keepJobRun(name, run, system.clock.wallMs());
   } finally {

@@ -104,11 +104,11 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
     };
   }
   const belowColumns = columns - BELOW_INDENT.length;
-  const besideColumns = Math.min(nameColumns, Math.floor(columns * NAME_SHARE));
-  const outputColumns = columns - WORD_COLUMNS - besideColumns - durationColumns - 3 * GAP.length;
+  const columnsInRow = Math.min(nameColumns, Math.floor(columns * NAME_SHARE));
+  const outputColumns = columns - WORD_COLUMNS - columnsInRow - durationColumns - 3 * GAP.length;
   if (outputColumns >= OUTPUT_COLUMNS_MIN) {
-    const wrapped = { nameColumns: besideColumns, outputColumns, belowColumns };
-    return { nameColumns: besideColumns, durationColumns, wrapped, stacked: false };
+    const wrapped = { nameColumns: columnsInRow, outputColumns, belowColumns };
+    return { nameColumns: columnsInRow, durationColumns, wrapped, stacked: false };
   }
   const wrapped = {
     nameColumns: columns - WORD_COLUMNS - GAP.length,
@@ -143,9 +143,9 @@ function renderRow(
     : row.output;
   const outputs = limitLines(wrapTo([output], layout.wrapped?.outputColumns ?? null), colors);
   const detail = limitLines(wrapTo(row.detail, layout.wrapped?.belowColumns ?? null), colors);
-  const beside = layout.stacked ? [] : outputs;
+  const inRow = layout.stacked ? [] : outputs;
   const below = [...(layout.stacked && output !== "" ? outputs : []), ...detail];
-  const lines = Array.from({ length: Math.max(names.length, beside.length) }, (_, index) =>
+  const lines = Array.from({ length: Math.max(names.length, inRow.length) }, (_, index) =>
     [
       index === 0
         ? row.paint(row.word) + " ".repeat(WORD_COLUMNS - row.word.length)
@@ -154,7 +154,7 @@ function renderRow(
       index === 0 && !layout.stacked && row.duration !== ""
         ? colors.dim(row.duration.padStart(layout.durationColumns))
         : " ".repeat(layout.durationColumns),
-      beside[index] ?? "",
+      inRow[index] ?? "",
     ].join(GAP));
   return [...lines, ...below.map((line) => BELOW_INDENT + line)].map((line) => line.trimEnd());
 }

@@ -36,7 +36,7 @@ function factsOf(rows: readonly Row[]): JobFacts {
   return {
     sinceMs: Number(rows[0]?.["since_ms"]),
     last: last === undefined ? null : endedRunOf(last),
-    underWay: runs.filter((row) => row["end_order"] === null).map(runOf),
+    inProgress: runs.filter((row) => row["end_order"] === null).map(runOf),
   };
 }
 

@@ -28,7 +28,7 @@ export function schemaSql(schema: string): string {
 export async function prepareSchema(
   client: PostgresClient,
   place: PostgresPlace,
-  access: "own" | "read" | "beside",
+  access: "own" | "read" | "alongside",
 ): Promise<void> {
   let version = await readVersion(client);
   if (version === null && access === "read") {

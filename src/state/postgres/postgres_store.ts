@@ -21,7 +21,7 @@ export interface PostgresStoreOptions extends PostgresClientOptions {
   /** A number of 0 or more, below 1. */
   random(): number;
   /** `read`: makes no tables. */
-  readonly access: "own" | "read" | "beside";
+  readonly access: "own" | "read" | "alongside";
 }
 
 /**

@@ -29,7 +29,7 @@ export async function connectToAny(
   const attempts = [first];
   try {
     if (!await wantsAnother(attempts, clock)) return await first;
-    const { addresses, token } = await lookUpBeside(first, { target, signal: end.signal });
+    const { addresses, token } = await lookUpInParallel(first, { target, signal: end.signal });
     for (const address of addresses.length > 1 ? addresses : []) {
       if (signal.aborted) break;
       // What has not answered again and again is left out for a while; an address that does answer is never among it.
@@ -74,7 +74,7 @@ const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM
 const NO_ADDRESSES: KnownAddresses = { addresses: [], token: undefined };
 
 /** The addresses of a name; none when an attempt has succeeded before they are known. */
-async function lookUpBeside(
+async function lookUpInParallel(
   first: Promise<unknown>,
   { target, signal }: { readonly target: ConnectionTarget; readonly signal: AbortSignal },
 ): Promise<KnownAddresses> {

@@ -42,8 +42,8 @@ export function createOutputTail(bytesMax: number): OutputTail {
       const whole = join(pieces, bytes);
       const isWhole = !isCut && whole.length <= bytesMax;
       const text = new TextDecoder().decode(whole.subarray(-bytesMax));
-      const lineEnd = text.indexOf("\n");
-      return isWhole || lineEnd < 0 || lineEnd === text.length - 1 ? text : text.slice(lineEnd + 1);
+      const newlineAt = text.indexOf("\n");
+      return isWhole || newlineAt < 0 || newlineAt === text.length - 1 ? text : text.slice(newlineAt + 1);
     },
   };
 }

@@ -126,7 +126,7 @@ await withHarness(async (harness) => {
     writeChecks(harness);
     writeConfig(campaign);
     for (; campaign.round < ROUNDS && performance.now() < endMs; campaign.round++) {
-      await playRound(campaign, planRound(campaign.random, Object.keys(channels)));
+      await runRound(campaign, planRound(campaign.random, Object.keys(channels)));
       if (campaign.round % 100 === 99) console.log(`${campaign.round + 1} rounds`);
     }
     if (longLifeMs > 0) {
@@ -161,13 +161,13 @@ async function liveLong(campaign: Campaign): Promise<void> {
   await using hostile = startHostileChecks(harness.mark);
   campaign.hostile = hostile.checks;
   writeConfig(campaign);
-  await playRound(campaign, planLongLife(random, Object.keys(channels), longLifeMs));
+  await runRound(campaign, planLongLife(random, Object.keys(channels), longLifeMs));
   for (const name of programChecks(harness.mark)) await untilGone(name);
   campaign.hostile = {};
   writeConfig(campaign);
 }
 
-async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
+async function runRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
   const { harness, channels, random, tally } = campaign;
   turnSome(harness, random);
   for (const [name, channel] of Object.entries(channels)) channel.isDown = plan.down.includes(name);
@@ -179,7 +179,9 @@ async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
     else timers.push(setTimeout(() => moveChannels(campaign, move.channels), move.atMs));
   }
   const trouble = beginTrouble(campaign, plan.disk);
-  const beside = plan.statusAtMs === null ? null : lookBeside(campaign, plan.statusAtMs, trouble.isReal);
+  const alongside = plan.statusAtMs === null
+    ? null
+    : runStatusAlongside(campaign, plan.statusAtMs, trouble.isReal);
   let lives: readonly Life[];
   try {
     lives = await Promise.all(plan.processes.map((planned, index) =>
@@ -190,7 +192,7 @@ async function playRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
         isTroubled: trouble.isReal,
       })
     ));
-    await beside;
+    await alongside;
     // What a process that was killed had sent belongs to this round.
     await Promise.all(Object.values(channels).map((channel) => channel.untilLeft()));
   } finally {
@@ -266,21 +268,25 @@ function beginTrouble(
 }
 
 /** Somebody looks at the state, whatever happens to it. */
-async function lookBeside({ harness, tally }: Campaign, atMs: number, isTroubled: boolean): Promise<void> {
+async function runStatusAlongside(
+  { harness, tally }: Campaign,
+  atMs: number,
+  isTroubled: boolean,
+): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, atMs));
   const { code, stderr } = await harness.run(["status"]);
   count(tally, `status: ${code}`);
   assert.ok([0, 1, 2, 3, 64, 69, ...isTroubled ? [74] : []].includes(code), `status: ${code}: ${stderr}`);
 }
 
-interface Played {
+interface Round {
   readonly lives: readonly Life[];
   readonly plan: RoundPlan;
   readonly isTroubled: boolean;
 }
 
 /** Holds what was counted and kept against what was shown. */
-function settle(campaign: Campaign, { lives, plan, isTroubled }: Played): void {
+function settle(campaign: Campaign, { lives, plan, isTroubled }: Round): void {
   const { harness, tally, readShown } = campaign;
   const shown = readShown();
   const places = new Map(shown.map(({ token }, place) => [token, place]));

@@ -11,7 +11,7 @@ export type Blow =
 
 /** A process of a round. */
 export interface PlannedProcess {
-  readonly kind: "once" | "due" | "watch";
+  readonly kind: "once" | "due" | "service";
   /** After the first one. */
   readonly startsAfterMs: number;
   /** `null`: the machine's clocks. */
@@ -84,7 +84,7 @@ export function planLongLife(random: Random, channels: readonly string[], longLi
   ];
   return {
     processes: [{
-      kind: "watch",
+      kind: "service",
       startsAfterMs: 0,
       clock: null,
       blows: [...blows.toSorted((one, other) => one.atMs - other.atMs), {
@@ -128,13 +128,13 @@ function planProcess(
   random: Random,
   { startsAfterMs, moves }: { readonly startsAfterMs: number; readonly moves: readonly PlannedMove[] },
 ): PlannedProcess {
-  const kind = random.pick<PlannedProcess["kind"]>(["once", "once", "once", "due", "watch"]);
+  const kind = random.pick<PlannedProcess["kind"]>(["once", "once", "once", "due", "service"]);
   const clock = random.oneIn(2) ? null : {
     seconds: random.oneIn(2) ? 0 : (random.next() - 0.5) * 72_000,
     moves: random.pick<"wall" | "both">(["wall", "both"]),
   };
-  const blows = kind === "watch"
-    ? [...watchBlows(random, clock !== null), ...reloads(random, { startsAfterMs, moves })]
+  const blows = kind === "service"
+    ? [...scheduleBlows(random, clock !== null), ...reloads(random, { startsAfterMs, moves })]
     : onceBlows(random, clock !== null);
   return { kind, startsAfterMs, clock, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
 }
@@ -160,7 +160,7 @@ function onceBlows(random: Random, hasClock: boolean): readonly Blow[] {
 }
 
 /** It has to be ended in the end. */
-function watchBlows(random: Random, hasClock: boolean): readonly Blow[] {
+function scheduleBlows(random: Random, hasClock: boolean): readonly Blow[] {
   const lifeMs = random.oneIn(6) ? 2_000 + random.below(3_000) : 100 + random.below(1_600);
   const blows: Blow[] = [];
   if (random.oneIn(2)) blows.push(stands(random, random.below(lifeMs), hasClock));

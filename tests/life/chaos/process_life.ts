@@ -46,7 +46,7 @@ export interface LifeOptions {
 const ARGUMENTS: Readonly<Record<PlannedProcess["kind"], readonly string[]>> = {
   once: ["check", "--once", "--format", "ndjson"],
   due: ["check", "--once", "--due", "--format", "ndjson"],
-  watch: ["check", "--format", "ndjson"],
+  service: ["check", "--format", "ndjson"],
 };
 
 /** Runs one to its end. */
@@ -110,7 +110,7 @@ export async function live(harness: Harness, planned: PlannedProcess, options: L
       SIGNAL_CODES.has(code) && (!isOrderly || isTroubled),
     isWithoutState,
     isTurnedAway: code === 75,
-    discarded: discardedIn(stderr) + (planned.kind !== "watch" && jumps > 0 ? 1 : 0) +
+    discarded: discardedIn(stderr) + (planned.kind !== "service" && jumps > 0 ? 1 : 0) +
       (wasHurried || code === KILLED || !isOrderly ? 1 : 0),
     jumps,
     livedMs,
@@ -127,7 +127,7 @@ const SIGNAL_CODES: ReadonlySet<number> = new Set([129, 130, 137, 143]);
 const CODES: Readonly<Record<PlannedProcess["kind"], readonly number[]>> = {
   once: [0, 1, 2, 3, 69, ...SIGNAL_CODES],
   due: [0, 1, 2, 3, 69, ...SIGNAL_CODES],
-  watch: [0, ...SIGNAL_CODES],
+  service: [0, ...SIGNAL_CODES],
 };
 
 /** What is true of every process, whatever happens to it. */
@@ -148,7 +148,7 @@ export function assertSound(
   if (life.isTurnedAway) assert.deepEqual(life.results, [], where);
   if (!isTroubled) assert.equal(life.isWithoutState, false, where);
   // No burst: after a jump of the clocks a check runs once, whatever was left out.
-  const runsMax = kind === "watch"
+  const runsMax = kind === "service"
     ? Math.ceil(life.livedMs / (1000 * INTERVAL_SECONDS)) + 1 + life.jumps + life.discarded
     : 1 + life.discarded;
   for (const { name } of CHECKS) {

@@ -973,15 +973,15 @@ interface TlsHarness extends AsyncDisposable {
 }
 
 /** Plays to one visitor; whoever leaves early ends the play. */
-async function startTlsHarness(play: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsHarness> {
+async function startTlsHarness(respond: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsHarness> {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
   await Deno.writeTextFile(caPath, authority.cert);
   const inner = Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...createCertificate({ authority }) });
-  const playing = (async () => {
+  const responding = (async () => {
     using connection = await inner.accept();
     await connection.handshake();
-    await play(connection);
+    await respond(connection);
   })().catch(() => {});
   return {
     environment: { DENO_CERT: caPath },
@@ -992,20 +992,20 @@ async function startTlsHarness(play: (connection: Deno.TlsConn) => Promise<void>
     },
     async [Symbol.asyncDispose]() {
       inner.close();
-      await inTime("the end of the play", playing);
+      await inTime("the end of the play", responding);
       await Deno.remove(caPath);
     },
   };
 }
 
 Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
-  let isPlayed = false;
+  let isSent = false;
   await using harness = await startTlsHarness(async (connection) => {
     const bytes = new Uint8Array(100);
     await connection.read(bytes);
     await connection.write(new TextEncoder().encode("250-mail.example.org\r\n250 AUTH PLAIN\r\n"));
     await connection.read(bytes);
-    isPlayed = true;
+    isSent = true;
   });
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
@@ -1015,7 +1015,7 @@ Deno.test("send() ends where a server ends TLS and keeps the connection", async 
   const { end } = await sendApart({ ...MAIL, port: server.port, ...LOGIN }, harness.environment);
   assert(!end.sent);
   assert.deepEqual([end.reason, end.mayHaveArrived], ["connection closed by the server", false]);
-  assert.ok(isPlayed);
+  assert.ok(isSent);
 });
 
 Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {

@@ -24,13 +24,13 @@ Deno.test("silences() sees at once what another process has added or ended", () 
     const { store: owner } = await openState(path);
     await owner.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
     assert.deepEqual(await owner.silences(NOW_MS), []);
-    await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    await withState(path, (store) => store.addSilences([silenceOf("a")]), { access: "alongside" });
     assert.deepEqual(await owner.silences(NOW_MS), [silenceOf("a")]);
     await withState(path, async (store) => {
       assert.deepEqual(await store.silences(NOW_MS), [silenceOf("a")]);
       await owner.addSilences([silenceOf("b")]);
       assert.equal(await store.endSilences(["web"], NOW_MS), 2);
-    }, { access: "beside" });
+    }, { access: "alongside" });
     assert.deepEqual(await owner.silences(NOW_MS), []);
     await owner.save([updateOf("web", { queued: [queuedOf("b", 2)] })]);
     assert.equal((await owner.outbox()).notifications.length, 2);
@@ -40,11 +40,11 @@ Deno.test("silences() sees at once what another process has added or ended", () 
 Deno.test("job() sees at once what another process has noted", () =>
   withStatePath(async (path) => {
     const { store: owner } = await openState(path);
-    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, []);
+    assert.deepEqual((await owner.job("backup", NOW_MS)).inProgress, []);
     const note = (run: JobRun): Promise<void> =>
-      withState(path, (store) => store.keepJobRun("backup", run, NOW_MS), { access: "beside" });
+      withState(path, (store) => store.keepJobRun("backup", run, NOW_MS), { access: "alongside" });
     await note(beatOf("a"));
-    assert.deepEqual((await owner.job("backup", NOW_MS)).underWay, [beatOf("a")]);
+    assert.deepEqual((await owner.job("backup", NOW_MS)).inProgress, [beatOf("a")]);
     await note(beatOf("a", endOf()));
     assert.deepEqual((await owner.job("backup", NOW_MS)).last, beatOf("a", endOf()));
     await owner.save([updateOf("backup")]);
@@ -54,7 +54,7 @@ Deno.test("job() sees at once what another process has noted", () =>
 Deno.test("openSqliteStore() beside makes a state that is not there, for its owner alone", () =>
   withStatePath(async (path) => {
     const deep = `${path}.d/state.sqlite`;
-    await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "beside" });
+    await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "alongside" });
     assert.equal(((await Deno.lstat(deep)).mode ?? 0) & 0o777, 0o600);
     assert.equal(((await Deno.lstat(`${path}.d`)).mode ?? 0) & 0o777, 0o700);
     const { store, quarantined } = await openState(deep);
@@ -131,9 +131,9 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
         await prepare(path);
         const directory = path.slice(0, path.lastIndexOf("/"));
         const before = await contentsOf(directory);
-        await assert.rejects(() => openState(path, { access: "beside" }), failing(failure, reason));
+        await assert.rejects(() => openState(path, { access: "alongside" }), failing(failure, reason));
         await assert.rejects(
-          () => openState(path, { access: "beside", damage: "x" }),
+          () => openState(path, { access: "alongside", damage: "x" }),
           failing(failure, reason),
         );
         assert.deepEqual(await contentsOf(directory), before);
@@ -145,9 +145,9 @@ Deno.test("openSqliteStore() lets many processes make and update one state at on
   const table: readonly {
     name: string;
     prepare: (path: string) => Promise<unknown>;
-    access: "own" | "beside";
+    access: "own" | "alongside";
   }[] = [
-    { name: "one that is not there", prepare: () => Promise.resolve(), access: "beside" },
+    { name: "one that is not there", prepare: () => Promise.resolve(), access: "alongside" },
     {
       name: "one that is not there, and its owner comes too",
       prepare: () => Promise.resolve(),
@@ -166,7 +166,7 @@ Deno.test("openSqliteStore() lets many processes make and update one state at on
 Deno.test("openSqliteStore() lets many processes make one state at once, time and again", () =>
   withStatePath(async (path) => {
     const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
-    await silenceTogether(paths, "beside");
+    await silenceTogether(paths, "alongside");
   }));
 
 Deno.test("addSilences() and endSilences() do not disturb a process that goes on saving", () =>
@@ -181,7 +181,7 @@ Deno.test("addSilences() and endSilences() do not disturb a process that goes on
           assert.equal(await store.endSilences([null], NOW_MS), 1);
           assert.equal((await store.silences(NOW_MS)).length, round + 1);
           return (await store.records())[0]?.missedRuns ?? 0;
-        }, { access: "beside" });
+        }, { access: "alongside" });
         // It has saved after that, too.
         while (await child.nextBatch() <= count);
       }
@@ -198,7 +198,7 @@ interface SilencingProcess {
   end(): Promise<void>;
 }
 
-async function startSilencing(access: "own" | "beside"): Promise<SilencingProcess> {
+async function startSilencing(access: "own" | "alongside"): Promise<SilencingProcess> {
   const program = new URL("./silence_each.ts", import.meta.url).pathname;
   const child = startChild(Deno.execPath(), [...runArguments(), program, access], {
     stdin: "piped",
@@ -230,9 +230,9 @@ async function startSilencing(access: "own" | "beside"): Promise<SilencingProces
 }
 
 /** Lets several processes open one state at once for each path, the first as it is told, the others beside it. */
-async function silenceTogether(paths: readonly string[], firstAccess: "own" | "beside"): Promise<void> {
+async function silenceTogether(paths: readonly string[], firstAccess: "own" | "alongside"): Promise<void> {
   const processes = await Promise.all(
-    [...Array(PROCESSES).keys()].map((index) => startSilencing(index === 0 ? firstAccess : "beside")),
+    [...Array(PROCESSES).keys()].map((index) => startSilencing(index === 0 ? firstAccess : "alongside")),
   );
   for (const path of paths) {
     const said = await Promise.all(processes.map((process) => process.silenceIn(path)));
