@@ -106,7 +106,7 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
   }
   return [
     `Since: ${time(problemBeganAtMs)} (${lasted(notification)})`,
-    `Count: ${countResults(notification.occurrences)}`,
+    `Results: ${notification.occurrences} in a row`,
     ...event === "reminder" ? [] : [`Previous: ${previous.toUpperCase()}`],
     `Decided: ${time(decidedAtMs)}`,
   ];

@@ -49,7 +49,7 @@ const FOREIGN_KEYS: readonly ForeignKey[] = [
   ...["tls", "ca_file", "request", "parameters"].map((instead) => ({
     names: ["insecure", "insecureskipverify", "skiptlsverify", "tlsskipverify", "verify", "ignoretls"],
     instead,
-    hint: 'certificates are always verified: name a private authority in "ca_file" or trust it machine-wide',
+    hint: 'name a private authority in "ca_file"; verification cannot be turned off',
   })),
 ];
 

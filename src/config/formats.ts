@@ -239,7 +239,7 @@ function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" 
   if (/^[^:]*:\d*$/.test(text)) {
     return {
       message: `${quoteValue(written)} contains a port, expected only the host`,
-      hint: 'the port goes into "port"',
+      hint: 'write it in "port"',
     };
   }
   if (/^[^\s/@?#\p{Cc}]+$/u.test(text)) return null;
@@ -263,7 +263,7 @@ function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> 
   if (!String(item.value).includes("/")) return checkText(item);
   return {
     message: `${quoteValue(item.written)} holds a slash, expected a pattern of file names`,
-    hint: 'the directory goes into "path"',
+    hint: 'write the directory in "path"',
   };
 }
 

@@ -93,7 +93,7 @@ function cronProblem(
 ): Pick<Problem, "message" | "hint"> | null {
   const fields = text.trim().split(/\s+/).length;
   if (fields === 6) {
-    return { message: `has 6 fields, ${FORMS}`, hint: "seconds are none of them; leave the first field out" };
+    return { message: `has 6 fields, ${FORMS}`, hint: "remove the first field: there are no seconds" };
   }
   try {
     if (createCronTimes(text, "UTC") !== null) return null;

@@ -118,7 +118,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
       message: `${
         quoteValue(written)
       } puts a secret into the command's arguments, which ps shows to every user`,
-      hint: 'hand it over in "environment"',
+      hint: 'pass it in "environment"',
     };
   }
   if (holdsCredential(item) && ((mode ?? 0) & OTHERS_READ) !== 0) {

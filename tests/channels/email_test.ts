@@ -151,7 +151,7 @@ Deno.test("deliver() tells of a problem all that is needed to act", async () => 
 status is 500, expected 200
 
 Since: 2026-01-31 12:03:00 UTC (6 min 30 s)
-Count: 3 results in a row
+Results: 3 in a row
 Previous: OK
 Decided: 2026-01-31 12:09:30 UTC
 Next run: 2026-01-31 12:10:30 UTC

@@ -93,7 +93,7 @@ Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) =
   ];
   const port = (value: string): [string, Verdict] => [
     value,
-    [`"${value}" contains a port, expected only the host`, 'the port goes into "port"'],
+    [`"${value}" contains a port, expected only the host`, 'write it in "port"'],
   ];
   await holds(t, "host", [
     ["mail.example.org", null],
@@ -155,7 +155,7 @@ Deno.test("findFormatProblem() says of a secret no more than stands in the confi
       "host",
       "swordfish:1",
       '"${env:X}" contains a port, expected only the host',
-      'the port goes into "port"',
+      'write it in "port"',
     ],
     ["argument", "sword\0fish", '"${env:X}" contains a NUL character, expected none'],
   ];

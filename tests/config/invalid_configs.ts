@@ -182,7 +182,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "4:62 defaults.notifications[0].parameters.access.host",
       '"mail.example.org:587" contains a port, expected only the host',
-      'the port goes into "port"',
+      'write it in "port"',
     ]],
   },
   interval_fraction: {
@@ -774,7 +774,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     problems: [[
       "6:29 checks.web.schedule.cron",
       `"0 */5 * * * *" has 6 fields, ${CRON}`,
-      "seconds are none of them; leave the first field out",
+      "remove the first field: there are no seconds",
     ]],
   },
   time_zone_alone: {

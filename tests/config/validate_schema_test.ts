@@ -53,8 +53,7 @@ Deno.test("findStructureProblems() proposes what stands for a key of another too
   const parameters = {};
   const target = "http://h/";
   const TARGET = '"request": { "target": "https://example.org/" }';
-  const VERIFIED =
-    'certificates are always verified: name a private authority in "ca_file" or trust it machine-wide';
+  const VERIFIED = 'name a private authority in "ca_file"; verification cannot be turned off';
   const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],

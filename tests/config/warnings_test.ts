@@ -128,7 +128,7 @@ Deno.test("loadConfig() warns of a secret in arguments", async (t) => {
   const options = { environment: { TOKEN: "swordfish" }, files: { "/token": "swordfish" } };
   const warning = (index: number, shown: string) =>
     `checks.web.parameters.arguments[${index}]: "${shown}" puts a secret into the command's arguments, which ps ` +
-    'shows to every user (hand it over in "environment")';
+    'shows to every user (pass it in "environment")';
   await t.step("from a variable, and from a file", async () => {
     assert.deepEqual(await warningsOf(script("-v", "${env:TOKEN}", "--token=${file:/token}"), options), [
       warning(1, "${env:TOKEN}"),

@@ -50,7 +50,7 @@ export function createStop(options: StopOptions): Stop {
     member?.withdraw().catch(stopped.reject);
     const unfinished = await scheduler.stop(STOP_GRACE_MS);
     if (unfinished.length > 0) {
-      log.warning(`no result of ${list(unfinished)}: ended after ${STOP_GRACE_MS / 1000} s`);
+      log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
     }
     await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await notifying.stop();
