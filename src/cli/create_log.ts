@@ -1,7 +1,7 @@
 import { type Log, LOG_LEVELS, type LogFields, type LogFormat, type LogLevel } from "../domain/log.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { TextSink } from "../domain/text_sink.ts";
-import { jsonText } from "./formats/json_text.ts";
+import { jsonText } from "../shared/json_text.ts";
 import { printable } from "../shared/printable.ts";
 
 /** Where and how a log is written. */

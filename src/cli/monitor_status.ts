@@ -4,17 +4,9 @@ import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
+import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StatePlace } from "./state.ts";
-
-/** Who runs the checks, and whether by the config as it is now. */
-export interface MonitorStatus {
-  /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
-  readonly state: "running" | "stopped" | "died" | "cron";
-  readonly run: MonitorRun;
-  /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
-  readonly config: "same" | "edited" | "another" | "unknown";
-}
 
 /** Returns a hash of the texts of a config. */
 export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
@@ -89,20 +81,4 @@ export function describeMonitorTrouble(
   if (config !== "edited") return [];
   const how = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
   return [`config: edited since it was loaded ${loaded} ago; reload it with: ${how}`];
-}
-
-/** The same for machines; fields are only ever added. */
-export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
-  if (status === null) return null;
-  const { state, run, config } = status;
-  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
-  return {
-    state,
-    process_id: run.processId,
-    started_at: time(run.startedAtMs),
-    stopped_at: time(run.stoppedAtMs),
-    config: run.configPath,
-    config_loaded_at: time(run.configLoadedAtMs),
-    config_edited: config === "unknown" || config === "another" ? null : config === "edited",
-  };
 }

@@ -1,7 +1,8 @@
 import type { System } from "../../domain/system.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { checkFields, isoTime, roundedMs } from "../formats/check_fields.ts";
-import { jsonText } from "../formats/json_text.ts";
+import { checkFields } from "../formats/check_fields.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { jsonText } from "../../shared/json_text.ts";
 import type { Log } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";

@@ -1,17 +1,6 @@
-import {
-  addPresent,
-  type Availability,
-  availabilityOf,
-  describeFaults,
-  describeObserved,
-  describeRunCounts,
-  percent,
-  type SpanSummary,
-  summarise,
-} from "../../state/availability.ts";
+import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { allChanges } from "../../state/all_changes.ts";
-import type { ConditionChange, RecentRun } from "../../domain/store.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { ConditionChange } from "../../domain/store.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { System } from "../../domain/system.ts";
 import {
@@ -24,19 +13,12 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { isoTime, roundedMs } from "../formats/check_fields.ts";
-import { jsonText } from "../formats/json_text.ts";
+import { historyJson, type HistorySpan, readHistory } from "../../outputs/json/history_json.ts";
 import { openKnownConfig } from "../known_config.ts";
 import { printable } from "../../shared/printable.ts";
 import { readState, STATE_OPTION } from "../state.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
 
 const CHANGES_SHOWN = 20;
-const SPANS = [
-  { name: "24 hours", key: "day", ms: DAY_MS },
-  { name: "7 days", key: "week", ms: 7 * DAY_MS },
-  { name: "30 days", key: "month", ms: 30 * DAY_MS },
-] as const;
 
 /** `monitor history NAME`: what has become of a check. */
 export const historyCommand: Command = {
@@ -77,17 +59,11 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
       "list the checks with: monitor status",
     );
   }
-  const rollups = await store.rollups(name, nowMs - 30 * DAY_MS);
-  const spans = SPANS.map((span) => {
-    const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
-    const lastedMs = addPresent(summary.lastedMs, record, nowMs);
-    return { ...span, ...summary, lastedMs, ...availabilityOf(lastedMs) };
-  });
-  const [recent] = await store.recentRuns([name]);
+  const history = await readHistory(store, record, nowMs);
   const changes = allChanges(store, name);
   const pieces = format === "json"
-    ? renderJson(name, changes, { spans, runs: recent?.runs ?? [] })
-    : renderPretty(name, changes, spans);
+    ? historyJson(history, changes)
+    : renderPretty(name, changes, history.spans);
   for await (const piece of pieces) {
     if (system.stdout.closed) break;
     system.stdout.write(piece);
@@ -96,52 +72,10 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-type Span = typeof SPANS[number] & SpanSummary & Availability;
-
-async function* renderJson(
-  name: string,
-  changes: AsyncIterable<ConditionChange>,
-  { spans, runs }: { readonly spans: readonly Span[]; readonly runs: readonly RecentRun[] },
-): AsyncGenerator<string> {
-  const fields = {
-    name,
-    spans: Object.fromEntries(spans.map((span) => [span.key, {
-      observed_ms: Math.round(span.observedMs),
-      availability: span.availability,
-      shares: span.shares,
-      runs: span.runs,
-      failed_runs: span.failedRuns,
-      longest_failed_streak: span.failedStreakMax,
-      duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
-      duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
-      observed: span.observed,
-      lasted_ms: mapCounts(span.lastedMs, Math.round),
-    }])),
-    recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
-      ended_at: isoTime(endedAtMs),
-      condition,
-      duration_ms: durationMs,
-    })),
-  };
-  yield `${jsonText(fields, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
-  let isFirst = true;
-  for await (const { atMs, from, to, output } of changes) {
-    const text = jsonText({ at: isoTime(atMs), from, to, output }, { indent: 2 }).replaceAll("\n", "\n    ");
-    yield `${isFirst ? "" : ","}\n    ${text}`;
-    isFirst = false;
-  }
-  yield `${isFirst ? "" : "\n  "}]\n}\n`;
-}
-
-function mapCounts(counts: ConditionCounts, map: (value: number) => number): ConditionCounts {
-  const { ok, unknown, warning, critical } = counts;
-  return { ok: map(ok), unknown: map(unknown), warning: map(warning), critical: map(critical) };
-}
-
 async function* renderPretty(
   name: string,
   changes: AsyncIterable<ConditionChange>,
-  spans: readonly Span[],
+  spans: readonly HistorySpan[],
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n\n`;
   for (const span of spans) {
@@ -157,7 +91,7 @@ async function* renderPretty(
   if (count === 0) yield "\nno changes\n";
 }
 
-function describeSpan(span: Span): string {
+function describeSpan(span: HistorySpan): string {
   const { shares, observedMs, runs } = span;
   const parts = [
     ...(shares === null ? ["no data"] : [

@@ -1,4 +1,4 @@
-import { type Condition, CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
+import { CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -15,26 +15,17 @@ import {
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
-import { isoTime, roundedMs } from "../formats/check_fields.ts";
-import { jsonText } from "../formats/json_text.ts";
+import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import {
-  describeMonitor,
-  describeMonitorTrouble,
-  monitorFields,
-  type MonitorStatus,
-  monitorStatusOf,
-} from "../monitor_status.ts";
+import { describeMonitor, describeMonitorTrouble, monitorStatusOf } from "../monitor_status.ts";
 import { readState, STATE_OPTION } from "../state.ts";
 import {
   countQueuedNotifications,
-  queuedNotificationFields,
-  type QueuedNotifications,
   renderQueuedNotifications,
   shortenLines,
 } from "../../alerting/outbox_status.ts";
@@ -119,10 +110,15 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     system.stdout.write(renderPlugin(items, [], { fails }));
     return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
   }
-  const all: Known = { statuses, notifications, monitor, configError: opened.error?.message ?? null };
+  const all: StatusSnapshot = {
+    statuses,
+    notifications,
+    monitor,
+    configError: opened.error?.message ?? null,
+  };
   const known = hasProblemsOnly ? problemsOf(all) : all;
   system.stdout.write(
-    format === "json" ? renderJson(known, highestSeverity(conditions)) : renderPretty(known, {
+    format === "json" ? statusJson(known, highestSeverity(conditions)) : renderPretty(known, {
       nowMs,
       all,
       colors: createColors(wantsColor(invocation, system.stdout, system)),
@@ -135,18 +131,8 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   return exitCodeOf(conditions, fails);
 }
 
-/** Everything that the command shows. */
-interface Known {
-  readonly statuses: readonly CheckStatus[];
-  readonly notifications: QueuedNotifications;
-  /** `null`: nobody has said yet who runs the checks. */
-  readonly monitor: MonitorStatus | null;
-  /** Why the config can't be used; `null` if it can. */
-  readonly configError: string | null;
-}
-
 /** What is not ok, and what is still to be sent. */
-function problemsOf(known: Known): Known {
+function problemsOf(known: StatusSnapshot): StatusSnapshot {
   return {
     ...known,
     statuses: known.statuses.filter(({ condition }) => condition !== "ok"),
@@ -171,49 +157,9 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
   };
 }
 
-function renderJson(
-  { statuses, notifications, monitor, configError }: Known,
-  condition: Condition,
-): string {
-  const time = (ms: number | null | undefined): string | null =>
-    ms === null || ms === undefined ? null : isoTime(ms);
-  const value = {
-    condition,
-    checks: statuses.map(({ check, record, condition, state, maintenance }) => ({
-      name: check.name,
-      title: check.title ?? null,
-      kind: check.kind,
-      condition,
-      state,
-      confirmed: record?.condition.confirmed ?? null,
-      confirmed_since: time(record?.condition.confirmedSinceMs),
-      notified: record?.condition.notified ?? null,
-      last: !record?.last ? null : {
-        condition: record.last.condition,
-        output: record.last.output,
-        detail: record.last.detail,
-        performance_data: record.last.performanceData,
-        started_at: time(record.last.startedAtMs),
-        duration_ms: roundedMs(record.last.durationMs),
-      },
-      next_run_at: time(record?.nextRunAtMs),
-      missed_runs: record?.missedRuns ?? 0,
-      tags: check.tags,
-      maintenance: maintenance === null ? null : {
-        until: time(maintenance.untilMs),
-        reason: maintenance.window.reason ?? "",
-      },
-    })),
-    ...queuedNotificationFields(notifications),
-    monitor: monitorFields(monitor),
-    config_error: configError,
-  };
-  return `${jsonText(value, { indent: 2 })}\n`;
-}
-
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
-  readonly all: Known;
+  readonly all: StatusSnapshot;
   /** How many checks are left out since they are inactive. */
   readonly inactiveCount: number;
   /** Whether lines below each check tell of its runs. */
@@ -222,7 +168,7 @@ interface PrettyOptions extends TableOptions {
 
 /** Lowest severity first, so that the highest stands at the end, where the eye is; then what waits, and what sums it up. */
 function renderPretty(
-  { statuses, notifications, monitor, configError }: Known,
+  { statuses, notifications, monitor, configError }: StatusSnapshot,
   options: PrettyOptions,
 ): string {
   const { nowMs, all, columns } = options;

@@ -1,5 +1,6 @@
 import type { CheckKind } from "../../domain/check.ts";
 import type { Condition } from "../../domain/condition.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { RunRecord } from "./format.ts";
 
 /** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
@@ -48,16 +49,6 @@ export function checkFields(record: RunRecord): CheckFields {
     confirmed,
     tags: result.check.tags,
   };
-}
-
-/** Wall time as ISO 8601 in UTC with milliseconds. */
-export function isoTime(wallMs: number): string {
-  return new Date(wallMs).toISOString();
-}
-
-/** Milliseconds rounded to a tenth. */
-export function roundedMs(durationMs: number): number {
-  return Math.round(durationMs * 10) / 10;
 }
 
 /** JSON has no word for NaN and infinities, and `null` would break the promise of plain numbers. */

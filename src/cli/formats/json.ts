@@ -1,6 +1,7 @@
-import { checkFields, isoTime, roundedMs } from "./check_fields.ts";
+import { checkFields } from "./check_fields.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { Format } from "./format.ts";
-import { jsonText } from "./json_text.ts";
+import { jsonText } from "../../shared/json_text.ts";
 
 /** One JSON object for the whole run, printed at its end. Members are only ever added. */
 export const jsonFormat: Format = {

@@ -1,7 +1,8 @@
-import { checkFields, isoTime, roundedMs } from "./check_fields.ts";
+import { checkFields } from "./check_fields.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { countConditions } from "./counts.ts";
 import type { Format } from "./format.ts";
-import { jsonText } from "./json_text.ts";
+import { jsonText } from "../../shared/json_text.ts";
 
 /** One JSON object a line: a `result` for each check as it finishes, and a `summary` at the end. */
 export const ndjsonFormat: Format = {

@@ -1,8 +1,8 @@
 import type { Result } from "../../domain/result.ts";
 import { printable } from "../../shared/printable.ts";
-import { roundedMs } from "./check_fields.ts";
+import { roundedMs } from "../../shared/json_values.ts";
 import type { Format, FormatOptions } from "./format.ts";
-import { jsonText } from "./json_text.ts";
+import { jsonText } from "../../shared/json_text.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { NO_RESULT } from "./unfinished.ts";
 

@@ -1,4 +1,4 @@
-import { replaceUnsafe } from "../../shared/printable.ts";
+import { replaceUnsafe } from "./printable.ts";
 
 /** How a value is laid out as JSON. */
 interface JsonTextOptions {

@@ -1,0 +1,82 @@
+import {
+  addPresent,
+  type Availability,
+  availabilityOf,
+  type SpanSummary,
+  summarise,
+} from "../../state/availability.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { CheckRecord, ConditionChange, RecentRun, Store } from "../../domain/store.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
+
+const SPANS = [
+  { name: "24 hours", key: "day", ms: DAY_MS },
+  { name: "7 days", key: "week", ms: 7 * DAY_MS },
+  { name: "30 days", key: "month", ms: 30 * DAY_MS },
+] as const;
+
+/** What became of a check in a span of time up to now. */
+export type HistorySpan = typeof SPANS[number] & SpanSummary & Availability;
+
+/** What is known of the past of a check, except for its changes, which may be very many. */
+export interface History {
+  readonly name: string;
+  readonly spans: readonly HistorySpan[];
+  /** The last one first. */
+  readonly runs: readonly RecentRun[];
+}
+
+/** Reads the past of a check. Rejects with a {@linkcode StoreError}. */
+export async function readHistory(store: Store, record: CheckRecord, nowMs: number): Promise<History> {
+  const { name } = record;
+  const rollups = await store.rollups(name, nowMs - 30 * DAY_MS);
+  const spans = SPANS.map((span) => {
+    const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
+    const lastedMs = addPresent(summary.lastedMs, record, nowMs);
+    return { ...span, ...summary, lastedMs, ...availabilityOf(lastedMs) };
+  });
+  const [recent] = await store.recentRuns([name]);
+  return { name, spans, runs: recent?.runs ?? [] };
+}
+
+/** Renders the JSON of `monitor history`, piece by piece; fields are only ever added. */
+export async function* historyJson(
+  { name, spans, runs }: History,
+  changes: AsyncIterable<ConditionChange>,
+): AsyncGenerator<string> {
+  const fields = {
+    name,
+    spans: Object.fromEntries(spans.map((span) => [span.key, {
+      observed_ms: Math.round(span.observedMs),
+      availability: span.availability,
+      shares: span.shares,
+      runs: span.runs,
+      failed_runs: span.failedRuns,
+      longest_failed_streak: span.failedStreakMax,
+      duration_mean_ms: span.durationMeanMs === null ? null : roundedMs(span.durationMeanMs),
+      duration_max_ms: span.durationMaxMs === null ? null : roundedMs(span.durationMaxMs),
+      observed: span.observed,
+      lasted_ms: mapCounts(span.lastedMs, Math.round),
+    }])),
+    recent_runs: runs.map(({ endedAtMs, condition, durationMs }) => ({
+      ended_at: isoTime(endedAtMs),
+      condition,
+      duration_ms: durationMs,
+    })),
+  };
+  yield `${jsonText(fields, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
+  let isFirst = true;
+  for await (const { atMs, from, to, output } of changes) {
+    const text = jsonText({ at: isoTime(atMs), from, to, output }, { indent: 2 }).replaceAll("\n", "\n    ");
+    yield `${isFirst ? "" : ","}\n    ${text}`;
+    isFirst = false;
+  }
+  yield `${isFirst ? "" : "\n  "}]\n}\n`;
+}
+
+function mapCounts(counts: ConditionCounts, map: (value: number) => number): ConditionCounts {
+  const { ok, unknown, warning, critical } = counts;
+  return { ok: map(ok), unknown: map(unknown), warning: map(warning), critical: map(critical) };
+}

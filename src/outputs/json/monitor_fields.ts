@@ -1,0 +1,26 @@
+import type { MonitorRun } from "../../domain/monitor_run.ts";
+
+/** Who runs the checks, and whether by the config as it is now. */
+export interface MonitorStatus {
+  /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
+  readonly state: "running" | "stopped" | "died" | "cron";
+  readonly run: MonitorRun;
+  /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
+  readonly config: "same" | "edited" | "another" | "unknown";
+}
+
+/** The fields of `monitor` in JSON; fields are only ever added. */
+export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
+  if (status === null) return null;
+  const { state, run, config } = status;
+  const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
+  return {
+    state,
+    process_id: run.processId,
+    started_at: time(run.startedAtMs),
+    stopped_at: time(run.stoppedAtMs),
+    config: run.configPath,
+    config_loaded_at: time(run.configLoadedAtMs),
+    config_edited: config === "unknown" || config === "another" ? null : config === "edited",
+  };
+}

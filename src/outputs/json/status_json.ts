@@ -1,0 +1,68 @@
+import type { Condition } from "../../domain/condition.ts";
+import type { CheckStatus } from "../../alerting/check_status.ts";
+import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
+
+/** What is known of all checks by now. */
+export interface StatusSnapshot {
+  readonly statuses: readonly CheckStatus[];
+  readonly notifications: QueuedNotifications;
+  /** `null`: nobody has said yet who runs the checks. */
+  readonly monitor: MonitorStatus | null;
+  /** Why the config can't be used; `null` if it can. */
+  readonly configError: string | null;
+}
+
+/** Renders the JSON of `monitor status`; fields are only ever added. */
+export function statusJson(
+  { statuses, notifications, monitor, configError }: StatusSnapshot,
+  condition: Condition,
+): string {
+  const value = {
+    condition,
+    checks: statuses.map(checkFields),
+    ...queuedNotificationFields(notifications),
+    monitor: monitorFields(monitor),
+    config_error: configError,
+  };
+  return `${jsonText(value, { indent: 2 })}\n`;
+}
+
+/** Renders the JSON of one check, as it is in that of `monitor status`. */
+export function checkJson(status: CheckStatus): string {
+  return `${jsonText(checkFields(status), { indent: 2 })}\n`;
+}
+
+function checkFields({ check, record, condition, state, maintenance }: CheckStatus): unknown {
+  return {
+    name: check.name,
+    title: check.title ?? null,
+    kind: check.kind,
+    condition,
+    state,
+    confirmed: record?.condition.confirmed ?? null,
+    confirmed_since: time(record?.condition.confirmedSinceMs),
+    notified: record?.condition.notified ?? null,
+    last: !record?.last ? null : {
+      condition: record.last.condition,
+      output: record.last.output,
+      detail: record.last.detail,
+      performance_data: record.last.performanceData,
+      started_at: time(record.last.startedAtMs),
+      duration_ms: roundedMs(record.last.durationMs),
+    },
+    next_run_at: time(record?.nextRunAtMs),
+    missed_runs: record?.missedRuns ?? 0,
+    tags: check.tags,
+    maintenance: maintenance === null ? null : {
+      until: time(maintenance.untilMs),
+      reason: maintenance.window.reason ?? "",
+    },
+  };
+}
+
+function time(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : isoTime(ms);
+}

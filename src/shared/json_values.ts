@@ -1,0 +1,9 @@
+/** Returns a wall time as ISO 8601 in UTC with milliseconds. */
+export function isoTime(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}
+
+/** Returns milliseconds rounded to a tenth. */
+export function roundedMs(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}
