@@ -107,6 +107,7 @@ const FORMATS = [
   "input_file",
   "interval",
   "json_path",
+  "listen_address",
   "path",
   "pattern",
   "range",

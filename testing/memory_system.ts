@@ -8,6 +8,7 @@ import { createFiles } from "../src/system/files.ts";
 import { createHost } from "../src/system/host.ts";
 import { acquireLock, isLocked, lockHolder } from "../src/system/lock.ts";
 import { createForeground } from "../src/system/process/foreground.ts";
+import { createHttpServers } from "../src/system/http/http_servers.ts";
 import { createMail } from "../src/system/mail/mail.ts";
 import { createProcesses } from "../src/system/process/processes.ts";
 import { createRequests } from "../src/system/http/requests.ts";
@@ -71,6 +72,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     dns: createDns(),
     mail: createMail(clock),
     host: createHost(),
+    httpServers: createHttpServers(clock),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),

@@ -42,6 +42,7 @@ export const TOOLS = {
   "nss_wrapper": { package: "libnss-wrapper", path: "/usr/lib/*/libnss_wrapper.so" },
   "postgres": postgresql("postgres"),
   "ping": { package: "iputils-ping" },
+  "prometheus": { package: "prometheus" },
   "prometheus-node-exporter": { package: "prometheus-node-exporter" },
   "promtool": { package: "prometheus" },
   "python3": { package: "python3", path: "/usr/bin/python3" },

@@ -13,6 +13,7 @@ export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,
   limit: "none",
   hasCheckIns: true,
+  pingKey: ({ parameters }) => parameters.pingKey,
   warnings: findWarnings,
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),
@@ -87,7 +88,7 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   exited: (end) => ` with exit code ${end.exitCode}${afterDuration(end)}`,
   signalled: (end) => `, terminated by ${end.reason}${afterDuration(end)}`,
   not_started: (end) => `, cannot start: ${end.reason}`,
-  noted: () => ", recorded with --failed",
+  noted: (end) => `, recorded as failed${afterDuration(end)}`,
 };
 
 /** A clock that is so little off tells nothing. */
@@ -149,7 +150,7 @@ function describeWell(
     const { end } = last;
     const when = ago(nowMs - end.atMs);
     const said = end.how === "noted"
-      ? `recorded as successful ${when}`
+      ? `recorded as successful ${when}${afterDuration(end)}`
       : `ended ${when} with exit code ${end.exitCode}${afterDuration(end)}`;
     return [said, running].filter((part) => part !== "").join("; ");
   }

@@ -21,6 +21,7 @@ import {
 import { type Invocation, optionValue } from "./command_definition.ts";
 import type { OpenConfig } from "./open_config.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
+import { listenOf } from "./listen_option.ts";
 import { locateState, type StatePlace } from "./state.ts";
 
 /** What decides the needs of a config besides itself. */
@@ -32,12 +33,14 @@ interface ConfigPermissionsOptions {
   readonly notifies?: boolean;
   /** Named channels that are called in addition. @default none */
   readonly channels?: readonly Channel[];
+  /** Whether the HTTP endpoint starts. @default true */
+  readonly listens?: boolean;
 }
 
 /** Lists what running some checks of a config needs. */
 export async function permissionsOfConfig(
   config: OpenConfig,
-  { invocation, system, checks, notifies = true, channels = [] }: ConfigPermissionsOptions,
+  { invocation, system, checks, notifies = true, channels = [], listens = true }: ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
   const requiredPermissions = await requiredPermissionsOf({ checks, heartbeat, notifies, channels }, system);
@@ -46,7 +49,9 @@ export async function permissionsOfConfig(
     requiredPermissions.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, config, system);
   const named = optionValue(invocation, "config") ?? system.ownConfig ?? undefined;
+  const listen = listens ? listenOf(invocation, config) : null;
   const vital = joinPermissions([
+    { neededBy: "the HTTP endpoint", requiredPermissions: listen === null ? {} : { net: [listen.address] } },
     { neededBy: "the config", requiredPermissions: permissionsOfText(config, named) },
     { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
     {

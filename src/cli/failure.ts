@@ -1,4 +1,5 @@
 import { ConfigError } from "../config/problem.ts";
+import { ListenError } from "../domain/http_servers.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import { UsageError } from "./command_definition.ts";
 import { renderProblems } from "./diagnostics.ts";
@@ -34,7 +35,7 @@ export function describeFailure(error: unknown, options: { readonly color: boole
     const hint = error instanceof StateHeldError ? error.hint : null;
     return { text: message(error.message, hint), exitCode: stateCode };
   }
-  if (error instanceof OutputError) {
+  if (error instanceof OutputError || error instanceof ListenError) {
     return { text: message(error.message, null), exitCode: EXIT.input_output };
   }
   if (isFullDevice(error)) {

@@ -6,6 +6,7 @@ import {
   TEMPLATE_FIELDS,
   unknownFields,
 } from "../shared/template.ts";
+import { parseListenAddress } from "../shared/listen_address.ts";
 import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
 import { INTERVAL_FORMS, parseInterval } from "./interval.ts";
 import { LIMIT_FORMS, type LimitFormat, parseLimit } from "./parse_limit.ts";
@@ -96,6 +97,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   interval: checkInterval,
   url: checkUrl,
   address: checkAddress,
+  listen_address: checkListenAddress,
   host: checkHost,
   database_host: checkDatabaseHost,
   path: checkText,
@@ -230,6 +232,16 @@ function checkAddress({ value, written }: FormattedValue): Pick<Problem, "messag
 function checkDatabaseHost({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
   if (value === "" || parseDatabaseHost(String(value)) !== null) return null;
   return { message: `${quoteValue(written)} is not a server, expected HOST, HOST:PORT or a directory` };
+}
+
+function checkListenAddress({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
+  const text = String(value);
+  if (parseListenAddress(text) !== null) return null;
+  return {
+    message: `${quoteValue(written)} is not an IP address with a port, expected one such as 127.0.0.1:9797`,
+    ...value === written && /^:?\d+$/.test(text) &&
+      { hint: `for this machine only, write ${quoteValue(`127.0.0.1:${text.replace(":", "")}`)}` },
+  };
 }
 
 function checkHost({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

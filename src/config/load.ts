@@ -1,6 +1,7 @@
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
+import type { ListenSettings } from "../domain/listen_settings.ts";
 import type { PageFile } from "../domain/page_file.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
@@ -28,6 +29,7 @@ import { findSecrets } from "./secrets.ts";
 import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
+import { findListenProblems, warnOfPublicTags } from "./listen_rules.ts";
 import { withoutRepeats } from "./templates.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
@@ -72,6 +74,8 @@ export interface LoadedConfig {
   readonly page: PageFile | null;
   /** The file of metrics that the config asks for; `null`: none. */
   readonly metrics: MetricsFile | null;
+  /** The HTTP endpoint that the config asks for; `null`: none. */
+  readonly listen: ListenSettings | null;
   /** What is valid and yet doubtful, in no order; what the machine lacks included. */
   readonly warnings: readonly Problem[];
   /** What the config names and this machine lacks; only what needs it cannot run. */
@@ -111,7 +115,8 @@ export async function loadConfig(
   const read = await readConfig(location, system, options);
   const { source, included, validated, main, reader, place } = read;
   const resolved = resolveConfig(read, system);
-  const { metrics } = resolved;
+  const { metrics, listen } = resolved;
+  read.refuse(findListenProblems(listen));
   const clashOptions = { files: system.files, label: source.label, place };
   const usedFiles = async (): Promise<readonly UsedFile[]> => {
     const { statePath } = resolved;
@@ -142,6 +147,7 @@ export async function loadConfig(
     heartbeat: resolved.heartbeat,
     page: resolved.page,
     metrics,
+    listen,
     warnings: withoutRepeats([
       ...listWarnings(read, resolved),
       ...found.flatMap(({ warnings, source }) => warnings.map((warning) => ({ ...warning, source }))),
@@ -222,7 +228,7 @@ async function readConfig(
 
 /** What the values of a config mean. */
 interface ResolvedConfig
-  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics"> {
+  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics" | "listen"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
@@ -262,6 +268,7 @@ function resolveConfig(
     heartbeat: keyOf("heartbeat") as Heartbeat | null,
     page: keyOf("report") as PageFile | null,
     metrics: keyOf("metrics") as MetricsFile | null,
+    listen: keyOf("listen") as ListenSettings | null,
     fileOf,
     isKindKnown: ({ name }) => !fileOf(name).file.isUnresolved(kindPath(name)),
   };
@@ -304,7 +311,7 @@ async function refuseClashes(
 /** Lists what deserves a warning, other than secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, metrics, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
@@ -314,6 +321,7 @@ function listWarnings(
     ...warnOfUnusedChannels(included.files, checks),
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...warnOfPublicTags(listen, checks),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];
 }
@@ -365,6 +373,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   heartbeat: "no heartbeat is sent",
   report: "no HTML report is written",
   metrics: "no metrics are written",
+  listen: "the HTTP endpoint does not start",
   maintenance_windows: "the window is ignored",
 };
 

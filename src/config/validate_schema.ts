@@ -213,8 +213,11 @@ function explainName(error: StructureError, place: Place): Problem {
   };
 }
 
-function explainEmptyText(_error: StructureError, { path, written }: Place): Problem {
+function explainEmptyText({ params }: StructureError, { path, written }: Place): Problem {
   const shown = valueAt(written, path);
+  const least = Number(params["limit"]);
+  // Only secrets have such a length, so nothing of it is shown.
+  if (least > 1) return { path, message: `is too short, expected at least ${least} characters` };
   const subject = shown === "" || shown === undefined ? "" : `${quoteValue(shown)} `;
   return { path, message: `${subject}is empty, expected some text` };
 }

@@ -192,6 +192,8 @@ export interface JobParameters {
   readonly expectedEveryMs: number;
   /** How much later than that it may be. */
   readonly graceMs: number;
+  /** The secret part of the URL for check-ins over HTTP; absent: there are none. */
+  readonly pingKey?: string;
   /** How long a run may take; absent: as long as it likes, while runs end as often as expected. */
   readonly durationMaxMs?: number;
   /** What is observed when the last run failed. */

@@ -40,6 +40,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;
+  /** The secret by which such a job checks in over HTTP. @default none */
+  pingKey?(check: CheckOf<K>): string | undefined;
   warnings(check: CheckOf<K>): readonly ParameterProblem[];
   /** What is wrong in parameters that are valid one by one; such a config is refused. */
   errors?(check: CheckOf<K>): readonly ParameterProblem[];

@@ -4,6 +4,7 @@ import type { Dns } from "./dns.ts";
 import type { Files } from "./files.ts";
 import type { Foreground } from "./foreground.ts";
 import type { Host } from "./host.ts";
+import type { HttpServers } from "./http_servers.ts";
 import type { StateAccess } from "./lock.ts";
 import type { Mail } from "./mail.ts";
 import type { Permissions } from "./permissions.ts";
@@ -30,6 +31,8 @@ export interface System {
   readonly mail: Mail;
   /** Disk space, memory and load of this machine. */
   readonly host: Host;
+  /** The HTTP endpoint. */
+  readonly httpServers: HttpServers;
   readonly permissions: Permissions;
   readonly state: StateAccess;
   readonly stdout: TextSink;

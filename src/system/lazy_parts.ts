@@ -5,6 +5,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Connections } from "../domain/connections.ts";
 import type { Dns } from "../domain/dns.ts";
+import type { HttpServers } from "../domain/http_servers.ts";
 import type { Foreground } from "../domain/foreground.ts";
 import type { Mail } from "../domain/mail.ts";
 import type { Processes } from "../domain/processes.ts";
@@ -47,6 +48,12 @@ export function lazyRequests(options: RequestsOptions): Requests {
     send: async (request, signal) => await (await load()).send(request, signal),
     explain: (error, target) => used(made).explain(error, target),
   };
+}
+
+/** {@linkcode HttpServers} that are made at the first one. */
+export function lazyHttpServers(clock: Clock): HttpServers {
+  const load = lazily(async () => (await import("./http/http_servers.ts")).createHttpServers(clock));
+  return { listen: async (address, options) => await (await load()).listen(address, options) };
 }
 
 /** {@linkcode Connections} that are made at the first one. */

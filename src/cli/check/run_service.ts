@@ -11,7 +11,9 @@ import { describeMissing } from "../config_permissions.ts";
 import type { Log } from "../../domain/log.ts";
 import { createLog } from "../create_log.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
+import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
+import { listenOf } from "../listen_option.ts";
 import { locateState, type OwnedState, ownState } from "../state.ts";
 import { describeOutboxEvent } from "./outbox_words.ts";
 import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
@@ -170,6 +172,21 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     config,
     onBug: stopped.reject,
   });
+  const endpoint = await startEndpoint(config, {
+    system,
+    log,
+    repository,
+    hasState: state.path !== null,
+    scheduler,
+    metrics,
+    select: (checks) => selectChecks(checks, selection),
+    isWhole: isEverything(selection),
+    listenOf: (next) => listenOf(invocation, next),
+    onBug: stopped.reject,
+  }).catch(async (error) => {
+    await scheduler.stop(0);
+    throw error;
+  });
   const recordStop = async (hasTime: boolean): Promise<void> => {
     const nowMs = system.clock.wallMs();
     await recorder.stopped(nowMs);
@@ -194,7 +211,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     system,
     scheduler,
     notifying,
-    followers: [heartbeat, page, metrics, {
+    followers: [heartbeat, page, metrics, endpoint, {
       adopt: (next, scheduled) => {
         recorder.adopt(next).catch(stopped.reject);
         if (members !== null) member?.adopt(members.toWork(next, scheduled, memberSettings));
@@ -222,6 +239,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     heartbeat.end();
     page.end();
     metrics.end();
+    await endpoint.end();
     stopSignals();
   }
 }

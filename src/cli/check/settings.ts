@@ -45,6 +45,9 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
   if (!once && optionValue(invocation, "fail-on") !== undefined) {
     throw new UsageError("--fail-on requires --once");
   }
+  if (once && optionValue(invocation, "listen") !== undefined) {
+    throw new UsageError("--listen cannot be used with --once");
+  }
   return {
     once,
     due,

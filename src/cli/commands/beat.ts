@@ -8,6 +8,7 @@ import { StoreError } from "../../domain/store.ts";
 import type { ForegroundEnd } from "../../domain/foreground.ts";
 import type { System } from "../../domain/system.ts";
 import { inTurns } from "../../shared/in_turns.ts";
+import { lastLines } from "../../shared/last_lines.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
 import {
@@ -56,8 +57,6 @@ export const beatCommand: Command = {
 
 /** Looked at for secrets; what is kept of it is less. */
 const TAIL_BYTES_MAX = 64 * 1024;
-const LINES_MAX = 20;
-const OUTPUT_CHARACTERS_MAX = 8192;
 
 /** The command does not wait longer than this for a config whose files all hang. */
 const LOOK_MS_MAX = 10_000;
@@ -244,10 +243,4 @@ function endOf(
     reason: end.ended === "signalled" ? end.signal : "",
     output: lastLines(redact(end.tail)),
   };
-}
-
-/** Of a line that overwrote itself, as progress bars do, what was seen last. */
-function lastLines(text: string): string {
-  const lines = text.trimEnd().split("\n").map((line) => line.trimEnd().split("\r").at(-1) ?? "");
-  return lines.slice(-LINES_MAX).join("\n").slice(-OUTPUT_CHARACTERS_MAX).toWellFormed();
 }

@@ -10,6 +10,7 @@ import { describeMissing, dropOtherPermissions, permissionsOfConfig } from "../c
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
+import { LISTEN_OPTION } from "../listen_option.ts";
 import { STATE_OPTION } from "../state.ts";
 import { wantsColor } from "../terminal.ts";
 
@@ -55,6 +56,7 @@ export const checkCommand: Command = {
       value: "COUNT",
       description: `number of checks with a process that run at a time (default: ${DEFAULT_LIMITS.process})`,
     },
+    LISTEN_OPTION,
     {
       name: "log-level",
       value: "LEVEL",
@@ -72,6 +74,7 @@ export const checkCommand: Command = {
     ["monitor check", "run on schedules, as a service"],
     ["monitor check --once", "run every active check once"],
     ["monitor check --once -c web.jsonc web mail", "run two checks of one config"],
+    ["monitor check --listen 127.0.0.1:9797", "show every check live in a browser"],
     ["monitor check --tag web", "run the checks with a tag"],
     ["monitor check --once --due", "run from cron, every minute"],
     ["monitor check --once --state none --format junit", "run in a CI pipeline"],
@@ -109,7 +112,13 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
   }
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
-  const requiredPermissions = await permissionsOfConfig(config, { invocation, system, checks, notifies });
+  const requiredPermissions = await permissionsOfConfig(config, {
+    invocation,
+    system,
+    checks,
+    notifies,
+    listens: !settings.once,
+  });
   const missing = dropOtherPermissions(requiredPermissions, { system, config });
   const options = { invocation, system, config, settings, signals };
   if (settings.once) {

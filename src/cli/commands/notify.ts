@@ -64,10 +64,13 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
     .filter((check) => check.active || invocation.operands.length > 0);
   const trials = selectTrials(config, checks, invocation);
   const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
-  dropOtherPermissions(await permissionsOfConfig(config, { invocation, system, checks, channels }), {
-    system,
-    config,
-  });
+  dropOtherPermissions(
+    await permissionsOfConfig(config, { invocation, system, checks, channels, listens: false }),
+    {
+      system,
+      config,
+    },
+  );
   let failures = 0;
   for (const { channel, check } of trials) {
     const delivered = await tryChannel(channel, check, { system, config });

@@ -755,6 +755,29 @@ export interface MonitorConfig {
     name?: string;
   };
   /**
+   * An HTTP endpoint of the service: live report, metrics, API, badges, feed, and check-ins of jobs.
+   */
+  listen?: {
+    /**
+     * IP address and port, or `localhost` and port. An address other than loopback requires `token` or `public`.
+     */
+    address: string;
+    /**
+     * The password for everything except `/healthz` and `/ping`, as a Bearer token or with HTTP Basic. Use `${env:NAME}` or `${file:/path}`.
+     */
+    token?: string;
+    /**
+     * Tags. Without the token, checks with one of them are shown, without their outputs.
+     *
+     * @minItems 1
+     */
+    public?: string[];
+    /**
+     * Time between two updates of an open page.
+     */
+    interval?: number | string;
+  };
+  /**
    * Channels by name, for use in `notifications`. Any string is a name. A named channel keeps its pending notifications when you edit it.
    */
   channels?: {
@@ -1441,7 +1464,7 @@ export interface PingParameters {
   command?: string;
 }
 /**
- * Checks a cron job or another task on this machine that checks in with `monitor beat NAME -- COMMAND`. NAME is the name of this check.
+ * Checks a cron job or another task that checks in: on this machine with `monitor beat NAME -- COMMAND`, from elsewhere with `POST /ping/KEY`. NAME is the name of this check.
  */
 export interface JobParameters {
   /**
@@ -1452,6 +1475,10 @@ export interface JobParameters {
    * Additional time. Use more than the duration varies from run to run.
    */
   grace?: number | string;
+  /**
+   * The secret part of the URL for check-ins over HTTP: `POST /ping/KEY`. At least 16 characters. Requires `listen`.
+   */
+  ping_key?: string;
   /**
    * Maximum duration of a run, also while it runs. Default: none.
    */

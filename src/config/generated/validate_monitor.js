@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -1967,10 +1967,10 @@ const schema39 = {"type":"object","additionalProperties":false,"required":["kind
 const schema40 = {"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}};
 const schema41 = {"enum":["unknown","ok","warning","critical"]};
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate102.evaluated;
+const evaluated0 = validate103.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1987,16 +1987,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate102.errors = vErrors;
+validate103.errors = vErrors;
 return errors === 0;
 }
-validate102.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate103.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate101.evaluated;
+const evaluated0 = validate102.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2017,8 +2017,8 @@ errors++;
 }
 }
 if(data.condition !== undefined){
-if(!(validate102(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -2045,19 +2045,19 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate101.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
-validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema42 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}};
 const pattern6 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
 const schema43 = {"type":["number","string"],"minimum":0,"format":"range"};
 
-function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate108.evaluated;
+const evaluated0 = validate109.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2086,16 +2086,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate108.errors = vErrors;
+validate109.errors = vErrors;
 return errors === 0;
 }
-validate108.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate109.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate105(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate105.evaluated;
+const evaluated0 = validate106.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2232,8 +2232,8 @@ errors++;
 }
 }
 if(data.condition_on_timeout !== undefined){
-if(!(validate102(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -2267,8 +2267,8 @@ errors++;
 }
 }
 for(const key4 in data6){
-if(!(validate102(data6[key4], {instancePath:instancePath+"/exit_code_conditions/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data6,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data6[key4], {instancePath:instancePath+"/exit_code_conditions/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data6,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -2385,14 +2385,14 @@ errors++;
 }
 }
 if(data10.warning !== undefined){
-if(!(validate108(data10.warning, {instancePath:instancePath+"/value/warning",parentData:data10,parentDataProperty:"warning",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
+if(!(validate109(data10.warning, {instancePath:instancePath+"/value/warning",parentData:data10,parentDataProperty:"warning",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
 errors = vErrors.length;
 }
 }
 if(data10.critical !== undefined){
-if(!(validate108(data10.critical, {instancePath:instancePath+"/value/critical",parentData:data10,parentDataProperty:"critical",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate108.errors : join(vErrors, validate108.errors);
+if(!(validate109(data10.critical, {instancePath:instancePath+"/value/critical",parentData:data10,parentDataProperty:"critical",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
 errors = vErrors.length;
 }
 }
@@ -2421,8 +2421,8 @@ errors++;
 }
 }
 if(data.condition_on_mismatch !== undefined){
-if(!(validate102(data.condition_on_mismatch, {instancePath:instancePath+"/condition_on_mismatch",parentData:data,parentDataProperty:"condition_on_mismatch",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.condition_on_mismatch, {instancePath:instancePath+"/condition_on_mismatch",parentData:data,parentDataProperty:"condition_on_mismatch",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -2437,18 +2437,18 @@ vErrors.push(err23);
 }
 errors++;
 }
-validate105.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
-validate105.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate106.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema44 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}};
 const schema45 = {"type":["integer","string"],"minimum":0,"format":"size"};
 
-function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate114.evaluated;
+const evaluated0 = validate115.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2477,17 +2477,17 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate114.errors = vErrors;
+validate115.errors = vErrors;
 return errors === 0;
 }
-validate114.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate115.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema46 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate116.evaluated;
+const evaluated0 = validate117.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2516,16 +2516,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate116.errors = vErrors;
+validate117.errors = vErrors;
 return errors === 0;
 }
-validate116.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate117.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate113(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate113.evaluated;
+const evaluated0 = validate114.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2606,8 +2606,8 @@ errors++;
 }
 }
 if(data.size_min !== undefined){
-if(!(validate114(data.size_min, {instancePath:instancePath+"/size_min",parentData:data,parentDataProperty:"size_min",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate114.errors : join(vErrors, validate114.errors);
+if(!(validate115(data.size_min, {instancePath:instancePath+"/size_min",parentData:data,parentDataProperty:"size_min",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
 errors = vErrors.length;
 }
 }
@@ -2637,26 +2637,26 @@ errors++;
 }
 }
 if(data.warning_age !== undefined){
-if(!(validate116(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
+if(!(validate117(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_age !== undefined){
-if(!(validate116(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
+if(!(validate117(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_missing !== undefined){
-if(!(validate102(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_implausible !== undefined){
-if(!(validate102(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -2671,20 +2671,20 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate113.errors = vErrors;
+validate114.errors = vErrors;
 return errors === 0;
 }
-validate113.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate114.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema47 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}};
 const schema48 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}};
 const schema49 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
-const wrapper0 = {validate: validate124};
+const wrapper0 = {validate: validate125};
 
-function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate124.evaluated;
+const evaluated0 = validate125.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2718,16 +2718,16 @@ errors = vErrors.length;
 }
 }
 }
-validate124.errors = vErrors;
+validate125.errors = vErrors;
 return errors === 0;
 }
-validate124.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate125.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate123.evaluated;
+const evaluated0 = validate124.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2747,8 +2747,8 @@ errors++;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate124(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -2777,14 +2777,14 @@ errors++;
 }
 }
 if(data.equals !== undefined){
-if(!(validate124(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
 if(data.not_equals !== undefined){
-if(!(validate124(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -2803,8 +2803,8 @@ errors++;
 }
 const len1 = data3.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate124(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -2846,8 +2846,8 @@ errors++;
 }
 }
 if(data.contains !== undefined){
-if(!(validate124(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -3021,17 +3021,17 @@ errors++;
 }
 }
 }
-validate123.errors = vErrors;
+validate124.errors = vErrors;
 return errors === 0;
 }
-validate123.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate124.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema50 = {"type":["number","string"],"format":"duration"};
 
-function validate132(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate133(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate132.evaluated;
+const evaluated0 = validate133.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3048,17 +3048,17 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate132.errors = vErrors;
+validate133.errors = vErrors;
 return errors === 0;
 }
-validate132.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate133.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema51 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate136(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate135.evaluated;
+const evaluated0 = validate136.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3087,16 +3087,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate135.errors = vErrors;
+validate136.errors = vErrors;
 return errors === 0;
 }
-validate135.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate136.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate122(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate122.evaluated;
+const evaluated0 = validate123.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3674,8 +3674,8 @@ errors++;
 }
 }
 for(const key10 in data21){
-if(!(validate123(data21[key10], {instancePath:instancePath+"/response/json/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key10,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate123.errors : join(vErrors, validate123.errors);
+if(!(validate124(data21[key10], {instancePath:instancePath+"/response/json/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key10,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
@@ -3692,14 +3692,14 @@ errors++;
 }
 }
 if(data11.warning_duration !== undefined){
-if(!(validate132(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate132.errors : join(vErrors, validate132.errors);
+if(!(validate133(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
 errors = vErrors.length;
 }
 }
 if(data11.critical_duration !== undefined){
-if(!(validate132(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate132.errors : join(vErrors, validate132.errors);
+if(!(validate133(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
 errors = vErrors.length;
 }
 }
@@ -3719,14 +3719,14 @@ errors++;
 }
 }
 if(data25.warning_before_expiry !== undefined){
-if(!(validate135(data25.warning_before_expiry, {instancePath:instancePath+"/response/certificate/warning_before_expiry",parentData:data25,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate135.errors : join(vErrors, validate135.errors);
+if(!(validate136(data25.warning_before_expiry, {instancePath:instancePath+"/response/certificate/warning_before_expiry",parentData:data25,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
 if(data25.critical_before_expiry !== undefined){
-if(!(validate135(data25.critical_before_expiry, {instancePath:instancePath+"/response/certificate/critical_before_expiry",parentData:data25,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate135.errors : join(vErrors, validate135.errors);
+if(!(validate136(data25.critical_before_expiry, {instancePath:instancePath+"/response/certificate/critical_before_expiry",parentData:data25,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
@@ -3777,17 +3777,17 @@ vErrors.push(err50);
 }
 errors++;
 }
-validate122.errors = vErrors;
+validate123.errors = vErrors;
 return errors === 0;
 }
-validate122.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate123.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema52 = {"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate139(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate140(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate139.evaluated;
+const evaluated0 = validate140.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3959,17 +3959,17 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate139.errors = vErrors;
+validate140.errors = vErrors;
 return errors === 0;
 }
-validate139.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate140.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema53 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 
-function validate141(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate142(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate141.evaluated;
+const evaluated0 = validate142.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4098,14 +4098,14 @@ errors++;
 }
 }
 if(data.warning_before_expiry !== undefined){
-if(!(validate135(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate135.errors : join(vErrors, validate135.errors);
+if(!(validate136(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_before_expiry !== undefined){
-if(!(validate135(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate135.errors : join(vErrors, validate135.errors);
+if(!(validate136(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
@@ -4145,18 +4145,18 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate141.errors = vErrors;
+validate142.errors = vErrors;
 return errors === 0;
 }
-validate141.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate142.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema54 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}};
 const schema55 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate146(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate147(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate146.evaluated;
+const evaluated0 = validate147.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4237,17 +4237,17 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate146.errors = vErrors;
+validate147.errors = vErrors;
 return errors === 0;
 }
-validate146.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate147.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema56 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}};
 
-function validate148(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate149(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate148.evaluated;
+const evaluated0 = validate149.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4328,16 +4328,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate148.errors = vErrors;
+validate149.errors = vErrors;
 return errors === 0;
 }
-validate148.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate149.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate145(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate146(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate145.evaluated;
+const evaluated0 = validate146.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4393,14 +4393,14 @@ errors++;
 }
 }
 if(data.free !== undefined){
-if(!(validate146(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
+if(!(validate147(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate147.errors : join(vErrors, validate147.errors);
 errors = vErrors.length;
 }
 }
 if(data.free_inodes !== undefined){
-if(!(validate148(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate148.errors : join(vErrors, validate148.errors);
+if(!(validate149(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate149.errors : join(vErrors, validate149.errors);
 errors = vErrors.length;
 }
 }
@@ -4415,18 +4415,18 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate145.errors = vErrors;
+validate146.errors = vErrors;
 return errors === 0;
 }
-validate145.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate146.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema57 = {"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}};
 const schema58 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate154(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate153.evaluated;
+const evaluated0 = validate154.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4507,16 +4507,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate153.errors = vErrors;
+validate154.errors = vErrors;
 return errors === 0;
 }
-validate153.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate154.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate151(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate151.evaluated;
+const evaluated0 = validate152.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4537,14 +4537,14 @@ errors++;
 }
 }
 if(data.available !== undefined){
-if(!(validate146(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
+if(!(validate147(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate147.errors : join(vErrors, validate147.errors);
 errors = vErrors.length;
 }
 }
 if(data.swap_used !== undefined){
-if(!(validate153(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate153.errors : join(vErrors, validate153.errors);
+if(!(validate154(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate154.errors : join(vErrors, validate154.errors);
 errors = vErrors.length;
 }
 }
@@ -4559,18 +4559,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate151.errors = vErrors;
+validate152.errors = vErrors;
 return errors === 0;
 }
-validate151.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate152.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema59 = {"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}};
 const schema60 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}};
 
-function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate158(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate157.evaluated;
+const evaluated0 = validate158.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4651,16 +4651,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate157.errors = vErrors;
+validate158.errors = vErrors;
 return errors === 0;
 }
-validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate158.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate156.evaluated;
+const evaluated0 = validate157.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4681,20 +4681,20 @@ errors++;
 }
 }
 if(data.load1 !== undefined){
-if(!(validate157(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate158(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
 errors = vErrors.length;
 }
 }
 if(data.load5 !== undefined){
-if(!(validate157(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate158(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
 errors = vErrors.length;
 }
 }
 if(data.load15 !== undefined){
-if(!(validate157(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate158(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
 errors = vErrors.length;
 }
 }
@@ -4709,17 +4709,17 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate156.errors = vErrors;
+validate157.errors = vErrors;
 return errors === 0;
 }
-validate156.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema61 = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate162(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate163(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate162.evaluated;
+const evaluated0 = validate163.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4999,17 +4999,17 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate162.errors = vErrors;
+validate163.errors = vErrors;
 return errors === 0;
 }
-validate162.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate163.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema62 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
 
-function validate164(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate165(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate164.evaluated;
+const evaluated0 = validate165.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5192,14 +5192,14 @@ errors++;
 }
 }
 if(data5.warning_above !== undefined){
-if(!(validate132(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate132.errors : join(vErrors, validate132.errors);
+if(!(validate133(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
 errors = vErrors.length;
 }
 }
 if(data5.critical_above !== undefined){
-if(!(validate132(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate132.errors : join(vErrors, validate132.errors);
+if(!(validate133(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
 errors = vErrors.length;
 }
 }
@@ -5251,17 +5251,17 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate164.errors = vErrors;
+validate165.errors = vErrors;
 return errors === 0;
 }
-validate164.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate165.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema63 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
+const schema63 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
 
-function validate168(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate169(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate168.evaluated;
+const evaluated0 = validate169.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5280,7 +5280,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!((((((key0 === "expected_every") || (key0 === "grace")) || (key0 === "duration_max")) || (key0 === "condition_on_failure")) || (key0 === "condition_on_overdue")) || (key0 === "condition_on_long_run"))){
+if(!(((((((key0 === "expected_every") || (key0 === "grace")) || (key0 === "ping_key")) || (key0 === "duration_max")) || (key0 === "condition_on_failure")) || (key0 === "condition_on_overdue")) || (key0 === "condition_on_long_run"))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -5303,33 +5303,11 @@ vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors
 errors = vErrors.length;
 }
 }
-if(data.duration_max !== undefined){
-if(!(validate65(data.duration_max, {instancePath:instancePath+"/duration_max",parentData:data,parentDataProperty:"duration_max",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
-errors = vErrors.length;
-}
-}
-if(data.condition_on_failure !== undefined){
-if(!(validate102(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
-errors = vErrors.length;
-}
-}
-if(data.condition_on_overdue !== undefined){
-if(!(validate102(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
-errors = vErrors.length;
-}
-}
-if(data.condition_on_long_run !== undefined){
-if(!(validate102(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err2 = {instancePath,keyword:"type",params:{type: "object"}};
+if(data.ping_key !== undefined){
+let data2 = data.ping_key;
+if(typeof data2 === "string"){
+if(data2.length < 16){
+const err2 = {instancePath:instancePath+"/ping_key",keyword:"minLength",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5338,17 +5316,64 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate168.errors = vErrors;
+}
+else {
+const err3 = {instancePath:instancePath+"/ping_key",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.duration_max !== undefined){
+if(!(validate65(data.duration_max, {instancePath:instancePath+"/duration_max",parentData:data,parentDataProperty:"duration_max",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
+if(data.condition_on_failure !== undefined){
+if(!(validate103(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+errors = vErrors.length;
+}
+}
+if(data.condition_on_overdue !== undefined){
+if(!(validate103(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+errors = vErrors.length;
+}
+}
+if(data.condition_on_long_run !== undefined){
+if(!(validate103(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate169.errors = vErrors;
 return errors === 0;
 }
-validate168.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate169.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const pattern9 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate100.evaluated;
+const evaluated0 = validate101.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5399,8 +5424,8 @@ if(_valid0){
 const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate101(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -5468,8 +5493,8 @@ if(_valid1){
 const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate105(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate105.errors : join(vErrors, validate105.errors);
+if(!(validate106(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate106.errors : join(vErrors, validate106.errors);
 errors = vErrors.length;
 }
 }
@@ -5546,8 +5571,8 @@ if(_valid2){
 const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate113(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate113.errors : join(vErrors, validate113.errors);
+if(!(validate114(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate114.errors : join(vErrors, validate114.errors);
 errors = vErrors.length;
 }
 }
@@ -5624,8 +5649,8 @@ if(_valid3){
 const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate122(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate122.errors : join(vErrors, validate122.errors);
+if(!(validate123(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate123.errors : join(vErrors, validate123.errors);
 errors = vErrors.length;
 }
 }
@@ -5702,8 +5727,8 @@ if(_valid4){
 const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate139(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+if(!(validate140(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
 errors = vErrors.length;
 }
 }
@@ -5780,8 +5805,8 @@ if(_valid5){
 const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate141(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate141.errors : join(vErrors, validate141.errors);
+if(!(validate142(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate142.errors : join(vErrors, validate142.errors);
 errors = vErrors.length;
 }
 }
@@ -5858,8 +5883,8 @@ if(_valid6){
 const _errs41 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate145(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate145.errors : join(vErrors, validate145.errors);
+if(!(validate146(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
 errors = vErrors.length;
 }
 }
@@ -5936,8 +5961,8 @@ if(_valid7){
 const _errs47 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate151(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate151.errors : join(vErrors, validate151.errors);
+if(!(validate152(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate152.errors : join(vErrors, validate152.errors);
 errors = vErrors.length;
 }
 }
@@ -6014,8 +6039,8 @@ if(_valid8){
 const _errs53 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate156(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate156.errors : join(vErrors, validate156.errors);
+if(!(validate157(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
 errors = vErrors.length;
 }
 }
@@ -6092,8 +6117,8 @@ if(_valid9){
 const _errs59 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate162(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate162.errors : join(vErrors, validate162.errors);
+if(!(validate163(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate163.errors : join(vErrors, validate163.errors);
 errors = vErrors.length;
 }
 }
@@ -6170,8 +6195,8 @@ if(_valid10){
 const _errs65 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate164(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate164.errors : join(vErrors, validate164.errors);
+if(!(validate165(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate165.errors : join(vErrors, validate165.errors);
 errors = vErrors.length;
 }
 }
@@ -6248,8 +6273,8 @@ if(_valid11){
 const _errs71 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate168(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
+if(!(validate169(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate169.errors : join(vErrors, validate169.errors);
 errors = vErrors.length;
 }
 }
@@ -6613,10 +6638,10 @@ vErrors.push(err57);
 }
 errors++;
 }
-validate100.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
-validate100.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7241,13 +7266,11 @@ vErrors.push(err46);
 errors++;
 }
 }
-if(data.channels !== undefined){
-let data26 = data.channels;
+if(data.listen !== undefined){
+let data26 = data.listen;
 if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-for(const key6 in data26){
-let data27 = data26[key6];
-if(!(data27 && typeof data27 == "object" && !Array.isArray(data27))){
-const err47 = {instancePath:instancePath+"/channels/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+if(data26.address === undefined){
+const err47 = {instancePath:instancePath+"/listen",keyword:"required",params:{missingProperty: "address"}};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -7256,14 +7279,9 @@ vErrors.push(err47);
 }
 errors++;
 }
-if(!(validate77(data27, {instancePath:instancePath+"/channels/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key6,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err48 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+for(const key6 in data26){
+if(!((((key6 === "address") || (key6 === "token")) || (key6 === "public")) || (key6 === "interval"))){
+const err48 = {instancePath:instancePath+"/listen",keyword:"additionalProperties",params:{additionalProperty: key6}};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -7273,18 +7291,9 @@ vErrors.push(err48);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data28 = data.checks;
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-for(const key7 in data28){
-if(!(validate100(data28[key7], {instancePath:instancePath+"/checks/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data28,parentDataProperty:key7,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate100.errors : join(vErrors, validate100.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err49 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(data26.address !== undefined){
+if(!(typeof data26.address === "string")){
+const err49 = {instancePath:instancePath+"/listen/address",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -7294,14 +7303,161 @@ vErrors.push(err49);
 errors++;
 }
 }
-}
-else {
-const err50 = {instancePath,keyword:"type",params:{type: "object"}};
+if(data26.token !== undefined){
+let data28 = data26.token;
+if(typeof data28 === "string"){
+if(data28.length < 16){
+const err50 = {instancePath:instancePath+"/listen/token",keyword:"minLength",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err50];
 }
 else {
 vErrors.push(err50);
+}
+errors++;
+}
+}
+else {
+const err51 = {instancePath:instancePath+"/listen/token",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+}
+if(data26.public !== undefined){
+let data29 = data26.public;
+if(Array.isArray(data29)){
+if(data29.length < 1){
+const err52 = {instancePath:instancePath+"/listen/public",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+const len2 = data29.length;
+for(let i2=0; i2<len2; i2++){
+let data30 = data29[i2];
+if(typeof data30 === "string"){
+if(data30.length < 1){
+const err53 = {instancePath:instancePath+"/listen/public/" + i2,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/listen/public/" + i2,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/listen/public",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+}
+if(data26.interval !== undefined){
+if(!(validate65(data26.interval, {instancePath:instancePath+"/listen/interval",parentData:data26,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err56 = {instancePath:instancePath+"/listen",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+if(data.channels !== undefined){
+let data32 = data.channels;
+if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
+for(const key7 in data32){
+let data33 = data32[key7];
+if(!(data33 && typeof data33 == "object" && !Array.isArray(data33))){
+const err57 = {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+if(!(validate77(data33, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data32,parentDataProperty:key7,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err58 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data34 = data.checks;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+for(const key8 in data34){
+if(!(validate101(data34[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data34,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+}
+}
+else {
+const err60 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
 }
 errors++;
 }

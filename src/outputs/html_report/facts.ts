@@ -5,7 +5,7 @@ import type { ReportSnapshot } from "./snapshot.ts";
 /** What of a page needs no looking up in the state. */
 export type PageFacts = Pick<
   ReportSnapshot,
-  "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "notRunning"
+  "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "isLive" | "notRunning"
 >;
 
 /** Where a page is written, and what it is about. */
@@ -32,4 +32,13 @@ export function pageFacts(
     intervalMs: page !== null && page.path === path ? page.intervalMs : null,
     notRunning,
   };
+}
+
+/** What a page that the monitor itself serves says of itself. */
+export function livePageFacts(
+  { label, intervalMs }: { readonly label: string; readonly intervalMs: number },
+  system: Pick<System, "clock" | "hostName" | "timeZone">,
+): PageFacts {
+  const facts = pageFacts({ label, page: null, path: null, notRunning: null }, system);
+  return { ...facts, intervalMs, isLive: true };
 }

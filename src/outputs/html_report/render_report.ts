@@ -1,5 +1,5 @@
 /**
- * The page: one HTML document without scripts that asks for nothing else. Pure: a snapshot goes in, pieces of text come
+ * The page: one HTML document without scripts that asks for nothing else. A live page has one script, which renews it. Pure: a snapshot goes in, pieces of text come
  * out, a few milliseconds of work each.
  *
  * Everything that anybody but this file has written goes through `html_text.ts`.
@@ -77,16 +77,36 @@ function renderHead(snapshot: ReportSnapshot, problemCount: number): string {
   );
   const title = `${snapshot.notRunning === null ? "" : "not running: "}${
     problemCount === 0 ? "" : `${count(problemCount)} not ok: `
-  }monitor on ${snapshot.hostName}`;
+  }${snapshot.hostName === "" ? "monitor" : `monitor on ${snapshot.hostName}`}`;
   return `<!doctype html>
 <html lang=en>
 <meta charset=utf-8>
 <meta name=viewport content="width=device-width, initial-scale=1">
-<meta http-equiv=Content-Security-Policy content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta http-equiv=Content-Security-Policy content="${contentPolicy(snapshot)}">
 <meta name=robots content=noindex>
 <link rel=icon href="data:image/svg+xml,${icon(highest ?? "ok")}">
 <title>${htmlLine(title, TEXT_MAX.name)}</title>
 <style>${STYLE}</style>
+${renderLiveHead(snapshot)}`;
+}
+
+/** What the page may load. The endpoint sends the same as a header. */
+export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): string {
+  const live = isLive ? "; script-src 'self'; connect-src 'self'" : "";
+  return `default-src 'none'; style-src 'unsafe-inline'; img-src data:${live}`;
+}
+
+/**
+ * Paths are relative, since a proxy may serve the page below a path of its own. The script announces changes in a line that
+ * is seen only when the page is out of date.
+ */
+function renderLiveHead({ isLive, intervalMs }: ReportSnapshot): string {
+  if (!isLive || intervalMs === null) return "";
+  const seconds = Math.max(1, Math.round(intervalMs / 1000));
+  return `<link rel=alternate type=application/atom+xml title=Changes href=feed.atom>
+<noscript><meta http-equiv=refresh content=${seconds}></noscript>
+<script src=live.js data-seconds=${seconds} defer></script>
+<p id=live role=status></p>
 `;
 }
 
@@ -115,7 +135,9 @@ function renderHeader(
   { problems, fine, time, daysPerPoint }: HeaderOptions,
 ): string {
   const { checks, rows, silences, inactive, nowMs, timeZone, hostName, configLabel } = snapshot;
-  const place = `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}`;
+  const place = hostName === ""
+    ? ""
+    : `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}. `;
   const links = [
     ...CONDITIONS.toReversed().flatMap((condition) => {
       const number = checks.filter((status) => status.condition === condition).length;
@@ -129,7 +151,7 @@ function renderHeader(
   return `<header>
 <h1>${headline(problems.length, fine.length)}</h1>
 ${renderValidity(snapshot, time)}<nav aria-label=Sections>${links.join(" ")}</nav>
-<p>${place}. Generated ${time(nowMs)}.${renderRenewal(snapshot)}
+<p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
 Time zone: ${describeZone(timeZone, nowMs)}.</p>
 ${snapshot.isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(daysPerPoint)}</header>
 `;
@@ -155,13 +177,15 @@ function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
 }
 
 /** Shows first whether the page is still up to date. */
-function renderValidity({ intervalMs, nowMs, notRunning }: ReportSnapshot, time: TimeText): string {
+function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): string {
   if (notRunning !== null) {
     const why = notRunning.stoppedAtMs === null
       ? "monitor is not running: it terminated unexpectedly."
       : `monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
     return `<p class=z>${why} No check runs until you start it.</p>\n`;
   }
+  // The script keeps an eye on that.
+  if (isLive) return "";
   if (intervalMs === null) return "";
   const untilMs = nowMs + Math.max(2 * intervalMs, intervalMs + LATE_MS);
   return `<p class=z>Valid until ${

@@ -36,13 +36,16 @@ export interface PageCheck extends CheckStatus {
 export interface ReportSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;
+  /** Empty: it is not shown. */
   readonly hostName: string;
   /** IANA name of the zone in which times are shown. */
   readonly timeZone: string;
-  /** The config, as its owner calls it. */
+  /** The config, as its owner calls it; empty: it is not shown. */
   readonly configLabel: string;
   /** From one page to the next; `null` where it is not renewed by itself. */
   readonly intervalMs: number | null;
+  /** Whether the monitor itself serves it, so that it renews itself in the browser. @default false */
+  readonly isLive?: boolean;
   /** Why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or nothing is known. */
   readonly notRunning: { readonly stoppedAtMs: number | null } | null;
   /** Active checks, in the config's order. */

@@ -16,7 +16,7 @@ h3{margin:0;font-size:1rem;line-height:1.3}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
-header .z{color:var(--text);font-weight:600}
+header .z,#live{color:var(--text);font-weight:600}
 header p{color:var(--soft);margin:.3rem 0;max-width:60rem}
 header,main{position:relative}
 nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
@@ -37,7 +37,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .c svg{grid-column:1;width:100%;margin-top:.15rem;height:3.4rem;display:block;
   background:linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 100%}
 .c .m{grid-column:2;font-size:.75rem;line-height:1.1rem;white-space:nowrap;min-width:3.4rem}
-.a i{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.a i,#live:not(.z){position:absolute;margin:0;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 path{fill:none;stroke:var(--k);stroke-width:4}
 path.u{stroke:var(--u);stroke-width:6}
 path.w{stroke:var(--w);stroke-width:8}

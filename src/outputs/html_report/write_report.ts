@@ -1,12 +1,14 @@
+import type { Clock } from "../../domain/clock.ts";
+import { createTurns } from "../../shared/turns.ts";
 import { type GatherOptions, gatherReport } from "./gather_report.ts";
 import { renderReport } from "./render_report.ts";
-
-/** So long it works before others have their turn. */
-const TURN_MS = 5;
+import type { ReportSnapshot } from "./snapshot.ts";
 
 /** What the page is made of, and the time that it may take at once. */
 interface PageOptions extends Omit<GatherOptions, "pause"> {
-  readonly clock: { monotonicMs(): number; after(delayMs: number, callback: () => void): () => void };
+  /** Changes what was gathered, before it is rendered. @default nothing */
+  filter?(snapshot: ReportSnapshot): ReportSnapshot;
+  readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
 
 /**
@@ -14,16 +16,11 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
  *
  * @throws {StoreError} If the state cannot be read.
  */
-export async function writeReport({ clock, ...options }: PageOptions): Promise<string> {
-  let beganMs = clock.monotonicMs();
-  const pause = async (): Promise<void> => {
-    if (clock.monotonicMs() - beganMs < TURN_MS) return;
-    await new Promise<void>((resolve) => void clock.after(0, resolve));
-    beganMs = clock.monotonicMs();
-  };
+export async function writeReport({ clock, filter, ...options }: PageOptions): Promise<string> {
+  const pause = createTurns(clock);
   const snapshot = await gatherReport({ ...options, pause });
   let text = "";
-  for (const piece of renderReport(snapshot)) {
+  for (const piece of renderReport(filter?.(snapshot) ?? snapshot)) {
     text += piece;
     await pause();
   }

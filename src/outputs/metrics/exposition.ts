@@ -12,7 +12,10 @@ export interface Family {
   readonly help: string;
 }
 
-/** Builds a text in Prometheus' text format, version 0.0.4. */
+/** Prometheus' text format, version 0.0.4, or OpenMetrics 1.0. */
+export type MetricsFormat = "prometheus" | "openmetrics";
+
+/** Builds a text in one of the formats. */
 export interface Exposition {
   /**
    * Adds samples to a family; one without samples is left out. Labels are those that `labelText` made. Of two samples
@@ -27,12 +30,15 @@ export interface Exposition {
 export type Sample = readonly [labels: string, value: number];
 
 /** Begins an empty text, every sample of which gets some labels, as `labelText` makes them. */
-export function createExposition(commonLabels = ""): Exposition {
+export function createExposition(format: MetricsFormat, commonLabels = ""): Exposition {
+  const isOpen = format === "openmetrics";
   const blocks = new Map<string, string[]>();
   return {
     add: ({ name, type, help }, samples) => {
       const seen = new Set<string>();
-      const lines = blocks.get(name) ?? [`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`];
+      // In OpenMetrics the suffix belongs to the sample, not to the family.
+      const family = isOpen && type === "counter" ? name.replace(/_total$/, "") : name;
+      const lines = blocks.get(name) ?? [`# HELP ${family} ${help}\n# TYPE ${family} ${type}\n`];
       for (const [labels, value] of samples) {
         if (!Number.isFinite(value) || seen.has(labels)) continue;
         seen.add(labels);
@@ -43,7 +49,7 @@ export function createExposition(commonLabels = ""): Exposition {
       }
       if (lines.length > 1) blocks.set(name, lines);
     },
-    text: () => [...blocks.values()].map((lines) => lines.join("")).join(""),
+    text: () => [...blocks.values()].map((lines) => lines.join("")).join("") + (isOpen ? "# EOF\n" : ""),
   };
 }
 

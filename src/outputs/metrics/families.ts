@@ -15,7 +15,7 @@ export const FAMILIES = {
   ),
   schedulerLag: gauge(
     "monitor_scheduler_lag_seconds",
-    "Delay of the timer that writes this file; service only.",
+    "Delay of the timer that renders this; service only.",
   ),
   configLoaded: gauge(
     "monitor_config_loaded_timestamp_seconds",
@@ -61,7 +61,7 @@ export const FAMILIES = {
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   ),
   performanceTotal: counter(
-    "monitor_check_performance_total",
+    "monitor_check_performance_counter_total",
     "Performance data that the plugin marks as a counter.",
   ),
   performanceBound: gauge(

@@ -5,11 +5,14 @@ import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { type PublishedFile, startFilePublisher } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
+import type { MetricsFormat } from "./exposition.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics } from "./render_metrics.ts";
 
-/** The file of metrics beside the loop. */
-interface MetricsPublisher {
+/** The metrics of a service: a file, and what is asked for. */
+export interface MetricsPublisher {
+  /** Renders the metrics as they are now. */
+  render(format: MetricsFormat): Promise<string>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
   /** Writes the file for the last time: it says that the service was stopped. */
@@ -42,18 +45,27 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let isRunning = true;
 
   const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
-  const render = (schedulerLagMs: number): Promise<string> => {
+  const render = (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
-    return renderMetrics(gatherMetrics({ config, version, repository, notifying, nowMs, loop }), pause);
+    const values = gatherMetrics({ config, version, repository, notifying, nowMs, loop });
+    return renderMetrics(values, pause, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
-    metrics === null
-      ? []
-      : [{ what: "the metrics", path: metrics.path, intervalMs: metrics.intervalMs, render }];
+    metrics === null ? [] : [{
+      what: "the metrics",
+      path: metrics.path,
+      intervalMs: metrics.intervalMs,
+      render: (lateMs) => render(lateMs, "prometheus"),
+    }];
   const files = startFilePublisher(filesOf(config), { system, log, onBug });
   return {
+    render: async (format) => {
+      const beganMs = clock.monotonicMs();
+      await pause();
+      return await render(clock.monotonicMs() - beganMs, format);
+    },
     adopt: (next) => {
       config = next;
       configLoadedAtMs = clock.wallMs();

@@ -1,7 +1,13 @@
 import type { Check } from "../../domain/check.ts";
 import { type Condition, CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
-import { createExposition, type Exposition, labelText, type Sample } from "./exposition.ts";
+import {
+  createExposition,
+  type Exposition,
+  labelText,
+  type MetricsFormat,
+  type Sample,
+} from "./exposition.ts";
 import { FAMILIES } from "./families.ts";
 import { type Measurement, measurementsOf } from "./measurements.ts";
 
@@ -52,9 +58,16 @@ export interface MetricValues {
 /** So many checks are written at a time: some ten milliseconds. */
 const CHECKS_AT_A_TIME = 250;
 
-/** Writes values in Prometheus' text format. Where there are many checks, `pause` lets others go on in between. */
-export async function renderMetrics(values: MetricValues, pause: () => Promise<void>): Promise<string> {
-  const exposition = createExposition(values.name === undefined ? "" : labelText("monitor", values.name));
+/** Writes values in a format. Where there are many checks, `pause` lets others go on in between. */
+export async function renderMetrics(
+  values: MetricValues,
+  pause: () => Promise<void>,
+  format: MetricsFormat = "prometheus",
+): Promise<string> {
+  const exposition = createExposition(
+    format,
+    values.name === undefined ? "" : labelText("monitor", values.name),
+  );
   addMonitor(exposition, values);
   const checks = withLabels(values.checks);
   for (let start = 0; start < checks.length; start += CHECKS_AT_A_TIME) {

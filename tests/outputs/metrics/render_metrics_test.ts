@@ -103,7 +103,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_check_performance{check="web",label="users",unit=""} 3',
     'monitor_check_performance{check="web",label="odd",unit="furlong"} 1',
     'monitor_check_performance{check="web",label="users_2",unit=""} 4',
-    'monitor_check_performance_total{check="web",label="hits",unit=""} 7',
+    'monitor_check_performance_counter_total{check="web",label="hits",unit=""} 7',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="warning"} 1024',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="min"} 0',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="max"} 4096',

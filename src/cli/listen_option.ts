@@ -1,0 +1,41 @@
+import { describeExposure } from "../config/listen_rules.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { ListenSettings } from "../domain/listen_settings.ts";
+import { parseListenAddress } from "../shared/listen_address.ts";
+import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
+
+/** The option that starts the HTTP endpoint. */
+export const LISTEN_OPTION: OptionSpec = {
+  name: "listen",
+  value: "ADDRESS",
+  description:
+    'address of the HTTP endpoint, such as 127.0.0.1:9797 (default: "listen" of the config, else none)',
+};
+
+const INTERVAL_MS = 10_000;
+
+/**
+ * The HTTP endpoint that a command line and a config ask for; `null`: none.
+ *
+ * @throws {UsageError} If the address is invalid, or others could connect to it without a token.
+ */
+export function listenOf(
+  invocation: Invocation,
+  { listen, written }: Pick<LoadedConfig, "listen" | "written">,
+): ListenSettings | null {
+  const address = optionValue(invocation, LISTEN_OPTION.name);
+  if (address === undefined) return listen;
+  // What the machine lacks of it may be the token.
+  if (listen === null && "listen" in written) return null;
+  if (parseListenAddress(address) === null) {
+    throw new UsageError(
+      `--listen is "${address}", expected an IP address with a port, such as 127.0.0.1:9797`,
+    );
+  }
+  const settings = { intervalMs: INTERVAL_MS, ...listen, address };
+  const exposure = describeExposure(settings);
+  if (exposure !== null) {
+    throw new UsageError(`--listen: ${exposure}`, 'set "listen" with a "token" in the config');
+  }
+  return settings;
+}

@@ -1,0 +1,33 @@
+import type { Check } from "../domain/check.ts";
+import type { ListenSettings } from "../domain/listen_settings.ts";
+import { isLoopback, parseListenAddress } from "../shared/listen_address.ts";
+import { type Problem, quoteValue } from "./problem.ts";
+
+/** Finds what is wrong with an HTTP endpoint whose keys are valid one by one. */
+export function findListenProblems(listen: ListenSettings | null): readonly Problem[] {
+  const message = listen === null ? null : describeExposure(listen);
+  if (message === null) return [];
+  return [{ path: ["listen", "address"], message, hint: 'set "token", or "public" with tags' }];
+}
+
+/** Describes who could connect to an endpoint that is not protected; `null`: it is protected, or for this machine only. */
+export function describeExposure(listen: Omit<ListenSettings, "intervalMs">): string | null {
+  const address = parseListenAddress(listen.address);
+  if (address === null || isLoopback(address) || listen.token !== undefined || listen.public !== undefined) {
+    return null;
+  }
+  return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;
+}
+
+/** Warns of tags that no check has. */
+export function warnOfPublicTags(
+  listen: ListenSettings | null,
+  checks: readonly Check[],
+): readonly Problem[] {
+  const known = new Set(checks.flatMap(({ tags }) => tags));
+  return (listen?.public ?? []).flatMap((tag, index) =>
+    known.has(tag)
+      ? []
+      : [{ path: ["listen", "public", index], message: `no check has the tag ${quoteValue(tag)}` }]
+  );
+}

@@ -1,0 +1,58 @@
+/** Where a server listens. */
+export interface ListenAddress {
+  /** An IP address without brackets, or `localhost`. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+/** A request whose head has come. */
+export interface IncomingRequest {
+  readonly method: string;
+  /** Path and query as they were sent; begins with a slash. */
+  readonly target: string;
+  /** The value of a header by its name in small letters, those of a repeated one joined; `null`: it is not there. */
+  header(name: string): string | null;
+  /**
+   * Reads the body and returns its last bytes, at most so many. The rest is discarded.
+   *
+   * @throws {Error} If the client leaves, or the body is malformed.
+   */
+  readTail(bytesMax: number): Promise<Uint8Array>;
+}
+
+/** What a server sends back. The server adds the headers that are about the connection. */
+export interface ServerResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Not sent in response to HEAD. */
+  readonly body: string | Uint8Array;
+}
+
+/** A server that listens. */
+export interface HttpServer {
+  /** 1 to 65535. */
+  readonly port: number;
+  /** Stops listening and ends every connection at once. */
+  close(): Promise<void>;
+}
+
+/** How requests are handled. */
+export interface ServeOptions {
+  /** Returns the response. What it throws becomes status 500. */
+  handle(request: IncomingRequest): Promise<ServerResponse>;
+  /** Called with a bug of `handle`. */
+  onBug(error: unknown): void;
+}
+
+/** Servers for HTTP/1.1. However many clients there are and whatever they send, they cost a bounded share of time. */
+export interface HttpServers {
+  /** Rejects with a {@linkcode ListenError} if nothing can listen there. */
+  listen(address: ListenAddress, options: ServeOptions): Promise<HttpServer>;
+}
+
+/** Thrown when nothing can listen at an address. The message is for people. */
+export class ListenError extends Error {
+  /** The name of the class. */
+  override readonly name = "ListenError";
+}

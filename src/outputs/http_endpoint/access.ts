@@ -1,0 +1,61 @@
+import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import type { ListenSettings } from "../../domain/listen_settings.ts";
+import { isLoopback } from "../../shared/listen_address.ts";
+import { isSameSecret } from "../../shared/same_secret.ts";
+import { respondText } from "./responses.ts";
+
+/** What a request may see: everything, or the public checks without their outputs. */
+export type Access = "full" | "public";
+
+/** Decides what a request may see, or how it is refused. */
+export function accessOf(
+  request: IncomingRequest,
+  { token, public: publicTags }: Pick<ListenSettings, "token" | "public">,
+): Access | ServerResponse {
+  const sent = sentToken(request.header("authorization"));
+  if (sent !== null && token !== undefined) return isSameSecret(sent, token) ? "full" : UNAUTHORIZED;
+  if (publicTags !== undefined) return "public";
+  if (token !== undefined) return UNAUTHORIZED;
+  return isLocalHost(request.header("host")) ? "full" : MISDIRECTED;
+}
+
+/** Refuses what is not public: with a token it would be shown. */
+export function refusePublic({ token }: Pick<ListenSettings, "token">): ServerResponse {
+  return token === undefined ? respondText(404, "not public") : UNAUTHORIZED;
+}
+
+const UNAUTHORIZED = respondText(
+  401,
+  "the token of the config is required, as a Bearer token or as a password",
+  {
+    "www-authenticate": 'Basic realm="monitor", charset="UTF-8"',
+  },
+);
+
+/**
+ * A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding) and so read what needs no token. Its requests have
+ * that name in them.
+ */
+const MISDIRECTED = respondText(
+  421,
+  'without a token, only requests to localhost or 127.0.0.1 are accepted: set "token", or let the proxy send this Host',
+);
+
+/** The token, or the password with any user (RFC 6750, RFC 7617); `null`: nothing that could be one. */
+function sentToken(header: string | null): string | null {
+  const [, scheme = "", credentials = ""] = /^(\w+) +(\S+)$/.exec(header ?? "") ?? [];
+  if (scheme.toLowerCase() === "bearer") return credentials;
+  if (scheme.toLowerCase() !== "basic") return null;
+  try {
+    const login = new TextDecoder().decode(Uint8Array.fromBase64(credentials));
+    return login.slice(login.indexOf(":") + 1);
+  } catch {
+    return null;
+  }
+}
+
+function isLocalHost(header: string | null): boolean {
+  if (header === null) return true;
+  const host = URL.parse(`http://${header}/`)?.hostname ?? "";
+  return host.endsWith(".localhost") || isLoopback({ host: host.replace(/^\[(.*)\]$/, "$1") });
+}

@@ -1,0 +1,114 @@
+import { entryOf } from "../../checks/registry.ts";
+import type { Check } from "../../domain/check.ts";
+import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import { lastLines } from "../../shared/last_lines.ts";
+import type { Redact } from "../../shared/redact.ts";
+import { isSameSecret } from "../../shared/same_secret.ts";
+import { respondText } from "./responses.ts";
+
+/** A job that may check in. */
+export interface PingTarget {
+  /** The name of its check. */
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Lists the jobs of a config that may check in. */
+export async function findPingTargets(checks: readonly Check[]): Promise<readonly PingTarget[]> {
+  const targets: PingTarget[] = [];
+  for (const check of checks) {
+    const key = check.lack === undefined ? (await entryOf(check)).pingKey?.(check) : undefined;
+    if (key !== undefined) targets.push({ name: check.name, key });
+  }
+  return targets;
+}
+
+/** What recording a check-in needs. */
+interface CheckInOptions {
+  readonly system: Pick<System, "clock" | "randomId">;
+  readonly log: Pick<Log, "warning">;
+  /** `null`: no state is stored. */
+  readonly store: Store | null;
+  readonly targets: readonly PingTarget[];
+  readonly redact: Redact;
+}
+
+/** Looked at for secrets; what is kept of it is less. */
+const TAIL_BYTES_MAX = 65_536;
+
+/** What a check-in says: a start, or an end with an exit code. */
+type Signal = "start" | Pick<JobEnd, "how" | "exitCode">;
+
+/** Handles `POST /ping/KEY`, `…/start`, `…/fail` and `…/EXITCODE`; the words are those behind `/ping/`. */
+export async function handleCheckIn(
+  request: IncomingRequest,
+  [key = "", word, ...rest]: readonly string[],
+  options: CheckInOptions,
+): Promise<ServerResponse> {
+  if (request.method !== "POST") {
+    return respondText(405, "use POST: curl -X POST URL", { allow: "POST" });
+  }
+  // All of them are compared, so that the time tells nothing.
+  const [target] = options.targets.filter((one) => isSameSecret(key, one.key));
+  if (target === undefined) return respondText(404, "no job has this key");
+  const signal = signalOf(word);
+  if (signal === null || rest.length > 0) {
+    return respondText(404, "expected /ping/KEY, then nothing, /start, /fail or an exit code from 0 to 255");
+  }
+  const rid = new URLSearchParams(request.target.split("?")[1]).get("rid");
+  if (rid !== null && !/^[\w-]{1,64}$/.test(rid)) {
+    return respondText(400, "rid is not a run id, expected up to 64 letters, digits, _ or -");
+  }
+  const text = new TextDecoder().decode(await request.readTail(TAIL_BYTES_MAX));
+  return await record(target.name, { signal, rid, output: lastLines(options.redact(text)) }, options);
+}
+
+function signalOf(word: string | undefined): Signal | null {
+  if (word === undefined || word === "") return { how: "noted", exitCode: 0 };
+  if (word === "start") return word;
+  if (word === "fail") return { how: "noted", exitCode: 1 };
+  return /^\d{1,3}$/.test(word) && Number(word) <= 255 ? { how: "exited", exitCode: Number(word) } : null;
+}
+
+interface CheckIn {
+  readonly signal: Signal;
+  /** Tells runs apart that overlap; `null`: the run that began last. */
+  readonly rid: string | null;
+  readonly output: string;
+}
+
+async function record(
+  name: string,
+  { signal, rid, output }: CheckIn,
+  { system, log, store }: CheckInOptions,
+): Promise<ServerResponse> {
+  if (store === null) return respondText(503, "no state is stored, so no job can check in");
+  const nowMs = system.clock.wallMs();
+  const newId = `${ID_PREFIX}${rid ?? system.randomId()}`;
+  try {
+    if (signal === "start") {
+      await store.keepJobRun(name, { id: newId, startedAtMs: nowMs, end: null }, nowMs);
+    } else {
+      const begun = findBegun((await store.job(name, nowMs)).underWay, rid);
+      const durationMs = begun === undefined ? null : Math.max(0, nowMs - begun.startedAtMs);
+      const end = { ...signal, atMs: nowMs, durationMs, reason: "", output };
+      await store.keepJobRun(name, { ...begun ?? { id: newId, startedAtMs: nowMs }, end }, nowMs);
+    }
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    log.warning(`check-in of "${name}" not recorded: ${error.message}`);
+    return respondText(503, "the state cannot be written, try again later");
+  }
+  return respondText(200, "OK");
+}
+
+/** Runs that `monitor beat` records have other ids, and end by themselves. */
+const ID_PREFIX = "ping-";
+
+function findBegun(underWay: readonly JobRun[], rid: string | null): JobRun | undefined {
+  return underWay.findLast(({ id }) => rid === null ? id.startsWith(ID_PREFIX) : id === ID_PREFIX + rid);
+}

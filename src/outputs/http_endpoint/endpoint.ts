@@ -1,0 +1,226 @@
+/**
+ * The HTTP endpoint: what is known of the checks for browsers and programs, and check-ins of jobs. Except for check-ins, it
+ * changes nothing.
+ */
+import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
+import type { ListenSettings } from "../../domain/listen_settings.ts";
+import { StoreError } from "../../domain/store.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
+import { parseListenAddress } from "../../shared/listen_address.ts";
+import { contentPolicy } from "../html_report/render_report.ts";
+import type { MetricsFormat } from "../metrics/exposition.ts";
+import { type Access, accessOf, refusePublic } from "./access.ts";
+import { findPingTargets, handleCheckIn, type PingTarget } from "./check_ins.ts";
+import type { EndpointSources } from "./endpoint_switch.ts";
+import { LIVE_SCRIPT } from "./live_script.ts";
+import { RenderCache } from "./render_cache.ts";
+import { respond, respondText } from "./responses.ts";
+import { Views } from "./views.ts";
+
+/** What the endpoint goes by; a reload replaces it. */
+export interface EndpointConfig {
+  readonly config: LoadedConfig;
+  readonly listen: ListenSettings;
+}
+
+interface Adopted extends EndpointConfig {
+  readonly targets: readonly PingTarget[];
+  readonly views: Readonly<Record<Access, Views>>;
+}
+
+/** The endpoint of a service. */
+export class Endpoint {
+  readonly #sources: EndpointSources;
+  readonly #cache: RenderCache;
+  #adopted: Adopted;
+  #server: HttpServer | null = null;
+
+  private constructor(sources: EndpointSources, adopted: Adopted) {
+    this.#sources = sources;
+    this.#cache = new RenderCache(sources.system.clock);
+    this.#adopted = adopted;
+  }
+
+  /** Starts to listen. Rejects with a {@linkcode ListenError} if that is not possible. */
+  static async start(next: EndpointConfig, sources: EndpointSources): Promise<Endpoint> {
+    const endpoint = new Endpoint(sources, await prepare(next, sources));
+    await endpoint.#listen();
+    return endpoint;
+  }
+
+  /** Goes by another config. Rejects with a {@linkcode ListenError} if it can't listen at its address; then it does not at all. */
+  async adopt(next: EndpointConfig): Promise<void> {
+    const isMoved = this.#server === null || next.listen.address !== this.#adopted.listen.address;
+    const adopted = await prepare(next, this.#sources);
+    // The old address may be open to others only because of the old token.
+    if (isMoved) await this.close();
+    this.#adopted = adopted;
+    this.#cache.clear();
+    if (isMoved) await this.#listen();
+  }
+
+  /** Stops to listen. */
+  async close(): Promise<void> {
+    await this.#server?.close();
+    this.#server = null;
+  }
+
+  async #listen(): Promise<void> {
+    const { system, log } = this.#sources;
+    const { listen: { address: text } } = this.#adopted;
+    const address = parseListenAddress(text);
+    if (address === null) throw new Error(`Cannot listen on ${JSON.stringify(text)}: it was not validated`);
+    this.#server = await system.httpServers.listen(address, {
+      handle: (request) => this.#handle(request),
+      onBug: (error) =>
+        log.error(`bug in the HTTP endpoint: ${error instanceof Error ? error.stack : error}`),
+    });
+    log.info(`listening on http://${hostAndPort(address.host, this.#server.port)}/`);
+  }
+
+  async #handle(request: IncomingRequest): Promise<ServerResponse> {
+    const segments = segmentsOf(request.target);
+    if (segments === null) return respondText(400, "the path is malformed");
+    const [first, ...rest] = segments;
+    if (first === "ping") return await this.#checkIn(request, rest);
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return respondText(405, "expected GET", { allow: "GET, HEAD" });
+    }
+    if (segments.length === 1 && first === "healthz") return this.#health();
+    const { listen } = this.#adopted;
+    const access = accessOf(request, listen);
+    if (typeof access !== "string") return access;
+    try {
+      return await this.#show(segments, { request, access });
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return respondText(503, "the state cannot be read, try again later");
+    }
+  }
+
+  #health(): ServerResponse {
+    return this.#sources.scheduler.isAdvancing
+      ? respondText(200, "ok")
+      : respondText(503, "checks are overdue");
+  }
+
+  async #checkIn(request: IncomingRequest, words: readonly string[]): Promise<ServerResponse> {
+    const { system, log, repository, hasState } = this.#sources;
+    const { targets, config: { redact } } = this.#adopted;
+    const store = hasState ? repository.store : null;
+    return await handleCheckIn(request, words, { system, log, store, targets, redact });
+  }
+
+  /** Everything for people and programs that only read. */
+  async #show(
+    [area, ...rest]: readonly string[],
+    { request, access }: { readonly request: IncomingRequest; readonly access: Access },
+  ): Promise<ServerResponse> {
+    const view = this.#adopted.views[access];
+    const show = (type: string, render: () => Promise<string>, headers = {}): Promise<ServerResponse> => {
+      const key = JSON.stringify([access, type, area, rest]);
+      return this.#cached(key, render, { request, headers: { "content-type": type, ...headers } });
+    };
+    const [one = "", two = "", three = ""] = rest;
+    switch (JSON.stringify([area, rest.length])) {
+      case '["",0]':
+        return await show("text/html; charset=utf-8", () => view.page(), PAGE_HEADERS);
+      case '["live.js",0]':
+        return await show("text/javascript; charset=utf-8", () => Promise.resolve(LIVE_SCRIPT));
+      case '["feed.atom",0]':
+        return await show("application/atom+xml; charset=utf-8", () => view.feed());
+      case '["metrics",0]':
+        return access === "full" ? await this.#metrics(request) : refusePublic(this.#adopted.listen);
+      case '["badge",1]': {
+        const name = one.replace(/\.svg$/, "");
+        if (!one.endsWith(".svg") || !view.has(name)) break;
+        return await show("image/svg+xml; charset=utf-8", () => view.badge(name), BADGE_HEADERS[access]);
+      }
+      case '["api",2]':
+        if (one !== "v1" || two !== "status") break;
+        return await show("application/json", () => view.status());
+      case '["api",3]':
+        if (one !== "v1" || !view.has(three)) break;
+        if (two === "checks") return await show("application/json", () => view.check(three));
+        if (two === "history") return await show("application/json", () => view.history(three));
+    }
+    return respondText(404, "not found");
+  }
+
+  async #metrics(request: IncomingRequest): Promise<ServerResponse> {
+    const format = metricsFormatOf(request.header("accept") ?? "");
+    const headers = { "content-type": METRICS_TYPES[format] };
+    return await this.#cached(`metrics ${format}`, () => this.#sources.metrics.render(format), {
+      request,
+      headers,
+    });
+  }
+
+  async #cached(
+    key: string,
+    render: () => Promise<string>,
+    { request, headers }: {
+      readonly request: IncomingRequest;
+      readonly headers: Readonly<Record<string, string>>;
+    },
+  ): Promise<ServerResponse> {
+    const { bytes, etag } = await this.#cache.get(key, render);
+    const isKnown = request.header("if-none-match")?.split(/, */).some((tag) =>
+      tag.replace("W/", "") === etag
+    );
+    const all = { ...headers, etag, "cache-control": "private, no-cache", vary: "accept, authorization" };
+    return isKnown === true ? respond(304, "", all) : respond(200, bytes, all);
+  }
+}
+
+async function prepare(next: EndpointConfig, sources: EndpointSources): Promise<Adopted> {
+  const { config, listen: { intervalMs } } = next;
+  const { system, repository, select, isWhole } = sources;
+  const viewOf = (access: Access): Views =>
+    new Views({ system, repository, config, select, isWhole, access, intervalMs });
+  return {
+    ...next,
+    targets: await findPingTargets(config.checks),
+    views: { full: viewOf("full"), public: viewOf("public") },
+  };
+}
+
+/** The parts of a path, decoded; `null`: one is malformed. */
+function segmentsOf(target: string): readonly string[] | null {
+  try {
+    return target.slice(1).split(/[?#]/)[0]?.split("/").map(decodeURIComponent) ?? [];
+  } catch {
+    return null;
+  }
+}
+
+const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": `${
+    contentPolicy({ isLive: true })
+  }; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+};
+
+/** Other sites may show what is public. */
+const BADGE_HEADERS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
+  full: {},
+  public: { "cross-origin-resource-policy": "cross-origin" },
+};
+
+const METRICS_TYPES: Readonly<Record<MetricsFormat, string>> = {
+  prometheus: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+};
+
+/** OpenMetrics where the reader prefers it (RFC 9110, section 12.5.1). */
+function metricsFormatOf(accept: string): MetricsFormat {
+  const weights = new Map(
+    accept.split(",").map((range) => {
+      const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2) ?? "1";
+      return [type, Number(weight)] as const;
+    }),
+  );
+  const open = weights.get("application/openmetrics-text") ?? 0;
+  return open > 0 && open >= (weights.get("text/plain") ?? 0) ? "openmetrics" : "prometheus";
+}

@@ -1,0 +1,67 @@
+import { hashHex } from "../../shared/hash.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Check } from "../../domain/check.ts";
+import type { ConditionChange, Store } from "../../domain/store.ts";
+import { createTurns } from "../../shared/turns.ts";
+import { htmlLine } from "../html_report/html_text.ts";
+import { isoTime } from "../../shared/json_values.ts";
+
+const ENTRIES_MAX = 50;
+const TITLE_MAX = 120;
+const OUTPUT_MAX = 1_000;
+
+/** What the feed is made from. */
+interface FeedOptions {
+  readonly store: Pick<Store, "changes">;
+  readonly checks: readonly Check[];
+  /** Empty: it is not shown. */
+  readonly hostName: string;
+  readonly hasOutputs: boolean;
+  readonly clock: Clock;
+}
+
+/** Renders the latest changes as a feed (Atom, RFC 4287). Rejects with a {@linkcode StoreError}. */
+export async function renderFeed(options: FeedOptions): Promise<string> {
+  const { store, checks, hostName, hasOutputs, clock } = options;
+  const pause = createTurns(clock);
+  const changes: { readonly check: Check; readonly change: ConditionChange }[] = [];
+  for (const check of checks) {
+    await pause();
+    const latest = await store.changes(check.name, { sinceMs: 0, limit: ENTRIES_MAX });
+    changes.push(...latest.map((change) => ({ check, change })));
+  }
+  const latest = changes.sort((one, other) => other.change.atMs - one.change.atMs).slice(0, ENTRIES_MAX);
+  const title = hostName === "" ? "monitor" : `monitor on ${htmlLine(hostName, TITLE_MAX)}`;
+  const entries = latest.map(({ check, change: { name, atMs, from, to, output } }) =>
+    `<entry>
+<id>${idOf(JSON.stringify([name, atMs, from, to]))}</id>
+<updated>${isoTime(atMs)}</updated>
+<title>${htmlLine(check.title ?? name, TITLE_MAX)}: ${from} to ${to}</title>
+<category term="${to}"/>
+<content>${hasOutputs ? htmlLine(output, OUTPUT_MAX) : ""}</content>
+</entry>
+`
+  );
+  return `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>${idOf(title)}</id>
+<title>${title}</title>
+<updated>${isoTime(latest[0]?.change.atMs ?? clock.wallMs())}</updated>
+<author><name>monitor</name></author>
+<link rel="self" href="feed.atom"/>
+<link rel="alternate" href="./"/>
+${entries.join("")}</feed>
+`;
+}
+
+/** A UUID of version 8 (RFC 9562) that is the same for the same text. */
+function idOf(text: string): string {
+  const digits = hashHex(text, 32);
+  const parts = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    `8${digits.slice(17, 20)}`,
+  ];
+  return `urn:uuid:${parts.join("-")}-${digits.slice(20)}`;
+}

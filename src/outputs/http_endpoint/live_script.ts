@@ -1,0 +1,83 @@
+/**
+ * The script of the live page. It fetches the page again and replaces its header and its list. What the reader opened, focused
+ * or scrolled to is found again by the name of the check.
+ */
+export const LIVE_SCRIPT = `"use strict";
+(() => {
+  const intervalMs = 1000 * Number(document.currentScript.dataset.seconds);
+  const note = document.getElementById("live");
+  const parts = ["header", "main"];
+  let shown = null;
+  let updatedAtMs = Date.now();
+  let isFetching = false;
+
+  const itemOf = (element) => element.closest(".c>li");
+  const nameOf = (item) => item && (item.querySelector(".n") || item.querySelector("h3")).textContent;
+  const items = () => new Map([...document.querySelectorAll(".c>li")].map((item) => [nameOf(item), item]));
+  const alike = (scope, tag, item) => [...scope.querySelectorAll(tag)].filter((one) => itemOf(one) === item);
+  const placeOf = (element) => {
+    const item = itemOf(element);
+    const tag = element.localName;
+    return { name: nameOf(item), tag, index: alike(item || document, tag, item).indexOf(element) };
+  };
+  const find = ({ name, tag, index }, known) => {
+    const item = name === null ? null : known.get(name);
+    return item === undefined ? undefined : alike(item || document, tag, item)[index];
+  };
+  const topItem = () => scrollY > 0 && [...document.querySelectorAll(".c>li")]
+    .find((item) => item.getBoundingClientRect().bottom > 0);
+
+  const replace = (fresh) => {
+    const before = document.querySelector("h1").textContent;
+    const open = [...document.querySelectorAll("details[open]")].map(placeOf);
+    const focused = parts.some((part) => document.querySelector(part).contains(document.activeElement))
+      ? placeOf(document.activeElement)
+      : null;
+    const top = topItem();
+    const anchor = top ? { name: nameOf(top), y: top.getBoundingClientRect().top } : null;
+    for (const part of parts) {
+      document.querySelector(part).replaceWith(document.adoptNode(fresh.querySelector(part)));
+    }
+    const known = items();
+    for (const place of open) find(place, known)?.setAttribute("open", "");
+    if (focused) find(focused, known)?.focus({ preventScroll: true });
+    const moved = anchor && known.get(anchor.name);
+    if (moved) scrollBy(0, moved.getBoundingClientRect().top - anchor.y);
+    document.title = fresh.title;
+    document.querySelector("link[rel=icon]").href = fresh.querySelector("link[rel=icon]").getAttribute("href");
+    const after = document.querySelector("h1").textContent;
+    return after === before ? "" : after;
+  };
+
+  const update = async () => {
+    const response = await fetch("./", { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
+    if (!response.ok) throw new Error("status " + response.status);
+    const text = await response.text();
+    if (!getSelection().isCollapsed) return;
+    updatedAtMs = Date.now();
+    const change = text === shown ? "" : replace(new DOMParser().parseFromString(text, "text/html"));
+    shown = text;
+    note.className = "";
+    if (change !== "" || note.textContent.startsWith("Not updated")) note.textContent = change;
+  };
+  const tick = async () => {
+    if (isFetching) return;
+    isFetching = true;
+    try {
+      await update();
+    } catch {
+      // The note tells it, once it lasts.
+    } finally {
+      isFetching = false;
+    }
+  };
+  const look = () => {
+    if (Date.now() - updatedAtMs <= 2 * intervalMs || note.className === "z") return;
+    note.className = "z";
+    note.textContent = "Not updated since " + new Date(updatedAtMs).toLocaleTimeString("sv-SE") + ".";
+  };
+  setInterval(tick, intervalMs);
+  setInterval(look, 1000);
+  document.addEventListener("visibilitychange", () => document.hidden || tick());
+})();
+`;

@@ -1,0 +1,152 @@
+import { highestSeverity } from "../../domain/condition.ts";
+import type { Check } from "../../domain/check.ts";
+import type { ConditionChange } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { type CheckStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import { allChanges } from "../../state/all_changes.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import { livePageFacts } from "../html_report/facts.ts";
+import { publicReport, publicStatus } from "../html_report/public_report.ts";
+import { writeReport } from "../html_report/write_report.ts";
+import { historyJson, readHistory } from "../json/history_json.ts";
+import { checkJson, statusJson } from "../json/status_json.ts";
+import type { Access } from "./access.ts";
+import { renderBadge } from "./badge.ts";
+import { renderFeed } from "./feed.ts";
+
+/** Where views come from. */
+export interface ViewSources {
+  readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
+  readonly repository: StateRepository;
+  readonly config: LoadedConfig;
+  /** The checks that run here, of the config's. */
+  select(checks: readonly Check[]): readonly Check[];
+  /** Whether these are all of them. */
+  readonly isWhole: boolean;
+  readonly access: Access;
+  readonly intervalMs: number;
+}
+
+/** What one reader may see, as texts. */
+export class Views {
+  readonly #sources: ViewSources;
+  /** Inactive ones too. */
+  readonly #checks: readonly Check[];
+  readonly #inactive: ReadonlySet<string>;
+
+  /** Selects the checks that the reader may see. */
+  constructor(sources: ViewSources) {
+    const { config, access } = sources;
+    const tags = new Set(config.listen?.public);
+    const selected = sources.select(config.checks);
+    this.#sources = sources;
+    this.#inactive = inactiveNames(config.checks);
+    this.#checks = access === "full" ? selected : selected
+      .map((check) => ({ ...check, tags: check.tags.filter((tag) => tags.has(tag)) }))
+      .filter((check) => check.tags.length > 0 && check.active);
+  }
+
+  /** Whether there is an active check of this name. */
+  has(name: string): boolean {
+    return this.#find(name) !== undefined;
+  }
+
+  /** The live page. */
+  page(): Promise<string> {
+    const { system, repository, config, isWhole, intervalMs } = this.#sources;
+    const facts = livePageFacts({ label: config.source.label, intervalMs }, system);
+    return writeReport({
+      store: repository.store,
+      checks: this.#checks,
+      isWhole: isWhole && !this.#isPublic,
+      facts,
+      recordOf: (name) => repository.recordOf(name, facts.nowMs),
+      clock: system.clock,
+      ...this.#isPublic && { filter: publicReport },
+    });
+  }
+
+  /** The JSON of `monitor status`. */
+  async status(): Promise<string> {
+    const { repository: { store }, system } = this.#sources;
+    const statuses = this.#checks.filter(({ active }) => active).map((check) => this.#statusOf(check));
+    const names = new Set(statuses.map(({ check }) => check.name));
+    const isShown = (name: string | null): boolean =>
+      !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
+    const run = this.#isPublic ? null : await store.monitorRun();
+    return statusJson({
+      statuses,
+      notifications: {
+        rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
+        silences: (await store.silences(system.clock.wallMs())).filter(({ check }) => isShown(check)),
+      },
+      monitor: run === null ? null : { state: "running", run, config: "unknown" },
+      configError: null,
+    }, highestSeverity(statuses.map(({ condition }) => condition)));
+  }
+
+  /** A check's part of that. */
+  check(name: string): Promise<string> {
+    return Promise.resolve(checkJson(this.#statusOf(this.#get(name))));
+  }
+
+  /** The JSON of `monitor history`. */
+  async history(name: string): Promise<string> {
+    const { repository, system } = this.#sources;
+    const nowMs = system.clock.wallMs();
+    const history = await readHistory(repository.store, repository.recordOf(name, nowMs), nowMs);
+    let text = "";
+    for await (const piece of historyJson(history, this.#changesOf(name))) text += piece;
+    return text;
+  }
+
+  /** A picture of a check's condition. */
+  badge(name: string): Promise<string> {
+    const { check, condition } = this.#statusOf(this.#get(name));
+    return Promise.resolve(renderBadge(check.title ?? check.name, condition));
+  }
+
+  /** The latest changes. */
+  feed(): Promise<string> {
+    const { system, repository } = this.#sources;
+    return renderFeed({
+      store: repository.store,
+      checks: this.#checks.filter(({ active }) => active),
+      hostName: this.#isPublic ? "" : system.hostName(),
+      hasOutputs: !this.#isPublic,
+      clock: system.clock,
+    });
+  }
+
+  get #isPublic(): boolean {
+    return this.#sources.access === "public";
+  }
+
+  #find(name: string): Check | undefined {
+    return this.#checks.find((check) => check.name === name && check.active);
+  }
+
+  #get(name: string): Check {
+    const check = this.#find(name);
+    if (check === undefined) throw new Error(`There is no check "${name}" to show`);
+    return check;
+  }
+
+  #statusOf(check: Check): CheckStatus {
+    const { repository, system } = this.#sources;
+    const nowMs = system.clock.wallMs();
+    const status = statusOf(check, {
+      recordOf: (name) => repository.recordOf(name, nowMs),
+      inactive: this.#inactive,
+      nowMs,
+    });
+    return this.#isPublic ? publicStatus(status) : status;
+  }
+
+  async *#changesOf(name: string): AsyncGenerator<ConditionChange> {
+    for await (const change of allChanges(this.#sources.repository.store, name)) {
+      yield this.#isPublic ? { ...change, output: "" } : change;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { load, problemsOf, warningsOf, withCheck } from "../../testing/config_system.ts";
+import { parseListenAddress } from "../../src/shared/listen_address.ts";
+
+const CHECK = { kind: "test", tags: ["web"], parameters: {} };
+const TOKEN = "0123456789abcdef";
+
+function withListen(listen: unknown): unknown {
+  return { ...(withCheck(CHECK) as Readonly<Record<string, unknown>>), listen };
+}
+
+Deno.test("loadConfig() resolves the HTTP endpoint", async () => {
+  assert.equal((await load(withCheck(CHECK))).listen, null);
+  assert.deepEqual({ ...(await load(withListen({ address: "127.0.0.1:9797" }))).listen }, {
+    address: "127.0.0.1:9797",
+    intervalMs: 10_000,
+  });
+  const whole = { address: "0.0.0.0:80", token: TOKEN, public: ["web"], interval: "1 minute" };
+  const { listen, secrets } = await load(withListen(whole));
+  assert.deepEqual({ ...listen }, {
+    address: "0.0.0.0:80",
+    token: TOKEN,
+    public: ["web"],
+    intervalMs: 60_000,
+  });
+  assert.ok(secrets.includes(TOKEN));
+});
+
+Deno.test("loadConfig() rejects an HTTP endpoint that is invalid or not protected", async (t) => {
+  const rows: Readonly<Record<string, readonly [listen: unknown, problem: RegExp]>> = {
+    "no address": [{}, /^listen: missing key "address"/],
+    "a port alone": [{ address: "9797" }, /^listen\.address: "9797" is not an IP address with a port/],
+    "a name": [{ address: "example.org:80" }, /^listen\.address: "example.org:80" is not an IP address/],
+    "a short token": [{ address: "127.0.0.1:1", token: "short" }, /^listen\.token: .*16/],
+    "an open address": [
+      { address: "0.0.0.0:80" },
+      /^listen\.address: "0.0.0.0:80" is not a loopback address/,
+    ],
+    "an open address of IPv6": [{ address: "[::]:80" }, /^listen\.address: "\[::\]:80" is not a loopback/],
+    "an unknown key": [{ address: "127.0.0.1:1", port: 1 }, /^listen\.port: unknown key "port"/],
+  };
+  for (const [name, [listen, problem]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const problems = await problemsOf(withListen(listen));
+      assert.equal(problems.length, 1, problems.join("\n"));
+      assert.match(problems[0] ?? "", problem);
+    });
+  }
+});
+
+Deno.test("loadConfig() warns of a public tag that no check has", async () => {
+  assert.deepEqual(await warningsOf(withListen({ address: "127.0.0.1:1", public: ["web", "shop"] })), [
+    'listen.public[1]: no check has the tag "shop"',
+  ]);
+});
+
+Deno.test("loadConfig() starts no endpoint whose token is missing on this machine", async () => {
+  const config = await load(withListen({ address: "127.0.0.1:1", token: "${env:NONE}" }));
+  assert.equal(config.listen, null);
+  assert.match(config.warnings.map(({ message }) => message).join(), /the HTTP endpoint does not start/);
+});
+
+Deno.test("parseListenAddress() accepts IP addresses and localhost with a port", () => {
+  const rows: Readonly<Record<string, ReturnType<typeof parseListenAddress>>> = {
+    "127.0.0.1:9797": { host: "127.0.0.1", port: 9797 },
+    "localhost:0": { host: "localhost", port: 0 },
+    "[::1]:65535": { host: "::1", port: 65_535 },
+    "0.0.0.0:80": { host: "0.0.0.0", port: 80 },
+    "127.1:80": null,
+    "127.0.0.256:80": null,
+    "::1:80": null,
+    "[:1]:80": null,
+    "127.0.0.1:65536": null,
+    "127.0.0.1": null,
+    ":80": null,
+    "": null,
+  };
+  for (const [text, address] of Object.entries(rows)) {
+    assert.deepEqual(parseListenAddress(text), address, text);
+  }
+});

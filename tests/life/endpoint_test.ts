@@ -1,0 +1,347 @@
+/** The HTTP endpoint of the real program, asked by real clients. */
+import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
+import { startPrometheus } from "../support/prometheus.ts";
+import { promtool } from "../support/promtool.ts";
+import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { inTime } from "./in_time.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
+
+const test = concurrentTests("monitor check: HTTP endpoint");
+
+const TOKEN = "a-token-of-20-letters";
+const KEY = "0123456789abcdef";
+const ADDRESS = "127.0.0.1:0";
+
+const CHECKS = {
+  "web/shop": {
+    title: "Shop <&>",
+    kind: "test",
+    tags: ["website", "inner"],
+    parameters: { condition: "critical", output: "secret output <&>" },
+  },
+  inner: { kind: "test", parameters: { condition: "ok" } },
+};
+
+/** Waits until a service listens, and returns the beginning of its URLs. */
+async function originOf(program: Program): Promise<string> {
+  const line = await program.stderr.next("listening on http://");
+  return /http:\/\/[\d.]+:\d+/.exec(line)?.[0] ?? assert.fail(line);
+}
+
+interface Got {
+  readonly status: number;
+  readonly type: string;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+async function get(url: string, init: RequestInit = {}): Promise<Got> {
+  const response = await inTime(url, fetch(url, init));
+  const text = await response.text();
+  return {
+    status: response.status,
+    type: response.headers.get("content-type") ?? "",
+    headers: response.headers,
+    text,
+  };
+}
+
+/** Asks until the status is there; `null`: nothing listens. */
+function untilStatus(url: string, status: number | null): Promise<void> {
+  return inTime(
+    `status ${status} of ${url}`,
+    (async () => {
+      while (await get(url).then((got) => got.status, () => null) !== status);
+    })(),
+  );
+}
+
+/** Starts a service with a config whose checks have run. */
+async function startService(harness: Harness, listen: unknown = { address: ADDRESS }): Promise<string> {
+  harness.writeConfig(CHECKS, { listen });
+  const program = harness.start(["check"]);
+  const origin = await originOf(program);
+  await program.stdout.next("CRITICAL");
+  return origin;
+}
+
+async function stop(program: Program): Promise<void> {
+  program.signal("SIGTERM");
+  assert.equal((await program.end()).code, 0);
+}
+
+test("it serves what the commands print, badges and a feed", () =>
+  withHarness(async (harness) => {
+    const origin = await startService(harness);
+    const page = await get(`${origin}/`);
+    assert.equal(page.type, "text/html; charset=utf-8");
+    assert.match(page.text, /<h3>Shop &lt;&amp;&gt;<\/h3>[^]*secret output &lt;&amp;&gt;/);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    assert.match(
+      policy,
+      /^default-src 'none';.*script-src 'self'; connect-src 'self';.*frame-ancestors 'none'$/,
+    );
+    assert.equal(page.headers.get("set-cookie"), null);
+    for (const name of ["x-content-type-options", "referrer-policy", "cross-origin-resource-policy"]) {
+      assert.ok(page.headers.has(name), name);
+    }
+    const etag = page.headers.get("etag") ?? "";
+    assert.equal((await get(`${origin}/`, { headers: { "if-none-match": etag } })).status, 304);
+
+    const status = JSON.parse((await get(`${origin}/api/v1/status`)).text);
+    const printed = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
+    assert.deepEqual(Object.keys(status), Object.keys(printed));
+    assert.equal(status.monitor.state, "running");
+    assert.deepEqual(Object.keys(status.checks[0]), Object.keys(printed.checks[0]));
+    const check = JSON.parse((await get(`${origin}/api/v1/checks/web%2Fshop`)).text);
+    assert.equal(check.last.output, "secret output <&>");
+    const history = JSON.parse((await get(`${origin}/api/v1/history/web%2Fshop`)).text);
+    const command = JSON.parse((await harness.run(["history", "web/shop", "--format", "json"])).stdout);
+    assert.deepEqual(Object.keys(history), Object.keys(command));
+    assert.deepEqual(history.changes, command.changes);
+
+    assert.match((await get(`${origin}/badge/web%2Fshop.svg`)).text, /^<svg[^]*Shop &lt;&amp;&gt;: critical/);
+    assert.match(
+      (await get(`${origin}/feed.atom`)).text,
+      /<title>Shop &lt;&amp;&gt;: ok to critical<\/title>/,
+    );
+    assert.deepEqual(await get(`${origin}/healthz`).then(({ status, text }) => [status, text]), [
+      200,
+      "ok\n",
+    ]);
+    for (const path of ["/x", "/api/v1/checks/none", "/api/v1", "/badge/inner", "/api/v1/status/", "//"]) {
+      assert.equal((await get(origin + path)).status, 404, path);
+    }
+    assert.equal((await get(`${origin}/%zz`)).status, 400);
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      assert.equal((await get(`${origin}/`, { method })).status, 405, method);
+    }
+  }));
+
+test("without a token it accepts only requests to this machine's own names", () =>
+  withHarness(async (harness) => {
+    const origin = await startService(harness);
+    const port = new URL(origin).port;
+    const ask = async (host: string): Promise<string> => {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(port) });
+      await connection.write(
+        new TextEncoder().encode(`GET /api/v1/status HTTP/1.1\r\nHost: ${host}\r\n\r\n`),
+      );
+      return (await new Response(connection.readable).text()).slice(9, 12);
+    };
+    for (const host of [`127.0.0.1:${port}`, "localhost", `[::1]:${port}`, "monitor.localhost"]) {
+      assert.equal(await ask(host), "200", host);
+    }
+    for (
+      const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example", "", "a, localhost"]
+    ) {
+      assert.equal(await ask(host), "421", host);
+    }
+  }));
+
+test("a token protects everything but /healthz and /ping", () =>
+  withHarness(async (harness) => {
+    const origin = await startService(harness, { address: ADDRESS, token: TOKEN });
+    const basic = (password: string): string => `Basic ${btoa(`anybody:${password}`)}`;
+    for (
+      const path of ["/", "/metrics", "/api/v1/status", "/feed.atom", "/badge/inner.svg", "/live.js", "/x"]
+    ) {
+      const refused = await get(origin + path);
+      assert.equal(refused.status, 401, path);
+      assert.match(refused.headers.get("www-authenticate") ?? "", /^Basic realm="monitor"/);
+      for (const authorization of [basic("wrong"), "Bearer wrong", `Bearer ${TOKEN}x`, "Basic %", TOKEN]) {
+        assert.equal((await get(origin + path, { headers: { authorization } })).status, 401, authorization);
+      }
+    }
+    for (const authorization of [basic(TOKEN), `Bearer ${TOKEN}`, `bearer ${TOKEN}`]) {
+      assert.equal((await get(`${origin}/metrics`, { headers: { authorization } })).status, 200);
+    }
+    assert.equal((await get(`${origin}/healthz`)).status, 200);
+    assert.equal((await get(`${origin}/ping/${KEY}`, { method: "POST" })).status, 404);
+  }));
+
+test("without the token, only checks with a public tag are shown, without outputs", () =>
+  withHarness(async (harness) => {
+    const origin = await startService(harness, { address: ADDRESS, token: TOKEN, public: ["website"] });
+    const authorization = `Bearer ${TOKEN}`;
+    const paths = [
+      "/",
+      "/api/v1/status",
+      "/api/v1/checks/web%2Fshop",
+      "/api/v1/history/web%2Fshop",
+      "/feed.atom",
+    ];
+    for (const path of paths) {
+      const { status, text } = await get(origin + path);
+      assert.equal(status, 200, path);
+      assert.match(text, /Shop|web\/shop/, path);
+      for (const hidden of ["secret output", "inner", "monitor.json", Deno.hostname(), harness.directory]) {
+        assert.ok(!text.includes(hidden), `${path}: ${hidden}`);
+      }
+      const whole = await get(origin + path, { headers: { authorization } });
+      assert.match(whole.text, /secret output/, path);
+    }
+    assert.equal((await get(`${origin}/api/v1/checks/inner`)).status, 404);
+    assert.equal((await get(`${origin}/metrics`)).status, 401);
+    const badge = await get(`${origin}/badge/web%2Fshop.svg`);
+    assert.equal(badge.headers.get("cross-origin-resource-policy"), "cross-origin");
+  }));
+
+test("jobs check in by POST, with their log", () =>
+  withHarness(async (harness) => {
+    const job = (key: string): unknown => ({
+      kind: "job",
+      parameters: { expected_every: "1 day", ping_key: key },
+    });
+    harness.writeConfig({ backup: job(KEY), other: job("another key of some length") }, {
+      listen: { address: ADDRESS },
+    });
+    const program = harness.start(["check", "--format", "ndjson"]);
+    const origin = await originOf(program);
+    const ping = async (path: string, body = "", method = "POST"): Promise<string> => {
+      const { status, text } = await get(`${origin}/ping/${path}`, method === "GET" ? {} : { method, body });
+      return `${status} ${text}`;
+    };
+    const outputOf = async (name: string, output: RegExp): Promise<void> => {
+      await program.stdout.event(
+        "result",
+        (event) => event["name"] === name && output.test(String(event["output"])),
+      );
+    };
+    assert.equal(await ping(`${KEY}/start`), "200 OK\n");
+    await outputOf("backup", /^running for/);
+    assert.equal(
+      await ping(`${KEY}/3`, `${"line\n".repeat(50_000)}no space; the key is ${KEY}\n`),
+      "200 OK\n",
+    );
+    await outputOf("backup", /^failed .* ago with exit code 3 after .*: no space; the key is \[secret\]$/);
+    assert.equal(await ping(KEY), "200 OK\n");
+    await outputOf("backup", /^recorded as successful \d+ s ago$/);
+    assert.equal(await ping(`${KEY}/fail`, "oops"), "200 OK\n");
+    await outputOf("backup", /^failed .* ago, recorded as failed: oops$/);
+    // Two runs that overlap.
+    await ping(`${KEY}/start?rid=one`);
+    await ping(`${KEY}/start?rid=two`);
+    await ping(`${KEY}/0?rid=one`);
+    await outputOf("backup", /^ended .* with exit code 0 after .*; running for/);
+    assert.equal(await ping(encodeURIComponent("another key of some length")), "200 OK\n");
+    await outputOf("other", /^recorded as successful/);
+
+    assert.equal(await ping(KEY, "", "GET"), "405 use POST: curl -X POST URL\n");
+    assert.match(await ping(`${KEY}x`), /^404 no job has this key/);
+    assert.match(await ping(""), /^404 /);
+    for (const path of ["256", "start/now", "stop"]) {
+      assert.match(await ping(`${KEY}/${path}`), /^404 expected/);
+    }
+    assert.match(await ping(`${KEY}?rid=a%20b`), /^400 /);
+    await stop(program);
+  }));
+
+test("one permission is enough, and without it the program ends with 77", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({ a: { kind: "test", parameters: {} } }, {
+      listen: { address: ADDRESS },
+      state: "state.sqlite",
+    });
+    const { stdout } = await harness.run(["permissions"]);
+    const flags = stdout.trim().split(" ").filter((flag) => flag !== "--no-prompt");
+    assert.ok(flags.includes(`--allow-net=${ADDRESS}`), stdout);
+    const program = harness.start(["check"], { permissions: flags });
+    assert.equal((await get(`${await originOf(program)}/healthz`)).status, 200);
+    await stop(program);
+    const permissions = flags.filter((flag) => !flag.startsWith("--allow-net"));
+    const denied = await harness.run(["check"], { permissions });
+    assert.equal(denied.code, 77);
+    assert.match(denied.stderr, /--allow-net=127\.0\.0\.1:0 \(the HTTP endpoint\)/);
+    const once = await harness.run(["check", "--once"], { permissions });
+    assert.equal(once.code, 1, once.stderr);
+  }));
+
+test("a reload moves it, changes its token, and ends it", () =>
+  withHarness(async (harness) => {
+    const write = (others: Readonly<Record<string, unknown>>): void =>
+      harness.writeConfig({ a: { kind: "test", parameters: {} } }, others);
+    write({ listen: { address: ADDRESS } });
+    const program = harness.start(["check"]);
+    const origin = await originOf(program);
+    await program.stdout.next("watches");
+    const reload = async (others: Readonly<Record<string, unknown>>): Promise<void> => {
+      write(others);
+      program.signal("SIGHUP");
+      await program.stderr.next("config reloaded");
+    };
+    assert.equal((await get(`${origin}/metrics`)).status, 200);
+    await reload({ listen: { address: ADDRESS, token: TOKEN } });
+    await untilStatus(`${origin}/metrics`, 401);
+    const taken = Deno.listen({ hostname: "127.0.0.2", port: 0 });
+    await reload({ listen: { address: `127.0.0.2:${taken.addr.port}` } });
+    await program.stderr.next("another process listens on this port");
+    await untilStatus(origin, null);
+    taken.close();
+    await reload({ listen: { address: `127.0.0.2:${taken.addr.port}` } });
+    const moved = `http://127.0.0.2:${taken.addr.port}/`;
+    await untilStatus(moved, 200);
+    await reload({});
+    await untilStatus(moved, null);
+    await stop(program);
+  }));
+
+test("--listen starts it, and what cannot be listened to ends the program", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({ a: { kind: "test", parameters: {} } });
+    const program = harness.start(["check", "--listen", ADDRESS]);
+    const { host } = new URL(await originOf(program));
+    const rows: Readonly<Record<string, readonly [args: readonly string[], code: number, words: RegExp]>> = {
+      "a port in use": [
+        ["--state", "none", "--listen", host],
+        74,
+        /^monitor: error: cannot listen on "[\d.:]+": another process listens on this port\n$/m,
+      ],
+      "no address": [["--listen", "9797"], 64, /--listen is "9797", expected an IP address with a port/],
+      "an open address": [["--listen", "0.0.0.0:0"], 64, /"0\.0\.0\.0:0" is not a loopback address/],
+      "a single run": [["--once", "--listen", ADDRESS], 64, /--listen cannot be used with --once/],
+    };
+    for (const [name, [args, code, words]] of Object.entries(rows)) {
+      const end = await harness.run(["check", ...args]);
+      assert.equal(end.code, code, `${name}: ${end.stderr}`);
+      assert.match(end.stderr, words, name);
+    }
+    await stop(program);
+  }));
+
+test("promtool accepts its metrics, and Prometheus scrapes them", () =>
+  withHarness(async (harness) => {
+    const origin = await startService(harness, { address: ADDRESS, token: TOKEN });
+    const scraped = await get(`${origin}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } });
+    assert.equal(scraped.type, "text/plain; version=0.0.4; charset=utf-8");
+    assert.deepEqual(await promtool(["check", "metrics"], scraped.text), { code: 0, text: "" });
+    // It prefers OpenMetrics.
+    await using prometheus = await startPrometheus({
+      directory: `${harness.directory}/prometheus`,
+      target: new URL(origin).host,
+      token: TOKEN,
+    });
+    assert.equal(await prometheus.query('monitor_check_condition{check="web/shop"}'), "2");
+    assert.equal(await prometheus.query("up"), "1");
+    assert.equal(await prometheus.query('monitor_check_runs_total{check="inner"} > bool 0'), "1");
+  }), requiredPermissions("prometheus", "promtool"));
+
+test("curl sends a log from a pipe", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({
+      backup: { kind: "job", parameters: { expected_every: "1 day", ping_key: KEY } },
+    }, { listen: { address: ADDRESS } });
+    const program = harness.start(["check", "--format", "ndjson"]);
+    const url = `${await originOf(program)}/ping/${KEY}/1`;
+    const log = `${"x".repeat(100)}\n`.repeat(20_000) + "the end\n";
+    for (const args of [["--data-binary", "@-"], ["-T", "-"]]) {
+      const { code, stdout } = await runChild(tool("curl"), ["-fsS", "-X", "POST", ...args, url], {
+        stdin: log,
+      });
+      assert.deepEqual([code, stdout], [0, "OK\n"]);
+    }
+    await program.stdout.event("result", (event) =>
+      String(event["output"]).endsWith("with exit code 1: the end"));
+    await stop(program);
+  }), requiredPermissions("curl"));

@@ -1,0 +1,146 @@
+/** The live page of the real program in Debian's Chromium. */
+import assert from "node:assert/strict";
+import { inTime, until } from "../life/in_time.ts";
+import { type Harness, type Program, withHarness } from "../life/program.ts";
+import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "live page: it follows a check that fails and recovers, and keeps what the reader opened",
+  fn: () =>
+    withHarness((harness) =>
+      withBrowser(async (browser) => {
+        const program = startService(harness);
+        const origin = await originOf(program);
+        await program.stdout.next("WARNING: zoo");
+        // So small that the list has to be scrolled.
+        await browser.look({ width: 600, height: 400, scheme: "light" });
+        await browser.open(`${origin}/`);
+        const headline = (): Promise<unknown> =>
+          browser.run("return document.querySelector('h1').textContent");
+        assert.equal(await headline(), "1 of 12 checks is not ok");
+        await browser.run(`
+          window.isSame = true;
+          const item = [...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web");
+          item.querySelector("details").open = true;
+          item.querySelector("summary").focus();
+          item.scrollIntoView();`);
+        const before = Number(await browser.run(`return ${TOP_OF_WEB}`));
+        set(harness, "out of order", 2);
+        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("2 of 12")`);
+        assert.equal(await browser.run(`return ${IS_OPEN}`), true, "the details of the check stay open");
+        assert.equal(await browser.run(`return ${FOCUSED}`), "web", "the focus stays");
+        assert.equal(await browser.run("return document.title.startsWith('2 not ok')"), true);
+        assert.equal(
+          await browser.run("return document.getElementById('live').textContent"),
+          "2 of 12 checks are not ok",
+          "the change is announced to screen readers",
+        );
+        const { nodes } = await browser.command("Accessibility.getFullAXTree", {}) as {
+          readonly nodes: readonly {
+            readonly role?: { readonly value: string };
+            readonly ignored: boolean;
+          }[];
+        };
+        assert.ok(nodes.some(({ role, ignored }) => !ignored && role?.value === "status"));
+        set(harness, "fine", 0);
+        await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("1 of 12")`);
+        assert.equal(await browser.run(`return ${IS_OPEN}`), true);
+        assert.equal(await browser.run(`return ${TOP_OF_WEB}`), before, "what was read stays where it was");
+        assert.equal(await browser.run("return window.isSame"), true, "it was not loaded again");
+        assert.deepEqual(await browser.console(), []);
+        const requests = new Set(await browser.requests());
+        assert.deepEqual([...requests].filter((url) => !url.startsWith("data:")).sort(), [
+          `${origin}/`,
+          `${origin}/live.js`,
+        ]);
+
+        program.signal("SIGTERM");
+        assert.equal((await program.end()).code, 0);
+        await untilTrue(
+          browser,
+          `document.getElementById("live").textContent.startsWith("Not updated since ")`,
+        );
+        assert.ok(
+          Number(await browser.run("return document.getElementById('live').offsetWidth")) > 100,
+          "it is seen",
+        );
+      })
+    ),
+});
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "live page: without JavaScript it is loaded again",
+  fn: () =>
+    withHarness((harness) =>
+      withBrowser(async (browser) => {
+        const program = startService(harness);
+        const origin = await originOf(program);
+        await program.stdout.next("WARNING: zoo");
+        await browser.command("Emulation.setScriptExecutionDisabled", { value: true });
+        await browser.open(`${origin}/`);
+        const text = async (): Promise<string> => {
+          const { root } = await browser.command("DOM.getDocument", {}) as { root: { nodeId: number } };
+          const { outerHTML } = await browser.command("DOM.getOuterHTML", root) as { outerHTML: string };
+          return outerHTML;
+        };
+        assert.match(await text(), /1 of 12 checks is not ok/);
+        set(harness, "out of order", 2);
+        await inTime(
+          "the page to be loaded again",
+          (async () => {
+            while (!(await text().catch(() => "")).includes("2 of 12 checks are not ok"));
+          })(),
+        );
+        program.signal("SIGTERM");
+        await program.end();
+      })
+    ),
+});
+
+const WEB =
+  `[...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web")`;
+const IS_OPEN = `${WEB}.querySelector("details").open`;
+const TOP_OF_WEB = `Math.round(${WEB}.getBoundingClientRect().top)`;
+const FOCUSED = `document.activeElement.closest(".c>li")?.querySelector("h3").textContent`;
+
+/** Eleven checks that are ok and have a past, and one that is not; `web` has two changes. */
+function startService(harness: Harness): Program {
+  harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
+  set(harness, "fine", 0);
+  const script = (args: readonly string[]): unknown => ({
+    kind: "script",
+    parameters: { path: "./state", arguments: args },
+  });
+  const others = Array.from(
+    { length: 10 },
+    (_, index) => [`check${index}`, { kind: "test", parameters: { condition: "ok" } }],
+  );
+  harness.writeConfig(
+    { ...Object.fromEntries(others), web: script([]), zoo: { kind: "test", parameters: {} } },
+    {
+      listen: { address: "127.0.0.1:0", interval: 1 },
+    },
+  );
+  return harness.start(["check"]);
+}
+
+function set(harness: Harness, text: string, code: number): void {
+  Deno.writeTextFileSync(`${harness.directory}/state.txt`, `${text}\nmore of it\n`);
+  Deno.writeTextFileSync(`${harness.directory}/code.txt`, String(code));
+}
+
+async function originOf(program: Program): Promise<string> {
+  const line = await program.stderr.next("listening on http://");
+  return /http:\/\/[\d.:]+/.exec(line)?.[0] ?? assert.fail(line);
+}
+
+async function untilTrue(browser: Browser, expression: string): Promise<void> {
+  await inTime(
+    expression,
+    (async () => {
+      while (await browser.run(`return ${expression}`) !== true);
+    })(),
+  );
+}

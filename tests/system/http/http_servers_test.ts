@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { ListenError, type ServeOptions } from "../../../src/domain/http_servers.ts";
+import { createHttpServers } from "../../../src/system/http/http_servers.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
+import { inTime, until } from "../../life/in_time.ts";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+
+/** Sends back what came, with the last 20 bytes of the body. */
+const ECHO: ServeOptions = {
+  handle: async (request) => ({
+    status: 200,
+    headers: { "x-kind": request.header("x-kind") ?? "none" },
+    body: `${request.method} ${request.target} ${new TextDecoder().decode(await request.readTail(20))}`,
+  }),
+  onBug: (error) => assert.fail(String(error)),
+};
+
+async function withServer(
+  use: (port: number) => Promise<void>,
+  { clock = createRealClock(), options = ECHO } = {},
+): Promise<void> {
+  const server = await createHttpServers(clock).listen(LOOPBACK, options);
+  try {
+    await use(server.port);
+  } finally {
+    await inTime("the server to close", server.close());
+  }
+}
+
+/** Sends bytes, and returns all that comes back. */
+async function converse(port: number, sent: string): Promise<string> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  await connection.write(new TextEncoder().encode(sent));
+  return await inTime("the response", new Response(connection.readable).text());
+}
+
+Deno.test("HttpServers: a request gets its response, and the connection ends", () =>
+  withServer(async (port) => {
+    const rows: Readonly<Record<string, readonly [sent: string, end: string]>> = {
+      "GET": ["GET /a?b=1 HTTP/1.1\r\nHost: x\r\nX-Kind: test\r\n\r\n", "GET /a?b=1 "],
+      "HTTP/1.0": ["GET / HTTP/1.0\n\n", "GET / "],
+      "HEAD": ["HEAD / HTTP/1.1\r\n\r\n", "\r\n\r\n"],
+      "a body with a length": ["POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello, and more", "POST / hello"],
+      "a body in chunks": [
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
+        "POST / hello",
+      ],
+      "the end of a long body": [
+        `POST / HTTP/1.1\r\nContent-Length: 100005\r\n\r\n${"x".repeat(100_000)}hello`,
+        `POST / ${"x".repeat(15)}hello`,
+      ],
+      "a client that waits for 100": [
+        "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello",
+        "POST / hello",
+      ],
+    };
+    for (const [name, [sent, end]] of Object.entries(rows)) {
+      const received = await converse(port, sent);
+      assert.match(received, /HTTP\/1\.1 200 OK\r\n/, name);
+      assert.ok(received.endsWith(end), `${name}: ${received}`);
+      assert.match(received, /\r\nconnection: close\r\n/, name);
+      assert.equal(received.startsWith("HTTP/1.1 100 Continue\r\n\r\n"), name.includes("100"), name);
+    }
+  }));
+
+Deno.test("HttpServers: a malformed or too large request is refused, and the client sees why", () =>
+  withServer(async (port) => {
+    const rows: Readonly<Record<string, readonly [sent: string, status: number]>> = {
+      "no HTTP": ["hello\r\n\r\n", 400],
+      "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+      "a URL instead of a path": ["GET http://evil.example/ HTTP/1.1\r\n\r\n", 400],
+      "a blank in the path": ["GET /a b HTTP/1.1\r\n\r\n", 400],
+      "a header of two lines": ["GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", 400],
+      "a blank before the colon": ["GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
+      "two ways to tell the length": [
+        "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+      ],
+      "an unknown coding": ["POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400],
+      "a negative length": ["POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
+      "two lengths": ["POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
+      "a path flood": [`GET /${"a".repeat(100_000)} HTTP/1.1\r\n\r\n`, 431],
+      "a header flood": [`GET / HTTP/1.1\r\n${"A: b\r\n".repeat(20_000)}\r\n`, 431],
+    };
+    for (const [name, [sent, status]] of Object.entries(rows)) {
+      assert.match(await converse(port, sent), new RegExp(`^HTTP/1\\.1 ${status} `), name);
+    }
+    assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
+  }));
+
+Deno.test("HttpServers: a bug of the handler is status 500, and the server goes on", async () => {
+  const bugs: unknown[] = [];
+  const options: ServeOptions = {
+    handle: () => Promise.reject(new Error("oops")),
+    onBug: (error) => void bugs.push(error),
+  };
+  await withServer(async (port) => {
+    for (let count = 1; count <= 2; count++) {
+      assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), /^HTTP\/1\.1 500 /);
+      assert.equal(bugs.length, count);
+    }
+  }, { options });
+});
+
+Deno.test("HttpServers: a head that does not come within 10 s ends the connection", async () => {
+  const clock = createFakeClock();
+  await withServer(async (port) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.write(new TextEncoder().encode("GET / HT"));
+    let hasEnded = false;
+    const ended = new Response(connection.readable).text().then((text) => {
+      hasEnded = true;
+      assert.equal(text, "");
+    });
+    // The two limits of the connection, and the pause before the next one.
+    await until("the connection to be accepted", () => clock.timers >= 3);
+    await clock.advance(9_900);
+    assert.equal(hasEnded, false);
+    await clock.advance(200);
+    await inTime("the end of the connection", ended);
+  }, { clock });
+});
+
+Deno.test("HttpServers: a client that does not read the response is cut off after a minute", async () => {
+  const clock = createFakeClock();
+  const body = new Uint8Array(64 * 1024 * 1024);
+  let isHandled = false;
+  const options: ServeOptions = {
+    handle: () => {
+      isHandled = true;
+      return Promise.resolve({ status: 200, headers: {}, body });
+    },
+    onBug: ECHO.onBug,
+  };
+  await withServer(async (port) => {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+    await connection.write(new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n"));
+    await until("the request to be handled", () => isHandled);
+    await clock.advance(60_000);
+    let bytes = 0;
+    await assert.rejects(async () => {
+      for await (const piece of connection.readable) bytes += piece.length;
+      if (bytes < body.length) throw new Error("cut off");
+    });
+    assert.ok(bytes < body.length);
+  }, { clock, options });
+});
+
+Deno.test("HttpServers: of very many connections 256 are open, and the others have their turn later", () =>
+  withServer(async (port) => {
+    const idle: Deno.Conn[] = [];
+    for (let count = 0; count < 300; count++) {
+      idle.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+    }
+    const last = converse(port, "GET / HTTP/1.1\r\n\r\n");
+    for (const connection of idle) connection.close();
+    assert.match(await last, / 200 /);
+  }));
+
+Deno.test("HttpServers: what can't be listened to is said in words", async () => {
+  const servers = createHttpServers(createRealClock());
+  await withServer(async (port) => {
+    await assert.rejects(
+      servers.listen({ host: "127.0.0.1", port }, ECHO),
+      new ListenError(`cannot listen on "127.0.0.1:${port}": another process listens on this port`),
+    );
+  });
+  await assert.rejects(
+    servers.listen({ host: "192.0.2.1", port: 0 }, ECHO),
+    new ListenError('cannot listen on "192.0.2.1:0": this machine does not have this address'),
+  );
+});
