@@ -82,11 +82,31 @@ function rejectErrors(
   { checks, source, sources, place }: LoadedConfig,
   entryOf: (check: Check) => CheckKindEntry<CheckKind>,
 ): void {
-  const errors = checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? []));
+  const errors = [
+    ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
+    ...findSharedKeys(checks, entryOf),
+  ];
   const problems = inTextOrder(errors.map(place), sources);
   if (problems.length === 0) return;
   const message = `cannot use config "${source.label}": ${countErrors(problems.length)}`;
   throw new ConfigError(message, { source, problems });
+}
+
+/** A check-in over HTTP has nothing but its key to be recognized by. */
+function findSharedKeys(
+  checks: readonly Check[],
+  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
+): readonly Problem[] {
+  const names = new Map<string, string>();
+  return checks.flatMap((check) => {
+    const key = check.lack === undefined ? entryOf(check).pingKey?.(check) : undefined;
+    // Without secrets, a placeholder stays as it is.
+    if (key === undefined || key.includes("${")) return [];
+    const other = names.get(key);
+    names.set(key, other ?? check.name);
+    if (other === undefined) return [];
+    return placesOf(check, [{ path: ["ping_key"], message: `is the key of the check "${other}" too` }]);
+  });
 }
 
 function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly Problem[] {

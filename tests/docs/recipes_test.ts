@@ -29,6 +29,7 @@ for (const { name, text } of RECIPES) {
         HOOK_TOKEN: "hook-token",
         API_TOKEN: "api-token",
         MAIL_PASSWORD: "mail-password",
+        NAS_PING_KEY: "nas-ping-key-of-some-length",
       };
       const args = ["check", "--once", "--no-notify", "--format", "json"];
       const { code, stdout, stderr } = await run(args, { environment });

@@ -238,6 +238,15 @@ test("jobs check in by POST, with their log", () =>
     await stop(program);
   }));
 
+test("two jobs with one key are an error", () =>
+  withHarness(async (harness) => {
+    const job = { kind: "job", parameters: { expected_every: "1 day", ping_key: KEY } };
+    harness.writeConfig({ backup: job, other: job });
+    const { code, stderr } = await harness.run(["validate"]);
+    assert.equal(code, 78);
+    assert.match(stderr, /checks\.other\.parameters\.ping_key: is the key of the check "backup" too/);
+  }));
+
 test("one permission is enough, and without it the program ends with 77", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ a: { kind: "test", parameters: {} } }, {

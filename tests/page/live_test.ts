@@ -1,6 +1,6 @@
 /** The live page of the real program in Debian's Chromium. */
 import assert from "node:assert/strict";
-import { inTime, until } from "../life/in_time.ts";
+import { inTime } from "../life/in_time.ts";
 import { type Harness, type Program, withHarness } from "../life/program.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 
@@ -12,9 +12,13 @@ Deno.test({
       withBrowser(async (browser) => {
         const program = startService(harness);
         const origin = await originOf(program);
-        await program.stdout.next("WARNING: zoo");
+        await program.stdout.next("CRITICAL: web");
+        set(harness, "fine", 0);
+        await program.stdout.next("OK, recovered: web");
         // So small that the list has to be scrolled.
         await browser.look({ width: 600, height: 400, scheme: "light" });
+        await browser.open("about:blank");
+        await browser.requests();
         await browser.open(`${origin}/`);
         const headline = (): Promise<unknown> =>
           browser.run("return document.querySelector('h1').textContent");
@@ -77,7 +81,9 @@ Deno.test({
       withBrowser(async (browser) => {
         const program = startService(harness);
         const origin = await originOf(program);
-        await program.stdout.next("WARNING: zoo");
+        await program.stdout.next("CRITICAL: web");
+        set(harness, "fine", 0);
+        await program.stdout.next("OK, recovered: web");
         await browser.command("Emulation.setScriptExecutionDisabled", { value: true });
         await browser.open(`${origin}/`);
         const text = async (): Promise<string> => {
@@ -108,7 +114,7 @@ const FOCUSED = `document.activeElement.closest(".c>li")?.querySelector("h3").te
 /** Eleven checks that are ok and have a past, and one that is not; `web` has two changes. */
 function startService(harness: Harness): Program {
   harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
-  set(harness, "fine", 0);
+  set(harness, "out of order", 2);
   const script = (args: readonly string[]): unknown => ({
     kind: "script",
     parameters: { path: "./state", arguments: args },
@@ -118,7 +124,7 @@ function startService(harness: Harness): Program {
     (_, index) => [`check${index}`, { kind: "test", parameters: { condition: "ok" } }],
   );
   harness.writeConfig(
-    { ...Object.fromEntries(others), web: script([]), zoo: { kind: "test", parameters: {} } },
+    { web: script([]), ...Object.fromEntries(others), zoo: { kind: "test", parameters: {} } },
     {
       listen: { address: "127.0.0.1:0", interval: 1 },
     },

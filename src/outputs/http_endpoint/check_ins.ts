@@ -101,7 +101,7 @@ async function record(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     log.warning(`check-in of "${name}" not recorded: ${error.message}`);
-    return respondText(503, "the state cannot be written, try again later");
+    return respondText(503, "the state cannot be written now, send the request again");
   }
   return respondText(200, "OK");
 }

@@ -3,26 +3,18 @@
  * changes nothing.
  */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
-import type { ListenSettings } from "../../domain/listen_settings.ts";
 import { StoreError } from "../../domain/store.ts";
-import type { LoadedConfig } from "../../config/load.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/listen_address.ts";
 import { contentPolicy } from "../html_report/render_report.ts";
 import type { MetricsFormat } from "../metrics/exposition.ts";
 import { type Access, accessOf, refusePublic } from "./access.ts";
 import { findPingTargets, handleCheckIn, type PingTarget } from "./check_ins.ts";
-import type { EndpointSources } from "./endpoint_switch.ts";
+import type { EndpointConfig, EndpointSources } from "./endpoint_sources.ts";
 import { LIVE_SCRIPT } from "./live_script.ts";
 import { RenderCache } from "./render_cache.ts";
 import { respond, respondText } from "./responses.ts";
 import { Views } from "./views.ts";
-
-/** What the endpoint goes by; a reload replaces it. */
-export interface EndpointConfig {
-  readonly config: LoadedConfig;
-  readonly listen: ListenSettings;
-}
 
 interface Adopted extends EndpointConfig {
   readonly targets: readonly PingTarget[];
@@ -95,7 +87,7 @@ export class Endpoint {
       return await this.#show(segments, { request, access });
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      return respondText(503, "the state cannot be read, try again later");
+      return respondText(503, "the state cannot be read now, send the request again");
     }
   }
 

@@ -1,30 +1,7 @@
-import type { Check } from "../../domain/check.ts";
 import { ListenError } from "../../domain/http_servers.ts";
-import type { ListenSettings } from "../../domain/listen_settings.ts";
-import type { Log } from "../../domain/log.ts";
-import type { System } from "../../domain/system.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { Scheduler } from "../../scheduler/scheduler.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
-import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
-import type { Endpoint, EndpointConfig } from "./endpoint.ts";
-
-/** Where the endpoint gets what it shows. */
-export interface EndpointSources {
-  readonly system: System;
-  readonly log: Log;
-  readonly repository: StateRepository;
-  /** Whether a state is stored, so that jobs can check in. */
-  readonly hasState: boolean;
-  readonly scheduler: Pick<Scheduler, "isAdvancing">;
-  readonly metrics: Pick<MetricsPublisher, "render">;
-  select(checks: readonly Check[]): readonly Check[];
-  readonly isWhole: boolean;
-  /** The endpoint that a config asks for; `null`: none. */
-  listenOf(config: LoadedConfig): ListenSettings | null;
-  /** Called with a bug. */
-  onBug(error: unknown): void;
-}
+import type { Endpoint } from "./endpoint.ts";
+import type { EndpointConfig, EndpointSources } from "./endpoint_sources.ts";
 
 /** The endpoint of a service, there or not. */
 interface EndpointSwitch {

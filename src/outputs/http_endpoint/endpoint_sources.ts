@@ -1,0 +1,31 @@
+import type { Check } from "../../domain/check.ts";
+import type { ListenSettings } from "../../domain/listen_settings.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
+
+/** Where the endpoint gets what it shows. */
+export interface EndpointSources {
+  readonly system: System;
+  readonly log: Log;
+  readonly repository: StateRepository;
+  /** Whether a state is stored, so that jobs can check in. */
+  readonly hasState: boolean;
+  readonly scheduler: Pick<Scheduler, "isAdvancing">;
+  readonly metrics: Pick<MetricsPublisher, "render">;
+  select(checks: readonly Check[]): readonly Check[];
+  readonly isWhole: boolean;
+  /** The endpoint that a config asks for; `null`: none. */
+  listenOf(config: LoadedConfig): ListenSettings | null;
+  /** Called with a bug. */
+  onBug(error: unknown): void;
+}
+
+/** What the endpoint goes by; a reload replaces it. */
+export interface EndpointConfig {
+  readonly config: LoadedConfig;
+  readonly listen: ListenSettings;
+}
