@@ -135,7 +135,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     parameters: { conditionOnFailure: "warning" },
     lookAtMs: 2 * HOUR,
     condition: "warning",
-    output: "failed 1 h ago, recorded with --failed",
+    output: "failed 1 h ago, recorded as failed",
   },
   "a success after a failure": {
     events: [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],

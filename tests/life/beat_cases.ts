@@ -352,7 +352,7 @@ test("monitor beat: without a command it notes what it is told, and says where i
   add("a failure", () =>
     withJob(async (harness) => {
       assert.equal((await harness.run(["beat", "--failed", "backup"])).code, 0);
-      assert.match((await verdict(harness)).join(), /^critical,failed \d+ s ago, recorded with --failed,$/);
+      assert.match((await verdict(harness)).join(), /^critical,failed \d+ s ago, recorded as failed,$/);
     }));
   const errors: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
     ["a misspelt name", ["beat", "bakcup"], 64],

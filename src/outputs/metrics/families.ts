@@ -61,7 +61,7 @@ export const FAMILIES = {
     "Performance data of a plugin; unit is seconds, bytes, ratio, or that of the plugin.",
   ),
   performanceTotal: counter(
-    "monitor_check_performance_counter_total",
+    "monitor_check_performance_cumulative_total",
     "Performance data that the plugin marks as a counter.",
   ),
   performanceBound: gauge(

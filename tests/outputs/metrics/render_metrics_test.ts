@@ -67,6 +67,23 @@ Deno.test({
   },
 });
 
+Deno.test("renderMetrics() writes OpenMetrics with counters named without their suffix, and its end", async () => {
+  const text = await renderMetrics(VALUES.everything, noPause, "openmetrics");
+  assert.match(text, /\n# EOF\n$/);
+  const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({
+    name,
+    type,
+  }));
+  assert.equal(new Set(families.map(({ name }) => name)).size, families.length, "no family is there twice");
+  for (const { name, type } of families) {
+    const sample = type === "counter" ? `${name}_total` : name;
+    assert.match(text, new RegExp(`^${sample}[ {]`, "m"));
+    assert.ok(!name.endsWith("_total"), name);
+  }
+  const samples = (of: string): readonly string[] => of.split("\n").filter((line) => !line.startsWith("#"));
+  assert.deepEqual(samples(text), samples(await renderMetrics(VALUES.everything, noPause)));
+});
+
 Deno.test("renderMetrics() writes every family", async () => {
   const text = await renderMetrics(VALUES.everything, noPause);
   for (const { name, type, help } of Object.values(FAMILIES)) {
@@ -103,7 +120,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_check_performance{check="web",label="users",unit=""} 3',
     'monitor_check_performance{check="web",label="odd",unit="furlong"} 1',
     'monitor_check_performance{check="web",label="users_2",unit=""} 4',
-    'monitor_check_performance_counter_total{check="web",label="hits",unit=""} 7',
+    'monitor_check_performance_cumulative_total{check="web",label="hits",unit=""} 7',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="warning"} 1024',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="min"} 0',
     'monitor_check_performance_bound{check="web",label="size",unit="bytes",bound="max"} 4096',
