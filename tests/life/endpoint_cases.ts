@@ -274,7 +274,7 @@ test("a reload moves it, changes its token, and ends it", () =>
     write({ listen: { address: ADDRESS } });
     const program = harness.start(["check"]);
     const origin = await originOf(program);
-    await program.stdout.next("watches");
+    await program.stdout.next("started:");
     const reload = async (others: Readonly<Record<string, unknown>>): Promise<void> => {
       write(others);
       program.signal("SIGHUP");
