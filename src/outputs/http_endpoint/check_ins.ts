@@ -93,7 +93,7 @@ async function record(
     if (signal === "start") {
       await store.keepJobRun(name, { id: newId, startedAtMs: nowMs, end: null }, nowMs);
     } else {
-      const begun = findBegun((await store.job(name, nowMs)).underWay, rid);
+      const begun = findBegun((await store.job(name, nowMs)).inProgress, rid);
       const durationMs = begun === undefined ? null : Math.max(0, nowMs - begun.startedAtMs);
       const end = { ...signal, atMs: nowMs, durationMs, reason: "", output };
       await store.keepJobRun(name, { ...begun ?? { id: newId, startedAtMs: nowMs }, end }, nowMs);
@@ -109,6 +109,6 @@ async function record(
 /** Runs that `monitor beat` records have other ids, and end by themselves. */
 const ID_PREFIX = "ping-";
 
-function findBegun(underWay: readonly JobRun[], rid: string | null): JobRun | undefined {
-  return underWay.findLast(({ id }) => rid === null ? id.startsWith(ID_PREFIX) : id === ID_PREFIX + rid);
+function findBegun(inProgress: readonly JobRun[], rid: string | null): JobRun | undefined {
+  return inProgress.findLast(({ id }) => rid === null ? id.startsWith(ID_PREFIX) : id === ID_PREFIX + rid);
 }
