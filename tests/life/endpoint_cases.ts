@@ -143,7 +143,7 @@ test("without a token it accepts only requests to this machine's own names", () 
 test("a token protects everything but /healthz and /ping", () =>
   withHarness(async (harness) => {
     const origin = await startService(harness, { address: ADDRESS, token: TOKEN });
-    const basic = (password: string): string => `Basic ${btoa(`anybody:${password}`)}`;
+    const basic = (password: string): string => `Basic ${btoa(`user:${password}`)}`;
     for (
       const path of ["/", "/metrics", "/api/v1/status", "/feed.atom", "/badge/inner.svg", "/live.js", "/x"]
     ) {

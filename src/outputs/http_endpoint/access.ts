@@ -38,7 +38,7 @@ const UNAUTHORIZED = respondText(
  */
 const MISDIRECTED = respondText(
   421,
-  'without a token, only requests to localhost or 127.0.0.1 are accepted: set "token", or let the proxy send this Host',
+  'expected "Host: localhost" or a loopback address; set "token", or change the header in the proxy',
 );
 
 /** The token, or the password with any user (RFC 6750, RFC 7617); `null`: nothing that could be one. */
