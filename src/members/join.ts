@@ -101,6 +101,8 @@ export class Member implements WorkShare {
   #observed: Observed = UNOBSERVED;
   #lastSent: ClockReading | null = null;
   #active: string | null = null;
+  /** Whether that is its own config. */
+  #isActive = true;
   /** The hosts that share the work. */
   #hosts: readonly string[] = [];
   #queues: readonly QueueRow[] = [];
@@ -243,10 +245,10 @@ export class Member implements WorkShare {
     const { onEvent } = this.#options;
     const own = this.#published();
     const all = [own, ...liveOthers(this.#observed)].filter(({ config }) => config !== "");
-    const wasActive = this.#active === null || this.#active === own.config;
     this.#active = activeConfig(all, this.#active);
-    const isActive = this.#active === own.config;
-    if (!this.#isWithdrawn && isActive !== wasActive) onEvent({ event: "config", isActive });
+    const isActive = this.#isWithdrawn || this.#active === own.config;
+    if (isActive !== this.#isActive) onEvent({ event: "config", isActive });
+    this.#isActive = isActive;
     const sharing = all.filter(({ config }) => config === this.#active);
     const hosts = sharing.map(({ host }) => host).filter((host) => host !== own.host || this.#hasJoined);
     this.#hosts = hosts.sort();

@@ -114,6 +114,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const members = state.shared === null ? null : await import("./take_part.ts");
   const member = members === null || state.shared === null ? null : members.takePart({
     shared: state.shared,
+    name: settings.member,
     system,
     work: members.toWork(config, first, memberSettings),
     log,

@@ -27,6 +27,8 @@ export interface CheckSettings {
   /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  /** The name of this member; `null`: the host's. */
+  readonly member: string | null;
 }
 
 /**
@@ -57,6 +59,7 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
     notifies: !invocation.options.has("no-notify"),
     logLevel: optionChoice(invocation, "log-level", LOG_LEVELS) ?? "info",
     logFormat: optionChoice(invocation, "log-format", LOG_FORMATS) ?? "text",
+    member: optionValue(invocation, "member") ?? null,
   };
 }
 

@@ -21,6 +21,8 @@ export interface MemberSettings {
 /** What takes part. */
 interface TakePartOptions {
   readonly shared: SharedState;
+  /** The name of this member; `null`: the host's. */
+  readonly name: string | null;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly work: MemberWork;
   readonly log: Log;
@@ -35,8 +37,8 @@ interface TakePartOptions {
 }
 
 /** Makes the member that this process is; it takes part once it joins. */
-export function takePart({ shared, system, work, log, parts, fail }: TakePartOptions): Member {
-  const host = system.hostName();
+export function takePart({ shared, name, system, work, log, parts, fail }: TakePartOptions): Member {
+  const host = name ?? system.hostName();
   return createMember({
     host,
     id: system.randomId(),
@@ -60,8 +62,8 @@ export function takePart({ shared, system, work, log, parts, fail }: TakePartOpt
     onSuperseded: () =>
       fail(
         new StateHeldError(
-          `cannot use the state: a newer monitor runs on this host, "${host}"`,
-          "run one monitor a host, or give each container its own host name",
+          `cannot use the state: a newer monitor has the same member name, "${host}"`,
+          "run one monitor a host, or set --member NAME",
         ),
       ),
     onBug: fail,

@@ -58,6 +58,11 @@ export const checkCommand: Command = {
     },
     LISTEN_OPTION,
     {
+      name: "member",
+      value: "NAME",
+      description: "name of this monitor among those that share a state (default: the host name)",
+    },
+    {
       name: "log-level",
       value: "LEVEL",
       choices: LOG_LEVELS,
