@@ -19,6 +19,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   silence: async () => (await import("./commands/silence.ts")).silenceCommand,
   unsilence: async () => (await import("./commands/unsilence.ts")).unsilenceCommand,
   beat: async () => (await import("./commands/beat.ts")).beatCommand,
+  state: async () => (await import("./commands/state.ts")).stateCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,

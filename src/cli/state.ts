@@ -1,3 +1,5 @@
+import type { PostgresPlace } from "../domain/postgres_place.ts";
+import type { StateTables } from "../state/copy_state.ts";
 import type { PostgresSettings } from "../config/postgres_settings.ts";
 import { isPostgresUrl } from "../config/postgres_settings.ts";
 import { hashHex } from "../shared/hash.ts";
@@ -61,7 +63,7 @@ export async function locateState(
   const named = optionValue(invocation, "state");
   if (named === "") throw new UsageError("--state is empty, expected a path or none");
   if (named === "none") return { path: null, named: true };
-  if (named !== undefined && isPostgresUrl(named)) return await locateDatabase(named, system);
+  if (named !== undefined && isPostgresUrl(named)) return databasePlace(await locateDatabase(named, system));
   if (named !== undefined) return { path: pathFromHere(named, system), named: true };
   if (config.postgres !== null) return databasePlace(config.postgres);
   if (config.statePath !== null) return { path: config.statePath, named: true };
@@ -72,11 +74,16 @@ export async function locateState(
   return { path: `${directory}/${stateFileName(await system.files.realPath(path))}`, named: false };
 }
 
-async function locateDatabase(url: string, system: System): Promise<StatePlace> {
+/**
+ * Finds the database of a URL on the command line.
+ *
+ * @throws {UsageError} If it is none, or has a password.
+ */
+export async function locateDatabase(url: string, system: System): Promise<PostgresSettings> {
   const { parsePostgresUrl } = await import("../config/open_postgres.ts");
   const parsed = parsePostgresUrl(url, system.workingDirectory);
   if ("message" in parsed) throw new UsageError(parsed.message, parsed.hint);
-  return databasePlace(parsed);
+  return parsed;
 }
 
 function databasePlace(postgres: PostgresSettings): StatePlace {
@@ -239,18 +246,32 @@ async function openShared(
   system: System,
   access: "own" | "read" | "alongside",
 ): Promise<SharedState> {
-  const { openPostgresPlace, MissingSettingError } = await import("../config/open_postgres.ts");
   const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
   const { openHeartbeats } = await import("../state/postgres/postgres_members.ts");
+  const place = await openPlace(postgres, system);
+  const { connections, clock, randomId, random } = system;
+  const options = { connections, clock, randomId, random, access };
+  return {
+    store: await openPostgresStore(place, options),
+    openHeartbeats: () => openHeartbeats(place, options),
+  };
+}
+
+/** Opens the tables of a database to copy them. */
+export async function openDatabaseTables(
+  postgres: PostgresSettings,
+  system: System,
+  access: "own" | "read",
+): Promise<StateTables> {
+  const { openPostgresTables } = await import("../state/postgres/postgres_copy.ts");
+  return await openPostgresTables(await openPlace(postgres, system), { ...system, access });
+}
+
+async function openPlace(postgres: PostgresSettings, system: System): Promise<PostgresPlace> {
+  const { openPostgresPlace, MissingSettingError } = await import("../config/open_postgres.ts");
   system.trustMachine();
   try {
-    const place = await openPostgresPlace(postgres, system);
-    const { connections, clock, randomId, random } = system;
-    const options = { connections, clock, randomId, random, access };
-    return {
-      store: await openPostgresStore(place, options),
-      openHeartbeats: () => openHeartbeats(place, options),
-    };
+    return await openPostgresPlace(postgres, system);
   } catch (error) {
     if (!(error instanceof MissingSettingError)) throw error;
     throw new StoreError(`cannot open state "${postgres.url}": ${error.message}`, "other", {

@@ -1,0 +1,97 @@
+import { isPostgresUrl, type PostgresSettings } from "../../config/postgres_settings.ts";
+import { pathFromHere } from "../../config/source.ts";
+import type { System } from "../../domain/system.ts";
+import type { StateTables } from "../../state/copy_state.ts";
+import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { locateDatabase, openDatabaseTables, StateHeldError } from "../state.ts";
+
+const ACTIONS = ["copy", "schema"] as const;
+
+/** `monitor state`: copies a state, or prints the schema of one in PostgreSQL. */
+export const stateCommand: Command = {
+  name: "state",
+  summary: "copy a state, or print the schema for PostgreSQL",
+  operands: "copy FROM TO | schema",
+  operandsMax: 3,
+  operandKind: ACTIONS,
+  description:
+    "copy: copies everything from one state to another, new one and compares both. FROM and TO are files or postgres:// URLs. " +
+    "Stop the monitor first. schema: prints the SQL that creates the tables in PostgreSQL, for a DBA. The monitor runs it " +
+    "itself if its role may create a schema.",
+  page: "guides/several_machines.md",
+  options: [{ name: "schema", value: "NAME", description: "schema of the tables (default: monitor)" }],
+  examples: [
+    ["monitor state copy state.sqlite postgres://monitor@db.example.org/monitor", "move to PostgreSQL"],
+    ["monitor state schema | psql monitor", "create the tables as a DBA"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "state", "held", "permission"],
+  run: runState,
+};
+
+async function runState(invocation: Invocation, system: System): Promise<number> {
+  const [action, from, to, ...rest] = invocation.operands;
+  if (action === "schema" && from === undefined) {
+    const { schemaSql } = await import("../../state/postgres/postgres_schema.ts");
+    system.stdout.write(schemaSql(optionValue(invocation, "schema") ?? "monitor"));
+    return EXIT.ok;
+  }
+  if (action !== "copy" || from === undefined || to === undefined || rest.length > 0) {
+    throw new UsageError(
+      "state requires copy FROM TO, or schema",
+      "monitor state copy state.sqlite postgres://USER@HOST/DATABASE",
+    );
+  }
+  if (invocation.options.has("schema")) {
+    throw new UsageError("--schema cannot be used with copy", "add ?schema=NAME to the URL");
+  }
+  const { copyState } = await import("../../state/copy_state.ts");
+  const source = await openTables(from, "read", system);
+  try {
+    const target = await openTables(to, "own", system);
+    try {
+      const counts = await copyState(source, target);
+      const lines = [...counts].map(([name, count]) => `${name.padEnd(NAME_WIDTH)}${count}\n`);
+      system.stdout.write(`${lines.join("")}copied and compared\n`);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+  return EXIT.ok;
+}
+
+const NAME_WIDTH = 18;
+
+async function openTables(text: string, access: "own" | "read", system: System): Promise<StateTables> {
+  if (isPostgresUrl(text)) {
+    const postgres: PostgresSettings = await locateDatabase(text, system);
+    return await openDatabaseTables(postgres, system, access);
+  }
+  const path = pathFromHere(text, system);
+  const lock = system.state.lock(`${path}.lock`);
+  if (lock === null) {
+    throw new StateHeldError(`cannot copy state "${path}": a monitor uses it`, "stop it first");
+  }
+  try {
+    const { openSqliteTables } = await import("../../state/sqlite_tables.ts");
+    const tables = await openSqliteTables(path, {
+      files: system.state.files,
+      userId: system.userId,
+      nowMs: system.clock.wallMs(),
+      access,
+    });
+    return {
+      ...tables,
+      close: async () => {
+        await tables.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+/** Copies a whole state from one database to another, as it is stored. */
+import type { SQLInputValue } from "node:sqlite";
+import { StoreError } from "../domain/store.ts";
+import type { Table } from "./table_declaration.ts";
+import { TABLES } from "./tables.ts";
+
+/** A table as far as copying needs it. */
+export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
+
+/** A row, in the order of {@linkcode copiedColumns}. */
+export type StoredRow = readonly SQLInputValue[];
+
+/** Inserts rows as they are. */
+export type InsertRows = (table: CopiedTable, rows: readonly StoredRow[]) => Promise<void>;
+
+/** The tables of a state that is open. */
+export interface StateTables {
+  /** For messages. */
+  readonly path: string;
+  /** The next rows behind those with a key, in its order; none at the end. */
+  page(table: CopiedTable, after: StoredRow | null): Promise<readonly StoredRow[]>;
+  /** Does some inserts as one transaction, which may begin anew when it fails. */
+  fill(work: (insert: InsertRows) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How many rows a page has at most. */
+export const PAGE_ROWS = 2_000;
+
+/** The columns of a row, with the `id` that the database has given it. */
+export function copiedColumns({ declared, primary }: CopiedTable): readonly string[] {
+  return [...primary === null ? ["id"] : [], ...declared.map(({ name }) => name)];
+}
+
+/** The columns that order the rows of a table. */
+export function keyColumns({ primary }: CopiedTable): readonly string[] {
+  return primary ?? ["id"];
+}
+
+/** The values of the columns that order the rows. */
+function keyOf(table: CopiedTable, row: StoredRow): StoredRow {
+  const columns = copiedColumns(table);
+  return keyColumns(table).map((name) => row[columns.indexOf(name)] ?? null);
+}
+
+/**
+ * Copies everything, and compares it row by row afterwards. Returns the number of rows of each table.
+ *
+ * @throws {StoreError} If the target has rows, or differs afterwards because a monitor has written meanwhile.
+ */
+export async function copyState(from: StateTables, to: StateTables): Promise<ReadonlyMap<string, number>> {
+  for (const table of TABLES) {
+    if ((await to.page(table, null)).length > 0) {
+      throw new StoreError(`cannot copy to state "${to.path}": it is not empty; name a new one`, "other");
+    }
+  }
+  const counts = new Map<string, number>();
+  await to.fill(async (insert) => {
+    for (const table of TABLES) {
+      counts.set(table.name, 0);
+      for await (const rows of pagesOf(from, table)) {
+        await insert(table, rows);
+        counts.set(table.name, (counts.get(table.name) ?? 0) + rows.length);
+      }
+    }
+  });
+  for (const table of TABLES) await compare(table, from, to);
+  return counts;
+}
+
+async function* pagesOf(tables: StateTables, table: CopiedTable): AsyncGenerator<readonly StoredRow[]> {
+  for (let after: StoredRow | null = null;;) {
+    const rows: readonly StoredRow[] = await tables.page(table, after);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    after = keyOf(table, last);
+  }
+}
+
+async function compare(table: CopiedTable, from: StateTables, to: StateTables): Promise<void> {
+  const copies = pagesOf(to, table);
+  for await (const rows of pagesOf(from, table)) {
+    const { value: copied } = await copies.next();
+    if (textOf(rows) !== textOf(copied ?? [])) throw differs(table, to);
+  }
+  if ((await copies.next()).done !== true) throw differs(table, to);
+}
+
+function textOf(rows: readonly StoredRow[]): string {
+  return JSON.stringify(rows, (_key, value) => value instanceof Uint8Array ? value.toHex() : value);
+}
+
+function differs({ name }: CopiedTable, { path }: StateTables): StoreError {
+  return new StoreError(
+    `cannot copy to state "${path}": ${name} changed meanwhile; stop all monitors, and copy to a new state`,
+    "other",
+  );
+}
