@@ -18,10 +18,19 @@ const TELLING_KINDS: ReadonlySet<string> = new Set([
   "file_touch",
   "http_request",
   "script",
+  "systemd_unit",
 ]);
 
 /** Kinds whose name is also a common word: they count only where they are compared with a kind. */
-const COMMON_KINDS: ReadonlySet<string> = new Set(["console", "email", "job", "load", "memory", "test"]);
+const COMMON_KINDS: ReadonlySet<string> = new Set([
+  "console",
+  "email",
+  "job",
+  "load",
+  "memory",
+  "process",
+  "test",
+]);
 
 const HINT = "make what varies by kind a field of the kind's entry, and take it from the registry";
 

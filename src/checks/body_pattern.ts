@@ -1,6 +1,23 @@
 /** How many steps of a pattern's program may be tried in one go: as long as that lasts, nothing else can run. */
 const TRIES_MAX = 5_000_000;
 
+/** A search for a regular expression in RE2 syntax, text by text. */
+interface LineSearch {
+  /** How many characters may be searched in one go. */
+  readonly lengthMax: number;
+  test(text: string): boolean;
+}
+
+/** Prepares a search through many short texts. The library is loaded only here. */
+export async function createLineSearch(pattern: string): Promise<LineSearch> {
+  const { RE2JS } = await import("re2js");
+  const program = RE2JS.compile(pattern);
+  return {
+    lengthMax: Math.floor(TRIES_MAX / program.programSize()),
+    test: (text) => program.test(text),
+  };
+}
+
 /** What to look for, and in what. */
 interface PatternSearchOptions {
   /** A regular expression in RE2 syntax. */

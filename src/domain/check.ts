@@ -186,6 +186,41 @@ export interface PingParameters {
   readonly command?: string;
 }
 
+/** Parameters of a `process` check. It selects processes that fit all that is given; never `name` and `pattern`. */
+export interface ProcessParameters {
+  /** The name of the executable. */
+  readonly name?: string;
+  /** A regular expression in RE2 syntax that must match in the command line. */
+  readonly pattern?: string;
+  /** Absolute path of a file whose first line is a process id. */
+  readonly pidFile?: string;
+  readonly count: Thresholds;
+  /** Of the youngest process below, of the oldest above. */
+  readonly age: {
+    readonly warningBelowMs?: number;
+    readonly criticalBelowMs?: number;
+    readonly warningAboveMs?: number;
+    readonly criticalAboveMs?: number;
+  };
+  /** Of the resident memory of all of them. */
+  readonly memory: { readonly warningAboveBytes?: number; readonly criticalAboveBytes?: number };
+  /** Absolute path; absent: where the system has `ps`. */
+  readonly command?: string;
+}
+
+/** Parameters of a `systemd_unit` check. */
+export interface SystemdUnitParameters {
+  /** A name, or a pattern of loaded units. */
+  readonly unit: string;
+  readonly state: "active" | "not_failed";
+  /** Whether another state is `warning` instead of `critical`. */
+  readonly asWarning: boolean;
+  /** Of the highest number of restarts. */
+  readonly restarts: Thresholds;
+  /** Absolute path; absent: where the system has `systemctl`. */
+  readonly command?: string;
+}
+
 /** Parameters of a `job` check. */
 export interface JobParameters {
   /** A run is to end within this time after the one before, or after the check was first seen. */
@@ -282,6 +317,20 @@ export interface PingCheck extends CheckSettings {
   readonly parameters: PingParameters;
 }
 
+/** A `process` check. */
+export interface ProcessCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "process";
+  readonly parameters: ProcessParameters;
+}
+
+/** A `systemd_unit` check. */
+export interface SystemdUnitCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "systemd_unit";
+  readonly parameters: SystemdUnitParameters;
+}
+
 /** A `job` check. */
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
@@ -301,6 +350,8 @@ export type Check =
   | DiskSpaceCheck
   | MemoryCheck
   | LoadCheck
+  | ProcessCheck
+  | SystemdUnitCheck
   | DnsLookupCheck
   | PingCheck
   | JobCheck;

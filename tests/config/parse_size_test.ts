@@ -42,7 +42,7 @@ Deno.test("roundedSize() rounds to the digits that it is given", () => {
 
 Deno.test("exactSize() writes what parseSize() reads", () => {
   assert.deepEqual([10e9, 10 * 2 ** 30, 1_234_567].map(exactSize), ["10 GB", "10 GiB", "1234.567 kB"]);
-  fc.assert(fc.property(fc.maxSafeNat(), (bytes) => {
+  fc.assert(fc.property(fc.nat({ max: 1e14 }), (bytes) => {
     assert.deepEqual(parseSize(exactSize(bytes)), { bytes });
   }));
 });

@@ -98,6 +98,20 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     parameters: { available: TEN_PERCENT_BELOW, swapUsed: {} },
     timeoutMs: 10_000,
   }],
+  process: [{ name: "nginx" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "process",
+    parameters: { name: "nginx", count: { criticalBelow: 1 }, age: {}, memory: {} },
+    timeoutMs: 10_000,
+  }],
+  systemd_unit: [{ unit: "nginx" }, {
+    ...SETTINGS,
+    name: "web",
+    kind: "systemd_unit",
+    parameters: { unit: "nginx", state: "active", asWarning: false, restarts: {} },
+    timeoutMs: 10_000,
+  }],
   load: [{}, {
     ...SETTINGS,
     name: "web",
@@ -378,6 +392,47 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       swapUsed: { warningAbove: { percent: 50 }, criticalAbove: 1e12 },
     },
   }],
+  process: [{
+    pattern: "java .*shop",
+    pid_file: "shop.pid",
+    count: { warning_below: 2, critical_below: 1, warning_above: 5, critical_above: 9 },
+    age: { warning_below: 60, critical_below: "30 s", warning_above: "1 day", critical_above: "2 days" },
+    memory: { warning_above: "1 GB", critical_above: 2_000_000_000 },
+    command: "check_disk",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "process",
+    parameters: {
+      pattern: "java .*shop",
+      pidFile: "/etc/monitor/shop.pid",
+      count: { warningBelow: 2, criticalBelow: 1, warningAbove: 5, criticalAbove: 9 },
+      age: {
+        warningBelowMs: 60_000,
+        criticalBelowMs: 30_000,
+        warningAboveMs: 86_400_000,
+        criticalAboveMs: 172_800_000,
+      },
+      memory: { warningAboveBytes: 1e9, criticalAboveBytes: 2e9 },
+      command: "/usr/lib/plugins/check_disk",
+    },
+  }],
+  systemd_unit: [{
+    unit: "backup-*.service",
+    state: "not_failed",
+    as_warning: true,
+    restarts: { warning_above: 0, critical_above: 3 },
+    command: "./systemctl",
+  }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "systemd_unit",
+    parameters: {
+      unit: "backup-*.service",
+      state: "not_failed",
+      asWarning: true,
+      restarts: { warningAbove: 0, criticalAbove: 3 },
+      command: "/etc/monitor/systemctl",
+    },
+  }],
   load: [{
     load1: { warning_above: 4.5, critical_above: 9 },
     load5: { warning_above: 0 },
@@ -538,6 +593,8 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     disk_space: 10_000,
     memory: 10_000,
     load: 10_000,
+    process: 10_000,
+    systemd_unit: 10_000,
     job: 10_000,
   });
 });

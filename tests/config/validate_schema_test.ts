@@ -101,7 +101,8 @@ Deno.test("findStructureProblems() proposes what stands for a kind of another to
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "icmp": [check("icmp"), 'did you mean "ping"?'],
     "dns": [check("dns"), 'did you mean "dns_lookup"?'],
-    "process": [check("process"), 'write "script" to run check_procs, pgrep or systemctl is-active'],
+    "procs": [check("procs"), 'did you mean "process"?'],
+    "a service": [check("service"), 'did you mean "systemd_unit"?'],
     "command": [check("command"), 'did you mean "script"?'],
     "disk": [check("disk"), 'did you mean "disk_space"?'],
     "http": [check("http"), 'did you mean "http_request"?'],

@@ -14,11 +14,15 @@ const PARAMETERS: Readonly<Partial<Record<CheckKind, object>>> = {
   disk_space: { path: "/" },
   memory: {},
   load: {},
+  process: { pid_file: "own.pid", count: {} },
+  systemd_unit: { unit: "web", command: "./systemctl.sh" },
 };
 
 for (const [kind, parameters] of Object.entries(PARAMETERS)) {
   test(`monitor permissions: ${kind} runs with the printed flags, and names each that is missing`, () =>
     withHarness(async (harness) => {
+      harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");
+      Deno.writeTextFileSync(`${harness.directory}/own.pid`, "1");
       harness.writeConfig({ own: { kind, parameters }, base: { kind: "test", parameters: {} } });
       const [requiredPermissions, base] = [
         await requiredPermissionsOf(harness, "own"),
@@ -31,7 +35,7 @@ for (const [kind, parameters] of Object.entries(PARAMETERS)) {
         ) {
           const output = await outputOf(harness, flagsFor(requiredPermissions, { permission, value }));
           assert.match(output, /UNKNOWN/, value);
-          assert.ok(output.includes(`--allow-${permission}=${value}`), output);
+          assert.match(output, new RegExp(`--allow-${permission}=(\\S+,)?${value}`));
         }
       }
     }));

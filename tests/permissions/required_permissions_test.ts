@@ -68,6 +68,24 @@ Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more
     ["load", { ...base, kind: "load", parameters: { load1: {}, load5: {}, load15: {} } }, {
       sys: ["loadavg"],
     }],
+    [
+      "process",
+      {
+        ...base,
+        kind: "process",
+        parameters: { name: "x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} },
+      },
+      { read: ["/run/x.pid"], run: ["/usr/bin/ps", "/usr/bin/kill"] },
+    ],
+    [
+      "systemd_unit",
+      {
+        ...base,
+        kind: "systemd_unit",
+        parameters: { unit: "x", state: "active", asWarning: false, restarts: {}, command: "/bin/systemctl" },
+      },
+      { run: ["/bin/systemctl", "/usr/bin/kill"] },
+    ],
     ["http_request to a name", quiet(requestCheck("http://example.org/x")), { net: ["example.org:80"] }],
     ["http_request over TLS", quiet(requestCheck("https://user:p@example.org")), {
       net: ["example.org:443"],

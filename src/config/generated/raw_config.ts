@@ -532,6 +532,84 @@ export type Check =
        * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
        */
       timeout?: number | string;
+      kind: "process";
+      parameters: ProcessParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "systemd_unit";
+      parameters: SystemdUnitParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
       kind: "job";
       parameters: JobParameters;
     };
@@ -1462,6 +1540,120 @@ export interface PingParameters {
    * Path of the command, or its name in `PATH`. Default: `/usr/bin/ping`, on macOS `/sbin/ping`.
    */
   command?: string;
+}
+/**
+ * Checks the processes of this machine that fit a name, a pattern or a pid file: number, age and memory.
+ */
+export interface ProcessParameters {
+  /**
+   * The name of the executable, without its directory.
+   */
+  name?: string;
+  /**
+   * A regular expression (RE2 syntax) that must match in the command line. Cannot be used with `name`.
+   */
+  pattern?: string;
+  /**
+   * A file whose first line is the process id, relative to the directory of the config. A missing file means no process.
+   */
+  pid_file?: string;
+  count?: CountThresholds;
+  age?: AgeThresholds;
+  memory?: SizeAbove;
+  /**
+   * The `ps` to run. With a slash: relative to the directory of the config. Without: looked up in `PATH`. Default: `/usr/bin/ps`, on macOS `/bin/ps`.
+   */
+  command?: string;
+}
+/**
+ * Thresholds of the number of processes.
+ */
+export interface CountThresholds {
+  /**
+   * Less is `warning`.
+   */
+  warning_below?: number;
+  /**
+   * Less is `critical`.
+   */
+  critical_below?: number;
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number;
+}
+/**
+ * Thresholds of the age: below for the youngest process, above for the oldest. Default: none.
+ */
+export interface AgeThresholds {
+  /**
+   * Less is `warning`.
+   */
+  warning_below?: number | string;
+  /**
+   * Less is `critical`.
+   */
+  critical_below?: number | string;
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number | string;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number | string;
+}
+/**
+ * Thresholds of the resident memory of all processes together. Default: none.
+ */
+export interface SizeAbove {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number | string;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number | string;
+}
+/**
+ * Checks the state of systemd units and how often they were restarted.
+ */
+export interface SystemdUnitParameters {
+  /**
+   * A unit, or a pattern with `*`, `?` and `[…]` for all loaded units that match.
+   */
+  unit: string;
+  /**
+   * The expected state.
+   */
+  state?: "active" | "not_failed";
+  /**
+   * Makes another state `warning` instead of `critical`.
+   */
+  as_warning?: boolean;
+  restarts?: RestartsAbove;
+  /**
+   * The `systemctl` to run. With a slash: relative to the directory of the config. Without: looked up in `PATH`. Default: `/usr/bin/systemctl`.
+   */
+  command?: string;
+}
+/**
+ * Thresholds of the number of automatic restarts since the unit was started. Default: none.
+ */
+export interface RestartsAbove {
+  /**
+   * More is `warning`.
+   */
+  warning_above?: number;
+  /**
+   * More is `critical`.
+   */
+  critical_above?: number;
 }
 /**
  * Checks a cron job or another task that checks in: on this machine with `monitor beat NAME -- COMMAND`, from elsewhere with `POST /ping/KEY`. NAME is the name of this check.

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -1963,7 +1963,7 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema39 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]};
+const schema39 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]};
 const schema40 = {"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}};
 const schema41 = {"enum":["unknown","ok","warning","critical"]};
 
@@ -5256,12 +5256,767 @@ return errors === 0;
 }
 validate165.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema63 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
+const schema63 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
+const schema64 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
+
+function validate170(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate170.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "warning_below") || (key0 === "critical_below")) || (key0 === "warning_above")) || (key0 === "critical_above"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.warning_below !== undefined){
+let data0 = data.warning_below;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/warning_below",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.critical_below !== undefined){
+let data1 = data.critical_below;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/critical_below",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.warning_above !== undefined){
+let data2 = data.warning_above;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/warning_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.critical_above !== undefined){
+let data3 = data.critical_above;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err8 = {instancePath:instancePath+"/critical_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate170.errors = vErrors;
+return errors === 0;
+}
+validate170.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema65 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
+
+function validate172(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate172.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "warning_below") || (key0 === "critical_below")) || (key0 === "warning_above")) || (key0 === "critical_above"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.warning_below !== undefined){
+let data0 = data.warning_below;
+if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema65.properties.warning_below.type}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/warning_below",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.critical_below !== undefined){
+let data1 = data.critical_below;
+if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema65.properties.critical_below.type}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 1 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/critical_below",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.warning_above !== undefined){
+let data2 = data.warning_above;
+if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
+const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema65.properties.warning_above.type}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/warning_above",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.critical_above !== undefined){
+let data3 = data.critical_above;
+if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
+const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema65.properties.critical_above.type}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err8 = {instancePath:instancePath+"/critical_above",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate172.errors = vErrors;
+return errors === 0;
+}
+validate172.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema66 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}};
+
+function validate174(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate174.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "warning_above") || (key0 === "critical_above"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.warning_above !== undefined){
+let data0 = data.warning_above;
+if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema66.properties.warning_above.type}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/warning_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.critical_above !== undefined){
+let data1 = data.critical_above;
+if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema66.properties.critical_above.type}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/critical_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate174.errors = vErrors;
+return errors === 0;
+}
+validate174.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate169(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
 const evaluated0 = validate169.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((((key0 === "name") || (key0 === "pattern")) || (key0 === "pid_file")) || (key0 === "count")) || (key0 === "age")) || (key0 === "memory")) || (key0 === "command"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+let data0 = data.name;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/name",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/name",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.pattern !== undefined){
+let data1 = data.pattern;
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err3 = {instancePath:instancePath+"/pattern",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/pattern",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.pid_file !== undefined){
+let data2 = data.pid_file;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err5 = {instancePath:instancePath+"/pid_file",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/pid_file",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.count !== undefined){
+if(!(validate170(data.count, {instancePath:instancePath+"/count",parentData:data,parentDataProperty:"count",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate170.errors : join(vErrors, validate170.errors);
+errors = vErrors.length;
+}
+}
+if(data.age !== undefined){
+if(!(validate172(data.age, {instancePath:instancePath+"/age",parentData:data,parentDataProperty:"age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate172.errors : join(vErrors, validate172.errors);
+errors = vErrors.length;
+}
+}
+if(data.memory !== undefined){
+if(!(validate174(data.memory, {instancePath:instancePath+"/memory",parentData:data,parentDataProperty:"memory",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate174.errors : join(vErrors, validate174.errors);
+errors = vErrors.length;
+}
+}
+if(data.command !== undefined){
+let data6 = data.command;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err7 = {instancePath:instancePath+"/command",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/command",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate169.errors = vErrors;
+return errors === 0;
+}
+validate169.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema67 = {"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
+const schema68 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
+
+function validate178(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate178.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "warning_above") || (key0 === "critical_above"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.warning_above !== undefined){
+let data0 = data.warning_above;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/warning_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.critical_above !== undefined){
+let data1 = data.critical_above;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/critical_above",keyword:"minimum",params:{comparison: ">=", limit: 0}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate178.errors = vErrors;
+return errors === 0;
+}
+validate178.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate177(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate177.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.unit === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "unit"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "unit") || (key0 === "state")) || (key0 === "as_warning")) || (key0 === "restarts")) || (key0 === "command"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.unit !== undefined){
+let data0 = data.unit;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/unit",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/unit",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.state !== undefined){
+let data1 = data.state;
+if(!((data1 === "active") || (data1 === "not_failed"))){
+const err4 = {instancePath:instancePath+"/state",keyword:"enum",params:{allowedValues: schema67.properties.state.enum}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err5 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.restarts !== undefined){
+if(!(validate178(data.restarts, {instancePath:instancePath+"/restarts",parentData:data,parentDataProperty:"restarts",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate178.errors : join(vErrors, validate178.errors);
+errors = vErrors.length;
+}
+}
+if(data.command !== undefined){
+let data4 = data.command;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err6 = {instancePath:instancePath+"/command",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/command",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate177.errors = vErrors;
+return errors === 0;
+}
+validate177.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema69 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
+
+function validate181(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate181.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5363,10 +6118,10 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate169.errors = vErrors;
+validate181.errors = vErrors;
 return errors === 0;
 }
-validate169.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate181.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const pattern9 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
@@ -6246,7 +7001,7 @@ errors++;
 }
 else {
 if(data.kind !== undefined){
-if("job" !== data.kind){
+if("process" !== data.kind){
 const err34 = {};
 if(vErrors === null){
 vErrors = [err34];
@@ -6307,9 +7062,13 @@ props0 = props0 || {};
 Object.assign(props0, props11);
 }
 }
+const _errs74 = errors;
+let valid37 = true;
+const _errs75 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.kind === undefined){
-const err36 = {instancePath,keyword:"required",params:{missingProperty: "kind"}};
+let missing12;
+if((data.kind === undefined) && (missing12 = "kind")){
+const err36 = {};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6318,8 +7077,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.parameters === undefined){
-const err37 = {instancePath,keyword:"required",params:{missingProperty: "parameters"}};
+else {
+if(data.kind !== undefined){
+if("systemd_unit" !== data.kind){
+const err37 = {};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6328,9 +7089,40 @@ vErrors.push(err37);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func1.call(schema39.properties, key0))){
-const err38 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+}
+}
+}
+var _valid12 = _errs75 === errors;
+errors = _errs74;
+if(vErrors !== null){
+if(_errs74){
+vErrors.length = _errs74;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid12){
+const _errs77 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.parameters !== undefined){
+if(!(validate177(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate177.errors : join(vErrors, validate177.errors);
+errors = vErrors.length;
+}
+}
+}
+var _valid12 = _errs77 === errors;
+valid37 = _valid12;
+if(valid37){
+var props12 = {};
+props12.parameters = true;
+props12.timeout = true;
+props12.kind = true;
+}
+}
+if(!valid37){
+const err38 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6339,15 +7131,134 @@ vErrors.push(err38);
 }
 errors++;
 }
+if(props0 !== true && props12 !== undefined){
+if(props12 === true){
+props0 = true;
 }
-if(data.title !== undefined){
-if(typeof data.title !== "string"){
-const err39 = {instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}};
+else {
+props0 = props0 || {};
+Object.assign(props0, props12);
+}
+}
+const _errs80 = errors;
+let valid40 = true;
+const _errs81 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing13;
+if((data.kind === undefined) && (missing13 = "kind")){
+const err39 = {};
 if(vErrors === null){
 vErrors = [err39];
 }
 else {
 vErrors.push(err39);
+}
+errors++;
+}
+else {
+if(data.kind !== undefined){
+if("job" !== data.kind){
+const err40 = {};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+}
+}
+}
+var _valid13 = _errs81 === errors;
+errors = _errs80;
+if(vErrors !== null){
+if(_errs80){
+vErrors.length = _errs80;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid13){
+const _errs83 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.parameters !== undefined){
+if(!(validate181(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate181.errors : join(vErrors, validate181.errors);
+errors = vErrors.length;
+}
+}
+}
+var _valid13 = _errs83 === errors;
+valid40 = _valid13;
+if(valid40){
+var props13 = {};
+props13.parameters = true;
+props13.timeout = true;
+props13.kind = true;
+}
+}
+if(!valid40){
+const err41 = {instancePath,keyword:"if",params:{failingKeyword: "then"}};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+if(props0 !== true && props13 !== undefined){
+if(props13 === true){
+props0 = true;
+}
+else {
+props0 = props0 || {};
+Object.assign(props0, props13);
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.kind === undefined){
+const err42 = {instancePath,keyword:"required",params:{missingProperty: "kind"}};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+if(data.parameters === undefined){
+const err43 = {instancePath,keyword:"required",params:{missingProperty: "parameters"}};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func1.call(schema39.properties, key0))){
+const err44 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+if(data.title !== undefined){
+if(typeof data.title !== "string"){
+const err45 = {instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
 }
 errors++;
 }
@@ -6401,87 +7312,12 @@ errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data33 = data.depends_on;
-if(Array.isArray(data33)){
-const len0 = data33.length;
+let data37 = data.depends_on;
+if(Array.isArray(data37)){
+const len0 = data37.length;
 for(let i0=0; i0<len0; i0++){
-if(typeof data33[i0] !== "string"){
-const err40 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-}
-}
-else {
-const err41 = {instancePath:instancePath+"/depends_on",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-}
-}
-if(data.for_each !== undefined){
-let data35 = data.for_each;
-if(!data35 || typeof data35 != "object"){
-const err42 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema39.properties.for_each.type}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-if(Array.isArray(data35)){
-if(data35.length < 1){
-const err43 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
-}
-const len1 = data35.length;
-for(let i1=0; i1<len1; i1++){
-let data36 = data35[i1];
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
-if(Object.keys(data36).length < 1){
-const err44 = {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else {
-vErrors.push(err44);
-}
-errors++;
-}
-for(const key1 in data36){
-const _errs92 = errors;
-if(typeof key1 === "string"){
-if(!pattern9.test(key1)){
-const err45 = {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
-if(vErrors === null){
-vErrors = [err45];
-}
-else {
-vErrors.push(err45);
-}
-errors++;
-}
-}
-var valid42 = _errs92 === errors;
-if(!valid42){
-const err46 = {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}};
+if(typeof data37[i0] !== "string"){
+const err46 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6491,10 +7327,9 @@ vErrors.push(err46);
 errors++;
 }
 }
-for(const key2 in data36){
-let data37 = data36[key2];
-if(((typeof data37 !== "string") && (!((typeof data37 == "number") && (isFinite(data37))))) && (typeof data37 !== "boolean")){
-const err47 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema39.properties.for_each.items.additionalProperties.type}};
+}
+else {
+const err47 = {instancePath:instancePath+"/depends_on",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6504,9 +7339,10 @@ vErrors.push(err47);
 errors++;
 }
 }
-}
-else {
-const err48 = {instancePath:instancePath+"/for_each/" + i1,keyword:"type",params:{type: "object"}};
+if(data.for_each !== undefined){
+let data39 = data.for_each;
+if(!data39 || typeof data39 != "object"){
+const err48 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema39.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6515,11 +7351,9 @@ vErrors.push(err48);
 }
 errors++;
 }
-}
-}
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
-if(Object.keys(data35).length < 1){
-const err49 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
+if(Array.isArray(data39)){
+if(data39.length < 1){
+const err49 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6528,11 +7362,12 @@ vErrors.push(err49);
 }
 errors++;
 }
-for(const key3 in data35){
-const _errs96 = errors;
-if(typeof key3 === "string"){
-if(!pattern9.test(key3)){
-const err50 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3};
+const len1 = data39.length;
+for(let i1=0; i1<len1; i1++){
+let data40 = data39[i1];
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+if(Object.keys(data40).length < 1){
+const err50 = {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6541,10 +7376,11 @@ vErrors.push(err50);
 }
 errors++;
 }
-}
-var valid44 = _errs96 === errors;
-if(!valid44){
-const err51 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}};
+for(const key1 in data40){
+const _errs104 = errors;
+if(typeof key1 === "string"){
+if(!pattern9.test(key1)){
+const err51 = {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6554,11 +7390,9 @@ vErrors.push(err51);
 errors++;
 }
 }
-for(const key4 in data35){
-let data38 = data35[key4];
-if(Array.isArray(data38)){
-if(data38.length < 1){
-const err52 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
+var valid48 = _errs104 === errors;
+if(!valid48){
+const err52 = {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6567,11 +7401,11 @@ vErrors.push(err52);
 }
 errors++;
 }
-const len2 = data38.length;
-for(let i2=0; i2<len2; i2++){
-let data39 = data38[i2];
-if(((typeof data39 !== "string") && (!((typeof data39 == "number") && (isFinite(data39))))) && (typeof data39 !== "boolean")){
-const err53 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema39.properties.for_each.additionalProperties.items.type}};
+}
+for(const key2 in data40){
+let data41 = data40[key2];
+if(((typeof data41 !== "string") && (!((typeof data41 == "number") && (isFinite(data41))))) && (typeof data41 !== "boolean")){
+const err53 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema39.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6583,12 +7417,89 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}};
+const err54 = {instancePath:instancePath+"/for_each/" + i1,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err54];
 }
 else {
 vErrors.push(err54);
+}
+errors++;
+}
+}
+}
+if(data39 && typeof data39 == "object" && !Array.isArray(data39)){
+if(Object.keys(data39).length < 1){
+const err55 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+for(const key3 in data39){
+const _errs108 = errors;
+if(typeof key3 === "string"){
+if(!pattern9.test(key3)){
+const err56 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+var valid50 = _errs108 === errors;
+if(!valid50){
+const err57 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+for(const key4 in data39){
+let data42 = data39[key4];
+if(Array.isArray(data42)){
+if(data42.length < 1){
+const err58 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+const len2 = data42.length;
+for(let i2=0; i2<len2; i2++){
+let data43 = data42[i2];
+if(((typeof data43 !== "string") && (!((typeof data43 == "number") && (isFinite(data43))))) && (typeof data43 !== "boolean")){
+const err59 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema39.properties.for_each.additionalProperties.items.type}};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+}
+}
+else {
+const err60 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
 }
 errors++;
 }
@@ -6602,39 +7513,39 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data41 = data.kind;
-if(!((((((((((((data41 === "test") || (data41 === "script")) || (data41 === "file_timestamp")) || (data41 === "http_request")) || (data41 === "tcp_connect")) || (data41 === "tls_certificate")) || (data41 === "disk_space")) || (data41 === "memory")) || (data41 === "load")) || (data41 === "dns_lookup")) || (data41 === "ping")) || (data41 === "job"))){
-const err55 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema39.properties.kind.enum}};
+let data45 = data.kind;
+if(!((((((((((((((data45 === "test") || (data45 === "script")) || (data45 === "file_timestamp")) || (data45 === "http_request")) || (data45 === "tcp_connect")) || (data45 === "tls_certificate")) || (data45 === "disk_space")) || (data45 === "memory")) || (data45 === "load")) || (data45 === "dns_lookup")) || (data45 === "ping")) || (data45 === "process")) || (data45 === "systemd_unit")) || (data45 === "job"))){
+const err61 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema39.properties.kind.enum}};
 if(vErrors === null){
-vErrors = [err55];
+vErrors = [err61];
 }
 else {
-vErrors.push(err55);
+vErrors.push(err61);
 }
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data42 = data.parameters;
-if(!(data42 && typeof data42 == "object" && !Array.isArray(data42))){
-const err56 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
+let data46 = data.parameters;
+if(!(data46 && typeof data46 == "object" && !Array.isArray(data46))){
+const err62 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err56];
+vErrors = [err62];
 }
 else {
-vErrors.push(err56);
+vErrors.push(err62);
 }
 errors++;
 }
 }
 }
 else {
-const err57 = {instancePath,keyword:"type",params:{type: "object"}};
+const err63 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err57];
+vErrors = [err63];
 }
 else {
-vErrors.push(err57);
+vErrors.push(err63);
 }
 errors++;
 }

@@ -45,6 +45,8 @@ const PARAMETERS = {
   load: { load1: {}, load5: {}, load15: {} },
   dns_lookup: { name: "localhost", type: "A", asWarning: false },
   ping: { host: "localhost", count: 5, loss: {}, roundTrip: {} },
+  process: { name: "sh", count: {}, age: {}, memory: {} },
+  systemd_unit: { unit: "nginx", state: "active", asWarning: false, restarts: {} },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,

@@ -1,0 +1,172 @@
+import type { ProcessCheck, ProcessParameters } from "../domain/check.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import type { System } from "../domain/system.ts";
+import type { Thresholds } from "../domain/thresholds.ts";
+import { describeFileError } from "../shared/describe_error.ts";
+import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
+import { createLineSearch } from "./body_pattern.ts";
+import { runSystemCommand } from "./system_command.ts";
+import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+
+/** The `process` kind. */
+export const processKind: CheckKindEntry<"process"> = {
+  observe: observeProcess,
+  limit: "process",
+  warnings: ({ parameters: { count, age, memory } }) => [
+    ...thresholdWarnings(count, ["count"]),
+    ...thresholdWarnings(ageThresholds(age), ["age"]),
+    ...thresholdWarnings(memoryThresholds(memory), ["memory"]),
+  ],
+  errors: findErrors,
+  requiredPermissions: ({ parameters }, system) => ({
+    run: [commandOf(parameters, system)],
+    ...parameters.pidFile !== undefined && { read: [parameters.pidFile] },
+  }),
+};
+
+/** A running process, as `ps` lists it. */
+interface Process {
+  readonly id: number;
+  readonly ageSeconds: number;
+  readonly residentBytes: number;
+  /** The name, or with a pattern the whole command line. */
+  readonly text: string;
+}
+
+/** Counts the processes that fit, and compares their number, age and memory with thresholds. */
+async function observeProcess(check: ProcessCheck, context: ObserveContext): Promise<CheckResult> {
+  const { parameters, timeoutMs } = check;
+  const { system, signal } = context;
+  signal.throwIfAborted();
+  if (system.platform === "windows") return unknownResult("Windows has no ps, which lists the processes");
+  const column = parameters.pattern === undefined ? "comm=" : "args=";
+  const printed = await runSystemCommand({
+    path: commandOf(parameters, system),
+    arguments: ["-A", "-ww", ...["pid=", "etime=", "rss=", "stat=", column].flatMap((name) => ["-o", name])],
+    timeoutMs,
+  }, context);
+  if (typeof printed !== "string") return printed;
+  const listed = printed.split("\n").map(readLine).filter((process) => process !== null);
+  // Without the process of the monitor itself at least, ps printed something else.
+  if (listed.length === 0) return unknownResult(`"${commandOf(parameters, system)}" listed no processes`);
+  const processes = listed.filter(({ id }) => id !== system.host.processId);
+  const found = await select(processes, parameters, system);
+  signal.throwIfAborted();
+  return Array.isArray(found) ? evaluate(found, parameters) : found as CheckResult;
+}
+
+/** A fixed path: looking it up would need to read every directory in `PATH`. */
+function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "platform">): string {
+  return command ?? (platform === "darwin" ? "/bin/ps" : "/usr/bin/ps");
+}
+
+/** Process id, elapsed time, resident KiB, state, and a text that may have any characters. */
+const LINE = /^\s*(\d{1,10})\s+(?:(?:(\d{1,8})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
+
+/** `null`: a line of another form, or a zombie, which has ended already. */
+function readLine(line: string): Process | null {
+  const [, id, days = 0, hours = 0, minutes, seconds, kibibytes, state = "Z", text = ""] = LINE.exec(line) ??
+    [];
+  if (state.startsWith("Z")) return null;
+  return {
+    id: Number(id),
+    ageSeconds: ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds),
+    residentBytes: Number(kibibytes) * 1024,
+    text: text.trim(),
+  };
+}
+
+async function select(
+  processes: readonly Process[],
+  { name, pattern, pidFile }: ProcessParameters,
+  { files, platform }: Pick<System, "files" | "platform">,
+): Promise<readonly Process[] | CheckResult> {
+  let found = processes;
+  if (pidFile !== undefined) {
+    const id = await readProcessId(pidFile, files);
+    if (typeof id === "string") return unknownResult(`cannot read pid_file "${pidFile}": ${id}`);
+    found = found.filter((process) => process.id === id);
+  }
+  if (name !== undefined) {
+    const shown = platform === "linux" ? kernelName(name) : name;
+    found = found.filter(({ text }) => text === shown || text.endsWith(`/${shown}`));
+  }
+  if (pattern === undefined) return found;
+  const search = await createLineSearch(pattern);
+  const length = found.reduce((sum, { text }) => sum + text.length, 0);
+  if (length > search.lengthMax) {
+    return unknownResult(
+      `command lines have ${length} characters, pattern searches at most ${search.lengthMax}`,
+    );
+  }
+  return found.filter(({ text }) => search.test(text));
+}
+
+/** Linux keeps 15 bytes of a name. */
+function kernelName(name: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(name).subarray(0, 15), { stream: true });
+}
+
+const PID_FILE_BYTES_MAX = 4096;
+
+/** The id in a file, `null` without a file, or why it can't be read. */
+async function readProcessId(path: string, files: System["files"]): Promise<number | null | string> {
+  let text: string;
+  try {
+    const { bytes } = await readRegularFile(path, { files, bytesMax: PID_FILE_BYTES_MAX });
+    text = new TextDecoder().decode(bytes);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    return error instanceof UnreadableFileError ? error.message : describeFileError(error, { path });
+  }
+  const id = /^\s*(\d{1,10})\s*(?:\n|$)/.exec(text)?.[1];
+  return id === undefined ? "its first line is not a process id" : Number(id);
+}
+
+function evaluate(found: readonly Process[], { count, age, memory }: ProcessParameters): CheckResult {
+  const measures: Measure[] = [
+    { name: "count", value: found.length, unit: "number", thresholds: count },
+  ];
+  if (found.length > 0) {
+    const ages = found.map(({ ageSeconds }) => ageSeconds);
+    const { warningBelow, criticalBelow, ...above } = ageThresholds(age);
+    const below: Thresholds = {
+      ...warningBelow !== undefined && { warningBelow },
+      ...criticalBelow !== undefined && { criticalBelow },
+    };
+    measures.push(
+      { name: "age_min", value: Math.min(...ages), unit: "seconds", thresholds: below },
+      { name: "age_max", value: Math.max(...ages), unit: "seconds", thresholds: above },
+      {
+        name: "memory",
+        value: found.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+        unit: "bytes",
+        thresholds: memoryThresholds(memory),
+      },
+    );
+  }
+  return { ...evaluateMeasures(measures), detail: "", performanceData: "" };
+}
+
+function ageThresholds(age: ProcessParameters["age"]): Thresholds {
+  const seconds = Object.entries(age).map(([name, ms]) => [name.replace(/Ms$/, ""), ms / 1000]);
+  return Object.fromEntries(seconds) as Thresholds;
+}
+
+function memoryThresholds(
+  { warningAboveBytes, criticalAboveBytes }: ProcessParameters["memory"],
+): Thresholds {
+  return {
+    ...warningAboveBytes !== undefined && { warningAbove: warningAboveBytes },
+    ...criticalAboveBytes !== undefined && { criticalAbove: criticalAboveBytes },
+  };
+}
+
+function findErrors({ parameters: { name, pattern, pidFile } }: ProcessCheck): readonly ParameterProblem[] {
+  if (name !== undefined && pattern !== undefined) {
+    return [{ path: ["pattern"], message: 'cannot be used with "name", expected one of them' }];
+  }
+  if (name !== undefined || pattern !== undefined || pidFile !== undefined) return [];
+  return [{ path: [], message: 'selects no process, expected "name", "pattern" or "pid_file"' }];
+}

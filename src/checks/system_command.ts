@@ -1,0 +1,48 @@
+import type { ObserveContext } from "../domain/check_kind.ts";
+import type { ProcessEnd } from "../domain/processes.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { describeDuration } from "../domain/duration.ts";
+import { truncate } from "../shared/truncate.ts";
+
+/** A command of the system that prints facts. */
+interface SystemCommand {
+  /** Absolute. */
+  readonly path: string;
+  readonly arguments: readonly string[];
+  readonly timeoutMs: number;
+}
+
+/** More than any machine prints. */
+const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
+
+const REASON_LENGTH_MAX = 200;
+
+/** Returns what a command prints, or the result of a check that can't know without it. */
+export async function runSystemCommand(
+  { path, arguments: words, timeoutMs }: SystemCommand,
+  { system, directory, signal }: ObserveContext,
+): Promise<string | CheckResult> {
+  const end = await system.processes.run({
+    path,
+    arguments: words,
+    // Names are not translated, and not cut to ASCII.
+    environment: { LC_ALL: "C.UTF-8" },
+    directory,
+    timeoutMs,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+  }, signal);
+  const reason = failureOf(end, timeoutMs);
+  if (reason !== null) return unknownResult(reason.replace("{}", `"${path}"`));
+  return end.ended === "exited" ? end.stdout.text : "";
+}
+
+/** `{}` stands for the command; `null`: it printed everything. */
+function failureOf(end: ProcessEnd, timeoutMs: number): string | null {
+  if (end.ended === "not_started") return `cannot start {}: ${end.reason}`;
+  if (end.ended === "timed_out") return `{} did not end within ${describeDuration(timeoutMs)}`;
+  if (end.ended === "signalled") return `{} was terminated by ${end.signal}`;
+  if (end.stdout.truncated) return `{} printed more than ${OUTPUT_BYTES_MAX / 1024 / 1024} MiB`;
+  if (end.code === 0) return null;
+  const [line = ""] = end.stderr.text.trim().split("\n");
+  return `{} failed with exit code ${end.code}${line === "" ? "" : `: ${truncate(line, REASON_LENGTH_MAX)}`}`;
+}

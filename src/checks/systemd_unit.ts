@@ -1,0 +1,137 @@
+import type { SystemdUnitCheck, SystemdUnitParameters } from "../domain/check.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import { type Condition, highestSeverity } from "../domain/condition.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { runSystemCommand } from "./system_command.ts";
+import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
+
+/** The `systemd_unit` kind. */
+export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
+  observe: observeSystemdUnit,
+  limit: "process",
+  warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
+  requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),
+};
+
+/** Reads the state of a unit, or of all loaded units that a pattern matches, and compares it with what is expected. */
+async function observeSystemdUnit(check: SystemdUnitCheck, context: ObserveContext): Promise<CheckResult> {
+  const { parameters, timeoutMs } = check;
+  context.signal.throwIfAborted();
+  if (context.system.platform !== "linux") return unknownResult("systemd runs on Linux only");
+  const properties = "Id,LoadState,ActiveState,SubState,Result,NRestarts";
+  const printed = await runSystemCommand({
+    path: commandOf(parameters),
+    arguments: ["show", "--no-pager", `--property=${properties}`, "--", parameters.unit],
+    timeoutMs,
+  }, context);
+  return typeof printed === "string" ? evaluate(readUnits(printed), parameters) : printed;
+}
+
+function commandOf({ command }: SystemdUnitParameters): string {
+  return command ?? "/usr/bin/systemctl";
+}
+
+interface Unit {
+  readonly id: string;
+  /** Such as `loaded`, `not-found` or `masked`. */
+  readonly loadState: string;
+  /** Such as `active`, `inactive` or `failed`. */
+  readonly activeState: string;
+  /** Such as `running` or `auto-restart`. */
+  readonly subState: string;
+  /** Why it failed, such as `exit-code`; empty for units that are no services. */
+  readonly result: string;
+  readonly restarts: number;
+}
+
+/** Reads `systemctl show`: lines `Name=value` in any order, units separated by empty lines. */
+function readUnits(text: string): readonly Unit[] {
+  return text.split(/\n\s*\n/).flatMap((block) => {
+    const values = new Map(
+      block.split("\n").map((line) => {
+        const end = line.indexOf("=");
+        return [line.slice(0, end), line.slice(end + 1)] as const;
+      }),
+    );
+    const [id = "", activeState = ""] = [values.get("Id"), values.get("ActiveState")];
+    return id === "" || activeState === "" ? [] : [{
+      id,
+      activeState,
+      loadState: values.get("LoadState") ?? "",
+      subState: values.get("SubState") ?? "",
+      result: values.get("Result") ?? "",
+      restarts: Number(values.get("NRestarts") ?? 0) || 0,
+    }];
+  });
+}
+
+const UNITS_SHOWN_MAX = 5;
+
+function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): CheckResult {
+  const { unit: name, state, asWarning, restarts: thresholds } = parameters;
+  const violation: Condition = asWarning ? "warning" : "critical";
+  const isPattern = /[*?[]/.test(name);
+  // Others may refer to units that do not exist.
+  const units = isPattern ? all.filter(({ loadState }) => loadState !== "not-found") : all;
+  if (units.length === 0) {
+    const output = isPattern ? `no loaded unit matches "${name}"` : `systemctl printed no state of "${name}"`;
+    const condition = isPattern ? violation : "unknown";
+    return { condition, output, metrics: {}, detail: "", performanceData: "" };
+  }
+  const wrong = units.filter((unit) => !isExpected(unit, state));
+  const restarts = evaluateMeasures([{
+    name: "restarts",
+    value: Math.max(...units.map((unit) => unit.restarts)),
+    unit: "number",
+    thresholds,
+  }]);
+  const lines = wrong.map((unit) => `${describeUnit(unit)}, expected ${STATES[state].words}`);
+  const rest = lines.length - UNITS_SHOWN_MAX;
+  const shown = [...lines.slice(0, UNITS_SHOWN_MAX), ...rest > 0 ? [`and ${rest} more`] : []];
+  return {
+    condition: highestSeverity([wrong.length > 0 ? violation : "ok", restarts.condition]),
+    output: [...shown.length > 0 ? shown : [describeExpected(units, state)], restarts.output].join("; "),
+    detail: rest > 0 ? lines.join("\n") : "",
+    metrics: { units: units.length, units_unexpected: wrong.length, ...restarts.metrics },
+    performanceData: "",
+  };
+}
+
+const STATES: Readonly<
+  Record<SystemdUnitParameters["state"], { readonly words: string; readonly activeStates: readonly string[] }>
+> = {
+  active: { words: "active", activeStates: ["active", "reloading", "refreshing"] },
+  not_failed: {
+    words: "not failed",
+    activeStates: [
+      "active",
+      "reloading",
+      "refreshing",
+      "inactive",
+      "activating",
+      "deactivating",
+      "maintenance",
+    ],
+  },
+};
+
+/** A unit that waits to be started again has failed, too. */
+function isExpected(
+  { loadState, activeState, subState }: Unit,
+  state: SystemdUnitParameters["state"],
+): boolean {
+  return loadState !== "not-found" && !subState.startsWith("auto-restart") &&
+    STATES[state].activeStates.includes(activeState);
+}
+
+function describeUnit({ id, loadState, activeState, subState, result }: Unit): string {
+  if (loadState === "not-found") return `${id} does not exist`;
+  const reason = activeState === "failed" && result !== "" && result !== "success" ? result : subState;
+  return `${id} is ${activeState}${reason === "" || reason === activeState ? "" : ` (${reason})`}`;
+}
+
+function describeExpected(units: readonly Unit[], state: SystemdUnitParameters["state"]): string {
+  const [only] = units;
+  if (units.length === 1 && only !== undefined) return describeUnit(only);
+  return `${units.length} units are ${STATES[state].words}`;
+}
