@@ -21,8 +21,8 @@ export interface ObserveContext {
 
 /** Something to tell of a place in a check's parameters. */
 export interface ParameterProblem {
-  /** Member names from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
-  readonly path: readonly string[];
+  /** Keys and indexes from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
+  readonly path: readonly (string | number)[];
   /** What is doubtful or wrong, and why; no final period. */
   readonly message: string;
 }

@@ -93,12 +93,36 @@ export type JsonPlain = string | number | boolean | null | readonly JsonAny[];
 /** Any value of JSON. Objects have no prototype where they come from a config. */
 export type JsonAny = JsonPlain | { readonly [name: string]: JsonAny };
 
-/** Parameters of an `http_request` check. */
+/** Where a value of a response is found; one of `json` and `header` at most, the body without either. */
+export interface HttpCapture {
+  /** A JSON path (RFC 9535); its first match. */
+  readonly json?: string;
+  readonly header?: string;
+  /** A regular expression in RE2 syntax; its first group, or the whole match. */
+  readonly pattern?: string;
+}
+
+/** One request of several, with what is expected of its response. */
+export interface HttpStep {
+  /** Absent: its number. */
+  readonly name?: string;
+  /** Texts may name values that earlier steps captured: `${captured:NAME}`. */
+  readonly request: HttpRequest;
+  readonly response: HttpExpectation;
+  /** Values for later steps, by name. */
+  readonly capture?: Readonly<Record<string, HttpCapture>>;
+  /** Whether it runs after a step that failed, too. */
+  readonly always: boolean;
+}
+
+/** Parameters of an `http_request` check: a request, or steps. */
 export interface HttpRequestParameters {
   /** What is sent first; redirects lead on from there. */
-  readonly request: HttpRequest;
-  /** All of it must hold for the final answer. */
+  readonly request?: HttpRequest;
+  /** All of it must hold for the final answer of `request`. */
   readonly response: HttpExpectation;
+  /** Not empty; never with `request`. */
+  readonly steps?: readonly HttpStep[];
   /** Whether a violation is `warning` instead of `critical`. */
   readonly asWarning: boolean;
 }

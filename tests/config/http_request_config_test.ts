@@ -160,7 +160,7 @@ Deno.test("loadConfig() resolves what an http_request check may have", async () 
   const { checks } = await load(withCheck({ kind: "http_request", parameters: { request, response } }));
   const [check] = checks;
   assert.ok(check?.kind === "http_request");
-  const { caFile: authority, certificate, key } = check.parameters.request.tls ?? {};
+  const { caFile: authority, certificate, key } = check.parameters.request?.tls ?? {};
   assert.deepEqual([authority, certificate, key], ["/etc/monitor/ca.pem", "/c", "/etc/monitor/k"]);
   const resolved = JSON.parse(JSON.stringify(check.parameters.response));
   assert.deepEqual(resolved, {

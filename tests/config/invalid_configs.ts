@@ -402,7 +402,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   misplaced_status_code: {
     problems: [[
       "6:69 checks.web.parameters.status_code",
-      'unknown key "status_code", expected one of request, response, as_warning',
+      'unknown key "status_code", expected one of request, response, steps, as_warning',
       'move it into "response"',
     ]],
   },
@@ -439,7 +439,6 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
     ]],
   },
   recovery_threshold_zero: { problems: [["6:29 checks.web.recovery_threshold", "is 0, expected 1 or more"]] },
-  request_missing: { problems: [["6:21 checks.web.parameters", 'missing key "request"']] },
   secret_at_the_top: {
     problems: [[
       "1:1",
@@ -573,7 +572,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_http_request_parameter: {
     problems: [[
       "6:69 checks.web.parameters.asWarning",
-      'unknown key "asWarning", expected one of request, response, as_warning',
+      'unknown key "asWarning", expected one of request, response, steps, as_warning',
       'did you mean "as_warning"?',
     ]],
   },

@@ -56,9 +56,16 @@ export function httpCheck(target: string, expectations: HttpExpectations = {}): 
 
 /** Observes a target as an `http_request` check. */
 export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckResult> {
-  const { clock = createRealClock(), signal = new AbortController().signal, onHead, ...expectations } = run;
+  const { clock: _clock, signal: _signal, onHead: _onHead, ...expectations } = run;
+  return observeHttpRequest(httpCheck(target, expectations), httpContext(run));
+}
+
+/** Makes what an `http_request` check observes with. */
+export function httpContext(
+  { clock = createRealClock(), signal = new AbortController().signal, onHead }: HttpRun = {},
+): ObserveContext {
   const requests = createRequests({ clock: createRealClock() });
-  const context: ObserveContext = {
+  return {
     system: {
       clock,
       files: createFiles(createRealClock()),
@@ -81,7 +88,6 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckR
     directory: "/",
     signal,
   };
-  return observeHttpRequest(httpCheck(target, expectations), context);
 }
 
 /** An observation without its measured times, which no test can know. */

@@ -8,6 +8,8 @@ import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts"
 /** A body that came, and how to look at it. */
 interface BodyToEvaluate {
   readonly response: Pick<IncomingResponse, "headers" | "read">;
+  /** Whether its beginning is wanted, whatever is expected. */
+  readonly isCaptured: boolean;
   /** Wall time, for times in the body. */
   readonly nowMs: number;
   /** Called once the body was read as far as it must be known. */
@@ -32,12 +34,12 @@ const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] a
  */
 export async function evaluateBody(
   expected: HttpExpectation,
-  { response, nowMs, onRead, pause }: BodyToEvaluate,
-): Promise<JsonFindings> {
+  { response, isCaptured, nowMs, onRead, pause }: BodyToEvaluate,
+): Promise<JsonFindings & Pick<BodyFindings, "start" | "isWhole">> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
   const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
-    keepsStart: bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
+    keepsStart: isCaptured || bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
     readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined ||
       isShort(response),
     contentType: response.headers.get("content-type"),
@@ -62,9 +64,14 @@ export async function evaluateBody(
   if (json !== undefined) {
     await pause();
     const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
-    return { violations: [...violations, ...evaluated.violations], obstacle: evaluated.obstacle };
+    return {
+      violations: [...violations, ...evaluated.violations],
+      obstacle: evaluated.obstacle,
+      start,
+      isWhole,
+    };
   }
-  return { violations, obstacle: null };
+  return { violations, obstacle: null, start, isWhole };
 }
 
 /** So that a short body that breaks off is noticed, wherever the text is in it. */

@@ -1,6 +1,6 @@
 import type { HttpExpectation, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
 import { type Comparison, compileExpectation, show } from "./json_comparisons.ts";
-import { DEPTH_MAX, REACHED_MAX, selectValues } from "./json_paths.ts";
+import { DEPTH_MAX, isDeeperThan, REACHED_MAX, selectValues } from "./json_paths.ts";
 import { START_LENGTH_MAX } from "./response_body.ts";
 import { quote } from "../../shared/quote.ts";
 
@@ -68,21 +68,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Level by level, since a hostile value is deep enough for the end of any stack. */
-function isDeeperThan(value: unknown, depthMax: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= depthMax; depth++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      for (const part of Object.values(item)) if (typeof part === "object" && part !== null) next.push(part);
-    }
-    if (next.length === 0) return false;
-    level = next;
-  }
-  return true;
 }
 
 function isAbsenceExpected(wish: JsonExpectation | JsonPlain): boolean {

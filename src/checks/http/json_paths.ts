@@ -48,3 +48,18 @@ function* containersIn(value: Json): Generator<Json> {
     for (const part of parts.toReversed()) if (typeof part === "object" && part !== null) pending.push(part);
   }
 }
+
+/** Whether a value is nested deeper. Goes level by level: a hostile value is deep enough for the end of any stack. */
+export function isDeeperThan(value: unknown, depthMax: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= depthMax; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      for (const part of Object.values(item)) if (typeof part === "object" && part !== null) next.push(part);
+    }
+    if (next.length === 0) return false;
+    level = next;
+  }
+  return true;
+}

@@ -1,5 +1,8 @@
 import type { HttpRequestCheck } from "../../domain/check.ts";
-import type { HttpExpectation, HttpRequest } from "../../domain/http_check.ts";
+import type { HttpExpectation, HttpRequest, HttpStep } from "../../domain/http_check.ts";
+import { capturedNames, replaceCaptured } from "./captures.ts";
+import { quote } from "../../shared/quote.ts";
+import { metricName, stepName } from "./steps.ts";
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import { BODY_PARTS } from "./expected_body.ts";
 import { exactDuration } from "../../domain/duration.ts";
@@ -7,15 +10,75 @@ import { certificateWarnings } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
 /** What cannot be right in the parameters of an `http_request` check. */
-export function findErrors(
-  { parameters: { request, response } }: HttpRequestCheck,
-): readonly ParameterProblem[] {
+export function findErrors({ parameters }: HttpRequestCheck): readonly ParameterProblem[] {
+  const { request, response, steps } = parameters;
+  if (steps !== undefined) return findStepErrors(parameters, steps);
+  if (request === undefined) return [{ path: [], message: 'missing key "request" or "steps"' }];
+  return exchangeErrors({ request, response });
+}
+
+type RequestAndResponse = Pick<HttpStep, "request" | "response">;
+
+function exchangeErrors({ request, response }: RequestAndResponse): readonly ParameterProblem[] {
   return [
     ...headerErrors(request),
     ...bodyErrors(request),
     ...tlsErrors(request),
     ...jsonErrors(response),
   ];
+}
+
+function findStepErrors(
+  { request, response }: HttpRequestCheck["parameters"],
+  steps: readonly HttpStep[],
+): readonly ParameterProblem[] {
+  const problems: ParameterProblem[] = [];
+  if (request !== undefined) problems.push({ path: ["request"], message: "cannot be used with steps" });
+  const { statusCode, headers, ...others } = response;
+  if (statusCode !== 200 || Object.keys(headers).length + Object.keys(others).length > 0) {
+    problems.push({ path: ["response"], message: "cannot be used with steps, expected it in each step" });
+  }
+  const names = new Map<string, number>();
+  const captured = new Set<string>();
+  for (const [index, step] of steps.entries()) {
+    const at = (...path: readonly (string | number)[]): ParameterProblem["path"] => ["steps", index, ...path];
+    const name = metricName(stepName(step, index));
+    const earlier = names.get(name);
+    if (earlier !== undefined) {
+      problems.push({ path: at("name"), message: `is too much like the name of step ${earlier + 1}` });
+    }
+    names.set(name, index);
+    for (const { path, message } of [...exchangeErrors(step), ...placeholderErrors(step.request, captured)]) {
+      problems.push({ path: at(...path), message });
+    }
+    for (const [key, { json, header }] of Object.entries(step.capture ?? {})) {
+      captured.add(key);
+      if (json === undefined || header === undefined) continue;
+      problems.push({ path: at("capture", key, "header"), message: 'cannot be used with "json"' });
+    }
+  }
+  return problems;
+}
+
+/** Each value must have been captured, and may not change where a request goes. */
+function* placeholderErrors(
+  { target, headers = {}, body }: HttpRequest,
+  captured: ReadonlySet<string>,
+): Generator<ParameterProblem> {
+  const places = [
+    { path: ["request", "target"], text: target },
+    ...Object.entries(headers).map(([name, text]) => ({ path: ["request", "headers", name], text })),
+    ...body === undefined ? [] : [{ path: ["request", "body"], text: body }],
+  ];
+  for (const { path, text } of places) {
+    const unknown = capturedNames(text).find((name) => !captured.has(name));
+    if (unknown === undefined) continue;
+    yield { path, message: `no earlier step captures ${quote(unknown)}` };
+  }
+  const [first, second] = ["a", "b"].map((value) => URL.parse(replaceCaptured(target, () => value)));
+  if (first?.origin === second?.origin && first?.username === second?.username) return;
+  const message = "has a captured value before its path, expected one in path or query";
+  yield { path: ["request", "target"], message };
 }
 
 /** Headers that say how a message is sent, which the runtime does and says itself. */
@@ -74,9 +137,24 @@ function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem
 
 /** What is doubtful in the parameters of an `http_request` check. */
 export function findWarnings({ parameters, timeoutMs }: HttpRequestCheck): readonly ParameterProblem[] {
-  const { request, response } = parameters;
+  const { request, response, steps = [] } = parameters;
   return [
-    ...certificateWarnings(parameters),
+    ...request === undefined ? [] : exchangeWarnings({ request, response }, timeoutMs),
+    ...steps.flatMap((step, index) =>
+      exchangeWarnings(step, timeoutMs).map((warning) => ({
+        ...warning,
+        path: ["steps", index, ...warning.path],
+      }))
+    ),
+  ];
+}
+
+function exchangeWarnings(
+  { request, response }: RequestAndResponse,
+  timeoutMs: number,
+): readonly ParameterProblem[] {
+  return [
+    ...certificateWarnings({ request, response }),
     ...tlsWarnings(request),
     ...redirectWarnings(request, response),
     ...hiddenHeaderWarnings(response),

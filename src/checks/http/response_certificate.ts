@@ -1,5 +1,4 @@
-import type { HttpRequestCheck } from "../../domain/check.ts";
-import type { HttpRequestParameters } from "../../domain/http_check.ts";
+import type { HttpStep } from "../../domain/http_check.ts";
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionPhase, Connections } from "../../domain/connections.ts";
@@ -32,7 +31,7 @@ const NOTHING: CertificateFinding = { violations: [], isGrave: false, metrics: {
  * holds it to `response.certificate`, once the answer has been read. It is that of the target in the config, whatever that redirects to.
  */
 export async function findCertificate(
-  { parameters: { request, response }, timeoutMs }: HttpRequestCheck,
+  { request, response, timeoutMs }: Pick<HttpStep, "request" | "response"> & { readonly timeoutMs: number },
   status: number | null,
   { connections, clock, signal, authorities }: CertificateContext,
 ): Promise<CertificateFinding> {
@@ -70,7 +69,7 @@ function violation(text: string): CertificateFinding {
 
 /** What deserves a warning in `response.certificate`. */
 export function certificateWarnings(
-  { request, response }: HttpRequestParameters,
+  { request, response }: Pick<HttpStep, "request" | "response">,
 ): readonly ParameterProblem[] {
   if (response.certificate === undefined) return [];
   const path = ["response", "certificate"];

@@ -1157,124 +1157,284 @@ export interface FileTimestampParameters {
  * Sends an HTTP request and compares the response with what is expected.
  */
 export interface HttpRequestParameters {
+  request?: HttpMessage;
+  response?: HttpExpectation;
   /**
-   * The request.
+   * Several requests in a row, such as a login and a call, in place of `request` and `response`. The first that fails ends the check.
+   *
+   * @minItems 1
    */
-  request: {
-    /**
-     * The URL, with `http:` or `https:`.
-     */
-    target: string;
-    /**
-     * The method.
-     */
-    method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-    /**
-     * Headers, such as `Authorization`. After a redirect, another origin gets only harmless ones such as `Accept`.
-     */
-    headers?: {
-      [k: string]: string;
-    };
-    /**
-     * The body in UTF-8; not with `GET` and `HEAD`. Default `Content-Type`: `text/plain;charset=UTF-8`.
-     */
-    body?: string;
-    /**
-     * How to handle redirects: `follow` at most 10, or `refuse`, which makes one a violation. Default: `follow`, unless a 3xx is expected.
-     */
-    redirects?: "follow" | "refuse";
-    /**
-     * TLS settings of `https:`. The files are read at each run.
-     */
-    tls?: {
-      /**
-       * A PEM file of certificate authorities to trust in addition to those of the machine.
-       */
-      ca_file?: string;
-      /**
-       * A PEM file with the client certificate and its intermediates; requires `key`. Other origins do not get it.
-       */
-      certificate?: string;
-      /**
-       * A PEM file with the private key of the certificate, without a passphrase.
-       */
-      key?: string;
-    };
-  };
-  /**
-   * What is expected of the response. All of it must hold.
-   */
-  response?: {
-    /**
-     * The expected status: a code, a class such as `"2xx"`, or a list; `null` accepts any. Redirects are followed unless a 3xx is expected.
-     *
-     * @minItems 1
-     */
-    status_code?: number | string | (number | string)[] | null;
-    /**
-     * Expected headers. Names are case-insensitive. A value must be equal, or match the pattern in `matches`.
-     */
-    headers?: {
-      /**
-       * The expected value, or a pattern that the value must match.
-       */
-      [k: string]:
-        | string
-        | {
-            /**
-             * A regular expression (RE2) that the value must match.
-             */
-            matches: string;
-          };
-    };
-    /**
-     * Text that the first 10 MiB of the body must contain.
-     */
-    body_part?: string;
-    /**
-     * Text that the first 10 MiB of the body must not contain.
-     */
-    not_body_part?: string;
-    /**
-     * A regular expression (RE2) that must match in the first 1 Mi characters of the body, fewer for long patterns.
-     */
-    body_pattern?: string;
-    /**
-     * A regular expression (RE2) that must not match there.
-     */
-    not_body_pattern?: string;
-    /**
-     * What the body, read as JSON (1 Mi characters and 100 levels at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
-     */
-    json?: {
-      [k: string]: JsonExpectation;
-    };
-    /**
-     * A longer request, redirects and body included, is `warning`: seconds, or text such as "500 ms".
-     */
-    warning_duration?: number | string;
-    /**
-     * A longer request, redirects and body included, is `critical`, with `as_warning` a `warning`: seconds, or text such as "500 ms".
-     */
-    critical_duration?: number | string;
-    /**
-     * Time until expiry of the certificate of the target. It is read over a second connection; redirects do not count.
-     */
-    certificate?: {
-      /**
-       * Less time until expiry is `warning`.
-       */
-      warning_before_expiry?: number | string;
-      /**
-       * Less time until expiry is `critical`.
-       */
-      critical_before_expiry?: number | string;
-    };
-  };
+  steps?: HttpStep[];
   /**
    * Makes a violation `warning` instead of `critical`.
    */
   as_warning?: boolean;
+}
+/**
+ * The request.
+ */
+export interface HttpMessage {
+  /**
+   * The URL, with `http:` or `https:`.
+   */
+  target: string;
+  /**
+   * The method.
+   */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  /**
+   * Headers, such as `Authorization`. After a redirect, another origin gets only harmless ones such as `Accept`.
+   */
+  headers?: {
+    [k: string]: string;
+  };
+  /**
+   * The body in UTF-8; not with `GET` and `HEAD`. Default `Content-Type`: `text/plain;charset=UTF-8`.
+   */
+  body?: string;
+  /**
+   * How to handle redirects: `follow` at most 10, or `refuse`, which makes one a violation. Default: `follow`, unless a 3xx is expected.
+   */
+  redirects?: "follow" | "refuse";
+  /**
+   * TLS settings of `https:`. The files are read at each run.
+   */
+  tls?: {
+    /**
+     * A PEM file of certificate authorities to trust in addition to those of the machine.
+     */
+    ca_file?: string;
+    /**
+     * A PEM file with the client certificate and its intermediates; requires `key`. Other origins do not get it.
+     */
+    certificate?: string;
+    /**
+     * A PEM file with the private key of the certificate, without a passphrase.
+     */
+    key?: string;
+  };
+}
+/**
+ * What is expected of the response. All of it must hold.
+ */
+export interface HttpExpectation {
+  /**
+   * The expected status: a code, a class such as `"2xx"`, or a list; `null` accepts any. Redirects are followed unless a 3xx is expected.
+   *
+   * @minItems 1
+   */
+  status_code?: number | string | (number | string)[] | null;
+  /**
+   * Expected headers. Names are case-insensitive. A value must be equal, or match the pattern in `matches`.
+   */
+  headers?: {
+    /**
+     * The expected value, or a pattern that the value must match.
+     */
+    [k: string]:
+      | string
+      | {
+          /**
+           * A regular expression (RE2) that the value must match.
+           */
+          matches: string;
+        };
+  };
+  /**
+   * Text that the first 10 MiB of the body must contain.
+   */
+  body_part?: string;
+  /**
+   * Text that the first 10 MiB of the body must not contain.
+   */
+  not_body_part?: string;
+  /**
+   * A regular expression (RE2) that must match in the first 1 Mi characters of the body, fewer for long patterns.
+   */
+  body_pattern?: string;
+  /**
+   * A regular expression (RE2) that must not match there.
+   */
+  not_body_pattern?: string;
+  /**
+   * What the body, read as JSON (1 Mi characters and 100 levels at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
+   */
+  json?: {
+    [k: string]: JsonExpectation;
+  };
+  /**
+   * A longer request, redirects and body included, is `warning`: seconds, or text such as "500 ms".
+   */
+  warning_duration?: number | string;
+  /**
+   * A longer request, redirects and body included, is `critical`, with `as_warning` a `warning`: seconds, or text such as "500 ms".
+   */
+  critical_duration?: number | string;
+  /**
+   * Time until expiry of the certificate of the target. It is read over a second connection; redirects do not count.
+   */
+  certificate?: {
+    /**
+     * Less time until expiry is `warning`.
+     */
+    warning_before_expiry?: number | string;
+    /**
+     * Less time until expiry is `critical`.
+     */
+    critical_before_expiry?: number | string;
+  };
+}
+/**
+ * One request with what is expected of its response. Responses' cookies are sent with later steps.
+ */
+export interface HttpStep {
+  /**
+   * The name of the step in the output and metrics. Default: its number.
+   */
+  name?: string;
+  request: HttpMessage1;
+  response?: HttpExpectation1;
+  /**
+   * Values of the response for later steps, by name. They are secrets.
+   */
+  capture?: {
+    [k: string]: HttpCapture;
+  };
+  /**
+   * Runs the step after one that failed too, for example to log out.
+   */
+  always?: boolean;
+}
+/**
+ * The request. `${captured:NAME}` in URL, headers and body is a value that an earlier step captured.
+ */
+export interface HttpMessage1 {
+  /**
+   * The URL, with `http:` or `https:`.
+   */
+  target: string;
+  /**
+   * The method.
+   */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+  /**
+   * Headers, such as `Authorization`. After a redirect, another origin gets only harmless ones such as `Accept`.
+   */
+  headers?: {
+    [k: string]: string;
+  };
+  /**
+   * The body in UTF-8; not with `GET` and `HEAD`. Default `Content-Type`: `text/plain;charset=UTF-8`.
+   */
+  body?: string;
+  /**
+   * How to handle redirects: `follow` at most 10, or `refuse`, which makes one a violation. Default: `follow`, unless a 3xx is expected.
+   */
+  redirects?: "follow" | "refuse";
+  /**
+   * TLS settings of `https:`. The files are read at each run.
+   */
+  tls?: {
+    /**
+     * A PEM file of certificate authorities to trust in addition to those of the machine.
+     */
+    ca_file?: string;
+    /**
+     * A PEM file with the client certificate and its intermediates; requires `key`. Other origins do not get it.
+     */
+    certificate?: string;
+    /**
+     * A PEM file with the private key of the certificate, without a passphrase.
+     */
+    key?: string;
+  };
+}
+/**
+ * What is expected of the response. All of it must hold.
+ */
+export interface HttpExpectation1 {
+  /**
+   * The expected status: a code, a class such as `"2xx"`, or a list; `null` accepts any. Redirects are followed unless a 3xx is expected.
+   *
+   * @minItems 1
+   */
+  status_code?: number | string | (number | string)[] | null;
+  /**
+   * Expected headers. Names are case-insensitive. A value must be equal, or match the pattern in `matches`.
+   */
+  headers?: {
+    /**
+     * The expected value, or a pattern that the value must match.
+     */
+    [k: string]:
+      | string
+      | {
+          /**
+           * A regular expression (RE2) that the value must match.
+           */
+          matches: string;
+        };
+  };
+  /**
+   * Text that the first 10 MiB of the body must contain.
+   */
+  body_part?: string;
+  /**
+   * Text that the first 10 MiB of the body must not contain.
+   */
+  not_body_part?: string;
+  /**
+   * A regular expression (RE2) that must match in the first 1 Mi characters of the body, fewer for long patterns.
+   */
+  body_pattern?: string;
+  /**
+   * A regular expression (RE2) that must not match there.
+   */
+  not_body_pattern?: string;
+  /**
+   * What the body, read as JSON (1 Mi characters and 100 levels at most), must hold: a path (RFC 9535) and the value that every place it finds must equal, or an object of comparisons.
+   */
+  json?: {
+    [k: string]: JsonExpectation;
+  };
+  /**
+   * A longer request, redirects and body included, is `warning`: seconds, or text such as "500 ms".
+   */
+  warning_duration?: number | string;
+  /**
+   * A longer request, redirects and body included, is `critical`, with `as_warning` a `warning`: seconds, or text such as "500 ms".
+   */
+  critical_duration?: number | string;
+  /**
+   * Time until expiry of the certificate of the target. It is read over a second connection; redirects do not count.
+   */
+  certificate?: {
+    /**
+     * Less time until expiry is `warning`.
+     */
+    warning_before_expiry?: number | string;
+    /**
+     * Less time until expiry is `critical`.
+     */
+    critical_before_expiry?: number | string;
+  };
+}
+/**
+ * Where the value is: in JSON, in a header, or in the body by a pattern.
+ */
+export interface HttpCapture {
+  /**
+   * A JSON path (RFC 9535) to a text or number.
+   */
+  json?: string;
+  /**
+   * The name of a header.
+   */
+  header?: string;
+  /**
+   * A regular expression (RE2). The value is its first group, or the whole match.
+   */
+  pattern?: string;
 }
 /**
  * Connects to a port. Optionally sends text and compares the response with what is expected.

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -2676,15 +2676,272 @@ return errors === 0;
 }
 validate114.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema47 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}},"default":{}},"as_warning":{"type":"boolean","default":false}}};
-const schema48 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}};
-const schema49 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
-const wrapper0 = {validate: validate125};
+const schema47 = {"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}};
+const schema48 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}};
 
-function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate125.evaluated;
+const evaluated0 = validate124.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.target === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "target"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((key0 === "target") || (key0 === "method")) || (key0 === "headers")) || (key0 === "body")) || (key0 === "redirects")) || (key0 === "tls"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.target !== undefined){
+if(!(typeof data.target === "string")){
+const err2 = {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.method !== undefined){
+let data1 = data.method;
+if(!(((((((data1 === "GET") || (data1 === "HEAD")) || (data1 === "POST")) || (data1 === "PUT")) || (data1 === "PATCH")) || (data1 === "DELETE")) || (data1 === "OPTIONS"))){
+const err3 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema48.properties.method.enum}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.headers !== undefined){
+let data2 = data.headers;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+for(const key1 in data2){
+const _errs7 = errors;
+if(typeof key1 === "string"){
+if(!pattern3.test(key1)){
+const err4 = {instancePath:instancePath+"/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var valid1 = _errs7 === errors;
+if(!valid1){
+const err5 = {instancePath:instancePath+"/headers",keyword:"propertyNames",params:{propertyName: key1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+for(const key2 in data2){
+if(!(typeof data2[key2] === "string")){
+const err6 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/headers",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.body !== undefined){
+if(typeof data.body !== "string"){
+const err8 = {instancePath:instancePath+"/body",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.redirects !== undefined){
+let data5 = data.redirects;
+if(!((data5 === "follow") || (data5 === "refuse"))){
+const err9 = {instancePath:instancePath+"/redirects",keyword:"enum",params:{allowedValues: schema48.properties.redirects.enum}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.tls !== undefined){
+let data6 = data.tls;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+for(const key3 in data6){
+if(!(((key3 === "ca_file") || (key3 === "certificate")) || (key3 === "key"))){
+const err10 = {instancePath:instancePath+"/tls",keyword:"additionalProperties",params:{additionalProperty: key3}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data6.ca_file !== undefined){
+let data7 = data6.ca_file;
+if(typeof data7 === "string"){
+if(data7.length < 1){
+const err11 = {instancePath:instancePath+"/tls/ca_file",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/tls/ca_file",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data6.certificate !== undefined){
+let data8 = data6.certificate;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err13 = {instancePath:instancePath+"/tls/certificate",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/tls/certificate",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data6.key !== undefined){
+let data9 = data6.key;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err15 = {instancePath:instancePath+"/tls/key",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/tls/key",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/tls",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+else {
+const err18 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+validate124.errors = vErrors;
+return errors === 0;
+}
+validate124.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema49 = {"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}};
+const schema50 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}};
+const schema51 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
+const wrapper0 = {validate: validate128};
+
+function validate128(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate128.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2692,7 +2949,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,keyword:"type",params:{type: schema49.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema51.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2718,16 +2975,16 @@ errors = vErrors.length;
 }
 }
 }
-validate125.errors = vErrors;
+validate128.errors = vErrors;
 return errors === 0;
 }
-validate125.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate128.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate124.evaluated;
+const evaluated0 = validate127.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2735,7 +2992,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,keyword:"type",params:{type: schema48.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema50.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2747,8 +3004,8 @@ errors++;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate125(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
+if(!(validate128(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -2765,7 +3022,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema48.properties, key0))){
+if(!(func1.call(schema50.properties, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -2777,14 +3034,14 @@ errors++;
 }
 }
 if(data.equals !== undefined){
-if(!(validate125(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
+if(!(validate128(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
 if(data.not_equals !== undefined){
-if(!(validate125(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
+if(!(validate128(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -2803,8 +3060,8 @@ errors++;
 }
 const len1 = data3.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate125(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
+if(!(validate128(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -2846,8 +3103,8 @@ errors++;
 }
 }
 if(data.contains !== undefined){
-if(!(validate125(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
+if(!(validate128(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -2906,7 +3163,7 @@ errors++;
 if(data.length !== undefined){
 let data11 = data.length;
 if((!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))) && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/length",keyword:"type",params:{type: schema48.properties.length.type}};
+const err11 = {instancePath:instancePath+"/length",keyword:"type",params:{type: schema50.properties.length.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3021,39 +3278,12 @@ errors++;
 }
 }
 }
-validate124.errors = vErrors;
+validate127.errors = vErrors;
 return errors === 0;
 }
-validate124.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate127.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema50 = {"type":["number","string"],"format":"duration"};
-
-function validate133(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate133.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema50.type}};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-validate133.errors = vErrors;
-return errors === 0;
-}
-validate133.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
-const schema51 = {"type":["integer","string"],"minimum":1,"format":"interval"};
+const schema52 = {"type":["number","string"],"format":"duration"};
 
 function validate136(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -3065,8 +3295,35 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
+if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
+const err0 = {instancePath,keyword:"type",params:{type: schema52.type}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+validate136.errors = vErrors;
+return errors === 0;
+}
+validate136.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema53 = {"type":["integer","string"],"minimum":1,"format":"interval"};
+
+function validate139(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate139.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema51.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema53.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3087,16 +3344,543 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate136.errors = vErrors;
+validate139.errors = vErrors;
 return errors === 0;
 }
-validate136.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate139.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate126(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate123.evaluated;
+const evaluated0 = validate126.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(func1.call(schema49.properties, key0))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.status_code !== undefined){
+let data0 = data.status_code;
+if((((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")) && (!(Array.isArray(data0)))) && (data0 !== null)){
+const err1 = {instancePath:instancePath+"/status_code",keyword:"type",params:{type: schema49.properties.status_code.type}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 599 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/status_code",keyword:"maximum",params:{comparison: "<=", limit: 599}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 100 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/status_code",keyword:"minimum",params:{comparison: ">=", limit: 100}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err4 = {instancePath:instancePath+"/status_code",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
+const err5 = {instancePath:instancePath+"/status_code/" + i0,keyword:"type",params:{type: schema49.properties.status_code.items.type}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 599 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/status_code/" + i0,keyword:"maximum",params:{comparison: "<=", limit: 599}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data1 < 100 || isNaN(data1)){
+const err7 = {instancePath:instancePath+"/status_code/" + i0,keyword:"minimum",params:{comparison: ">=", limit: 100}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+}
+if(data.headers !== undefined){
+let data2 = data.headers;
+if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
+for(const key1 in data2){
+const _errs8 = errors;
+if(typeof key1 === "string"){
+if(!pattern3.test(key1)){
+const err8 = {instancePath:instancePath+"/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key1};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+var valid3 = _errs8 === errors;
+if(!valid3){
+const err9 = {instancePath:instancePath+"/headers",keyword:"propertyNames",params:{propertyName: key1}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+for(const key2 in data2){
+let data3 = data2[key2];
+if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema49.properties.headers.additionalProperties.type}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+if(data3.matches === undefined){
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "matches"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+for(const key3 in data3){
+if(!(key3 === "matches")){
+const err12 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"additionalProperties",params:{additionalProperty: key3}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data3.matches !== undefined){
+let data4 = data3.matches;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err13 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/matches",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1")+"/matches",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/headers",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(data.body_part !== undefined){
+if(typeof data.body_part !== "string"){
+const err16 = {instancePath:instancePath+"/body_part",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data.not_body_part !== undefined){
+let data6 = data.not_body_part;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err17 = {instancePath:instancePath+"/not_body_part",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/not_body_part",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data.body_pattern !== undefined){
+let data7 = data.body_pattern;
+if(typeof data7 === "string"){
+if(data7.length < 1){
+const err19 = {instancePath:instancePath+"/body_pattern",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/body_pattern",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.not_body_pattern !== undefined){
+let data8 = data.not_body_pattern;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err21 = {instancePath:instancePath+"/not_body_pattern",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/not_body_pattern",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+if(data.json !== undefined){
+let data9 = data.json;
+if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
+for(const key4 in data9){
+const _errs25 = errors;
+var valid6 = _errs25 === errors;
+if(!valid6){
+const err23 = {instancePath:instancePath+"/json",keyword:"propertyNames",params:{propertyName: key4}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+for(const key5 in data9){
+if(!(validate127(data9[key5], {instancePath:instancePath+"/json/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key5,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate127.errors : join(vErrors, validate127.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err24 = {instancePath:instancePath+"/json",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+}
+if(data.warning_duration !== undefined){
+if(!(validate136(data.warning_duration, {instancePath:instancePath+"/warning_duration",parentData:data,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+errors = vErrors.length;
+}
+}
+if(data.critical_duration !== undefined){
+if(!(validate136(data.critical_duration, {instancePath:instancePath+"/critical_duration",parentData:data,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+errors = vErrors.length;
+}
+}
+if(data.certificate !== undefined){
+let data13 = data.certificate;
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+for(const key6 in data13){
+if(!((key6 === "warning_before_expiry") || (key6 === "critical_before_expiry"))){
+const err25 = {instancePath:instancePath+"/certificate",keyword:"additionalProperties",params:{additionalProperty: key6}};
+if(vErrors === null){
+vErrors = [err25];
+}
+else {
+vErrors.push(err25);
+}
+errors++;
+}
+}
+if(data13.warning_before_expiry !== undefined){
+if(!(validate139(data13.warning_before_expiry, {instancePath:instancePath+"/certificate/warning_before_expiry",parentData:data13,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+errors = vErrors.length;
+}
+}
+if(data13.critical_before_expiry !== undefined){
+if(!(validate139(data13.critical_before_expiry, {instancePath:instancePath+"/certificate/critical_before_expiry",parentData:data13,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/certificate",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+else {
+const err27 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+validate126.errors = vErrors;
+return errors === 0;
+}
+validate126.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema54 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}};
+const schema55 = {"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}};
+
+function validate146(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate146.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(Object.keys(data).length < 1){
+const err0 = {instancePath,keyword:"minProperties",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "json") || (key0 === "header")) || (key0 === "pattern"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.json !== undefined){
+let data0 = data.json;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/json",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/json",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.header !== undefined){
+let data1 = data.header;
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err4 = {instancePath:instancePath+"/header",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/header",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.pattern !== undefined){
+let data2 = data.pattern;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err6 = {instancePath:instancePath+"/pattern",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/pattern",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate146.errors = vErrors;
+return errors === 0;
+}
+validate146.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const pattern9 = new RegExp("^[A-Za-z0-9_]+$", "u");
+
+function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate143.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3115,7 +3899,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "request") || (key0 === "response")) || (key0 === "as_warning"))){
+if(!(((((key0 === "name") || (key0 === "request")) || (key0 === "response")) || (key0 === "capture")) || (key0 === "always"))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -3126,11 +3910,11 @@ vErrors.push(err1);
 errors++;
 }
 }
-if(data.request !== undefined){
-let data0 = data.request;
-if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
-if(data0.target === undefined){
-const err2 = {instancePath:instancePath+"/request",keyword:"required",params:{missingProperty: "target"}};
+if(data.name !== undefined){
+let data0 = data.name;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/name",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3139,9 +3923,9 @@ vErrors.push(err2);
 }
 errors++;
 }
-for(const key1 in data0){
-if(!((((((key1 === "target") || (key1 === "method")) || (key1 === "headers")) || (key1 === "body")) || (key1 === "redirects")) || (key1 === "tls"))){
-const err3 = {instancePath:instancePath+"/request",keyword:"additionalProperties",params:{additionalProperty: key1}};
+}
+else {
+const err3 = {instancePath:instancePath+"/name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3151,9 +3935,26 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(data0.target !== undefined){
-if(!(typeof data0.target === "string")){
-const err4 = {instancePath:instancePath+"/request/target",keyword:"type",params:{type: "string"}};
+if(data.request !== undefined){
+if(!(validate124(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+errors = vErrors.length;
+}
+}
+if(data.response !== undefined){
+if(!(validate126(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate126.errors : join(vErrors, validate126.errors);
+errors = vErrors.length;
+}
+}
+if(data.capture !== undefined){
+let data3 = data.capture;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+for(const key1 in data3){
+const _errs8 = errors;
+if(typeof key1 === "string"){
+if(!pattern9.test(key1)){
+const err4 = {instancePath:instancePath+"/capture",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3163,10 +3964,9 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(data0.method !== undefined){
-let data2 = data0.method;
-if(!(((((((data2 === "GET") || (data2 === "HEAD")) || (data2 === "POST")) || (data2 === "PUT")) || (data2 === "PATCH")) || (data2 === "DELETE")) || (data2 === "OPTIONS"))){
-const err5 = {instancePath:instancePath+"/request/method",keyword:"enum",params:{allowedValues: schema47.properties.request.properties.method.enum}};
+var valid1 = _errs8 === errors;
+if(!valid1){
+const err5 = {instancePath:instancePath+"/capture",keyword:"propertyNames",params:{propertyName: key1}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3176,14 +3976,15 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data0.headers !== undefined){
-let data3 = data0.headers;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 for(const key2 in data3){
-const _errs10 = errors;
-if(typeof key2 === "string"){
-if(!pattern3.test(key2)){
-const err6 = {instancePath:instancePath+"/request/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key2};
+if(!(validate146(data3[key2], {instancePath:instancePath+"/capture/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data3,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/capture",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3193,9 +3994,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-var valid2 = _errs10 === errors;
-if(!valid2){
-const err7 = {instancePath:instancePath+"/request/headers",keyword:"propertyNames",params:{propertyName: key2}};
+if(data.always !== undefined){
+if(typeof data.always !== "boolean"){
+const err7 = {instancePath:instancePath+"/always",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3205,9 +4006,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-for(const key3 in data3){
-if(!(typeof data3[key3] === "string")){
-const err8 = {instancePath:instancePath+"/request/headers/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
+}
+else {
+const err8 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3216,564 +4017,99 @@ vErrors.push(err8);
 }
 errors++;
 }
+validate143.errors = vErrors;
+return errors === 0;
 }
+validate143.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate123.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
 }
-else {
-const err9 = {instancePath:instancePath+"/request/headers",keyword:"type",params:{type: "object"}};
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "request") || (key0 === "response")) || (key0 === "steps")) || (key0 === "as_warning"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err0];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err0);
 }
 errors++;
 }
 }
-if(data0.body !== undefined){
-if(typeof data0.body !== "string"){
-const err10 = {instancePath:instancePath+"/request/body",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(data0.redirects !== undefined){
-let data6 = data0.redirects;
-if(!((data6 === "follow") || (data6 === "refuse"))){
-const err11 = {instancePath:instancePath+"/request/redirects",keyword:"enum",params:{allowedValues: schema47.properties.request.properties.redirects.enum}};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(data0.tls !== undefined){
-let data7 = data0.tls;
-if(data7 && typeof data7 == "object" && !Array.isArray(data7)){
-for(const key4 in data7){
-if(!(((key4 === "ca_file") || (key4 === "certificate")) || (key4 === "key"))){
-const err12 = {instancePath:instancePath+"/request/tls",keyword:"additionalProperties",params:{additionalProperty: key4}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-if(data7.ca_file !== undefined){
-let data8 = data7.ca_file;
-if(typeof data8 === "string"){
-if(data8.length < 1){
-const err13 = {instancePath:instancePath+"/request/tls/ca_file",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-else {
-const err14 = {instancePath:instancePath+"/request/tls/ca_file",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data7.certificate !== undefined){
-let data9 = data7.certificate;
-if(typeof data9 === "string"){
-if(data9.length < 1){
-const err15 = {instancePath:instancePath+"/request/tls/certificate",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/request/tls/certificate",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data7.key !== undefined){
-let data10 = data7.key;
-if(typeof data10 === "string"){
-if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/request/tls/key",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-else {
-const err18 = {instancePath:instancePath+"/request/tls/key",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-}
-else {
-const err19 = {instancePath:instancePath+"/request/tls",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/request",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-if(data.response !== undefined){
-let data11 = data.response;
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-for(const key5 in data11){
-if(!(func1.call(schema47.properties.response.properties, key5))){
-const err21 = {instancePath:instancePath+"/response",keyword:"additionalProperties",params:{additionalProperty: key5}};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-if(data11.status_code !== undefined){
-let data12 = data11.status_code;
-if((((!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))) && (typeof data12 !== "string")) && (!(Array.isArray(data12)))) && (data12 !== null)){
-const err22 = {instancePath:instancePath+"/response/status_code",keyword:"type",params:{type: schema47.properties.response.properties.status_code.type}};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 > 599 || isNaN(data12)){
-const err23 = {instancePath:instancePath+"/response/status_code",keyword:"maximum",params:{comparison: "<=", limit: 599}};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-if(data12 < 100 || isNaN(data12)){
-const err24 = {instancePath:instancePath+"/response/status_code",keyword:"minimum",params:{comparison: ">=", limit: 100}};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-if(Array.isArray(data12)){
-if(data12.length < 1){
-const err25 = {instancePath:instancePath+"/response/status_code",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-const len0 = data12.length;
-for(let i0=0; i0<len0; i0++){
-let data13 = data12[i0];
-if((!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))) && (typeof data13 !== "string")){
-const err26 = {instancePath:instancePath+"/response/status_code/" + i0,keyword:"type",params:{type: schema47.properties.response.properties.status_code.items.type}};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 > 599 || isNaN(data13)){
-const err27 = {instancePath:instancePath+"/response/status_code/" + i0,keyword:"maximum",params:{comparison: "<=", limit: 599}};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-if(data13 < 100 || isNaN(data13)){
-const err28 = {instancePath:instancePath+"/response/status_code/" + i0,keyword:"minimum",params:{comparison: ">=", limit: 100}};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-}
-}
-}
-}
-}
-if(data11.headers !== undefined){
-let data14 = data11.headers;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-for(const key6 in data14){
-const _errs35 = errors;
-if(typeof key6 === "string"){
-if(!pattern3.test(key6)){
-const err29 = {instancePath:instancePath+"/response/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key6};
-if(vErrors === null){
-vErrors = [err29];
-}
-else {
-vErrors.push(err29);
-}
-errors++;
-}
-}
-var valid8 = _errs35 === errors;
-if(!valid8){
-const err30 = {instancePath:instancePath+"/response/headers",keyword:"propertyNames",params:{propertyName: key6}};
-if(vErrors === null){
-vErrors = [err30];
-}
-else {
-vErrors.push(err30);
-}
-errors++;
-}
-}
-for(const key7 in data14){
-let data15 = data14[key7];
-if((typeof data15 !== "string") && (!(data15 && typeof data15 == "object" && !Array.isArray(data15)))){
-const err31 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema47.properties.response.properties.headers.additionalProperties.type}};
-if(vErrors === null){
-vErrors = [err31];
-}
-else {
-vErrors.push(err31);
-}
-errors++;
-}
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(data15.matches === undefined){
-const err32 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "matches"}};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-for(const key8 in data15){
-if(!(key8 === "matches")){
-const err33 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"additionalProperties",params:{additionalProperty: key8}};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-}
-if(data15.matches !== undefined){
-let data16 = data15.matches;
-if(typeof data16 === "string"){
-if(data16.length < 1){
-const err34 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1")+"/matches",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-}
-else {
-const err35 = {instancePath:instancePath+"/response/headers/" + key7.replace(/~/g, "~0").replace(/\//g, "~1")+"/matches",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-}
-}
-}
-}
-else {
-const err36 = {instancePath:instancePath+"/response/headers",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err36];
-}
-else {
-vErrors.push(err36);
-}
-errors++;
-}
-}
-if(data11.body_part !== undefined){
-if(typeof data11.body_part !== "string"){
-const err37 = {instancePath:instancePath+"/response/body_part",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err37];
-}
-else {
-vErrors.push(err37);
-}
-errors++;
-}
-}
-if(data11.not_body_part !== undefined){
-let data18 = data11.not_body_part;
-if(typeof data18 === "string"){
-if(data18.length < 1){
-const err38 = {instancePath:instancePath+"/response/not_body_part",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-}
-else {
-const err39 = {instancePath:instancePath+"/response/not_body_part",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-}
-if(data11.body_pattern !== undefined){
-let data19 = data11.body_pattern;
-if(typeof data19 === "string"){
-if(data19.length < 1){
-const err40 = {instancePath:instancePath+"/response/body_pattern",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-}
-else {
-const err41 = {instancePath:instancePath+"/response/body_pattern",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-}
-}
-if(data11.not_body_pattern !== undefined){
-let data20 = data11.not_body_pattern;
-if(typeof data20 === "string"){
-if(data20.length < 1){
-const err42 = {instancePath:instancePath+"/response/not_body_pattern",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-}
-else {
-const err43 = {instancePath:instancePath+"/response/not_body_pattern",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
-}
-}
-if(data11.json !== undefined){
-let data21 = data11.json;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-for(const key9 in data21){
-const _errs52 = errors;
-var valid11 = _errs52 === errors;
-if(!valid11){
-const err44 = {instancePath:instancePath+"/response/json",keyword:"propertyNames",params:{propertyName: key9}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else {
-vErrors.push(err44);
-}
-errors++;
-}
-}
-for(const key10 in data21){
-if(!(validate124(data21[key10], {instancePath:instancePath+"/response/json/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key10,rootData,dynamicAnchors}))){
+if(data.request !== undefined){
+if(!(validate124(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
+if(data.response !== undefined){
+if(!(validate126(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate126.errors : join(vErrors, validate126.errors);
+errors = vErrors.length;
 }
-else {
-const err45 = {instancePath:instancePath+"/response/json",keyword:"type",params:{type: "object"}};
+}
+if(data.steps !== undefined){
+let data2 = data.steps;
+if(Array.isArray(data2)){
+if(data2.length < 1){
+const err1 = {instancePath:instancePath+"/steps",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err45];
+vErrors = [err1];
 }
 else {
-vErrors.push(err45);
+vErrors.push(err1);
 }
 errors++;
 }
-}
-if(data11.warning_duration !== undefined){
-if(!(validate133(data11.warning_duration, {instancePath:instancePath+"/response/warning_duration",parentData:data11,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate143(data2[i0], {instancePath:instancePath+"/steps/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate143.errors : join(vErrors, validate143.errors);
 errors = vErrors.length;
 }
 }
-if(data11.critical_duration !== undefined){
-if(!(validate133(data11.critical_duration, {instancePath:instancePath+"/response/critical_duration",parentData:data11,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
-errors = vErrors.length;
 }
-}
-if(data11.certificate !== undefined){
-let data25 = data11.certificate;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key11 in data25){
-if(!((key11 === "warning_before_expiry") || (key11 === "critical_before_expiry"))){
-const err46 = {instancePath:instancePath+"/response/certificate",keyword:"additionalProperties",params:{additionalProperty: key11}};
+else {
+const err2 = {instancePath:instancePath+"/steps",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err2];
 }
 else {
-vErrors.push(err46);
-}
-errors++;
-}
-}
-if(data25.warning_before_expiry !== undefined){
-if(!(validate136(data25.warning_before_expiry, {instancePath:instancePath+"/response/certificate/warning_before_expiry",parentData:data25,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
-errors = vErrors.length;
-}
-}
-if(data25.critical_before_expiry !== undefined){
-if(!(validate136(data25.critical_before_expiry, {instancePath:instancePath+"/response/certificate/critical_before_expiry",parentData:data25,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err47 = {instancePath:instancePath+"/response/certificate",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else {
-vErrors.push(err47);
-}
-errors++;
-}
-}
-}
-else {
-const err48 = {instancePath:instancePath+"/response",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else {
-vErrors.push(err48);
+vErrors.push(err2);
 }
 errors++;
 }
 }
 if(data.as_warning !== undefined){
 if(typeof data.as_warning !== "boolean"){
-const err49 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+const err3 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
-vErrors = [err49];
+vErrors = [err3];
 }
 else {
-vErrors.push(err49);
+vErrors.push(err3);
 }
 errors++;
 }
 }
 }
 else {
-const err50 = {instancePath,keyword:"type",params:{type: "object"}};
+const err4 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err50];
+vErrors = [err4];
 }
 else {
-vErrors.push(err50);
+vErrors.push(err4);
 }
 errors++;
 }
@@ -3782,12 +4118,12 @@ return errors === 0;
 }
 validate123.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema52 = {"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
+const schema56 = {"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate140(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate150(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate140.evaluated;
+const evaluated0 = validate150.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3959,17 +4295,17 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate140.errors = vErrors;
+validate150.errors = vErrors;
 return errors === 0;
 }
-validate140.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate150.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema53 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
+const schema57 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 
-function validate142(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate142.evaluated;
+const evaluated0 = validate152.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4087,7 +4423,7 @@ errors++;
 if(data.starttls !== undefined){
 let data3 = data.starttls;
 if(!(((data3 === "smtp") || (data3 === "imap")) || (data3 === "pop3"))){
-const err9 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: schema53.properties.starttls.enum}};
+const err9 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: schema57.properties.starttls.enum}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4098,14 +4434,14 @@ errors++;
 }
 }
 if(data.warning_before_expiry !== undefined){
-if(!(validate136(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate139(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_before_expiry !== undefined){
-if(!(validate136(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate139(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
 errors = vErrors.length;
 }
 }
@@ -4145,18 +4481,18 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate142.errors = vErrors;
+validate152.errors = vErrors;
 return errors === 0;
 }
-validate142.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate152.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema54 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}};
-const schema55 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
+const schema58 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}};
+const schema59 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate147(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate147.evaluated;
+const evaluated0 = validate157.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4179,7 +4515,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema55.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema59.properties.warning_below.type}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4204,7 +4540,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema55.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema59.properties.critical_below.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4237,17 +4573,17 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate147.errors = vErrors;
+validate157.errors = vErrors;
 return errors === 0;
 }
-validate147.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema56 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}};
+const schema60 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}};
 
-function validate149(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate149.evaluated;
+const evaluated0 = validate159.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4270,7 +4606,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema56.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema60.properties.warning_below.type}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4295,7 +4631,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema56.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema60.properties.critical_below.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4328,16 +4664,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate149.errors = vErrors;
+validate159.errors = vErrors;
 return errors === 0;
 }
-validate149.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate159.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate146(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate146.evaluated;
+const evaluated0 = validate156.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4393,14 +4729,14 @@ errors++;
 }
 }
 if(data.free !== undefined){
-if(!(validate147(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate147.errors : join(vErrors, validate147.errors);
+if(!(validate157(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
 errors = vErrors.length;
 }
 }
 if(data.free_inodes !== undefined){
-if(!(validate149(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate149.errors : join(vErrors, validate149.errors);
+if(!(validate159(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate159.errors : join(vErrors, validate159.errors);
 errors = vErrors.length;
 }
 }
@@ -4415,18 +4751,18 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate146.errors = vErrors;
+validate156.errors = vErrors;
 return errors === 0;
 }
-validate146.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate156.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema57 = {"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}};
-const schema58 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
+const schema61 = {"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}};
+const schema62 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate154(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate164(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate154.evaluated;
+const evaluated0 = validate164.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4449,7 +4785,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data0 = data.warning_above;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema58.properties.warning_above.type}};
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema62.properties.warning_above.type}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4474,7 +4810,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data1 = data.critical_above;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema58.properties.critical_above.type}};
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema62.properties.critical_above.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4507,16 +4843,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate154.errors = vErrors;
+validate164.errors = vErrors;
 return errors === 0;
 }
-validate154.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate164.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate162(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate152.evaluated;
+const evaluated0 = validate162.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4537,14 +4873,14 @@ errors++;
 }
 }
 if(data.available !== undefined){
-if(!(validate147(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate147.errors : join(vErrors, validate147.errors);
+if(!(validate157(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
 errors = vErrors.length;
 }
 }
 if(data.swap_used !== undefined){
-if(!(validate154(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate154.errors : join(vErrors, validate154.errors);
+if(!(validate164(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate164.errors : join(vErrors, validate164.errors);
 errors = vErrors.length;
 }
 }
@@ -4559,18 +4895,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate152.errors = vErrors;
+validate162.errors = vErrors;
 return errors === 0;
 }
-validate152.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate162.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema59 = {"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}};
-const schema60 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}};
+const schema63 = {"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}};
+const schema64 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}};
 
-function validate158(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate168(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate158.evaluated;
+const evaluated0 = validate168.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4651,16 +4987,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate158.errors = vErrors;
+validate168.errors = vErrors;
 return errors === 0;
 }
-validate158.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate168.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate167(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate157.evaluated;
+const evaluated0 = validate167.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4681,20 +5017,20 @@ errors++;
 }
 }
 if(data.load1 !== undefined){
-if(!(validate158(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
+if(!(validate168(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
 errors = vErrors.length;
 }
 }
 if(data.load5 !== undefined){
-if(!(validate158(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
+if(!(validate168(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
 errors = vErrors.length;
 }
 }
 if(data.load15 !== undefined){
-if(!(validate158(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
+if(!(validate168(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
 errors = vErrors.length;
 }
 }
@@ -4709,17 +5045,17 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate157.errors = vErrors;
+validate167.errors = vErrors;
 return errors === 0;
 }
-validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate167.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema61 = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}};
+const schema65 = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate163(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate173(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate163.evaluated;
+const evaluated0 = validate173.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4777,7 +5113,7 @@ errors++;
 if(data.type !== undefined){
 let data1 = data.type;
 if(!((((((((((data1 === "A") || (data1 === "AAAA")) || (data1 === "CNAME")) || (data1 === "MX")) || (data1 === "NS")) || (data1 === "TXT")) || (data1 === "SOA")) || (data1 === "SRV")) || (data1 === "CAA")) || (data1 === "PTR"))){
-const err4 = {instancePath:instancePath+"/type",keyword:"enum",params:{allowedValues: schema61.properties.type.enum}};
+const err4 = {instancePath:instancePath+"/type",keyword:"enum",params:{allowedValues: schema65.properties.type.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4790,7 +5126,7 @@ errors++;
 if(data.server !== undefined){
 let data2 = data.server;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err5 = {instancePath:instancePath+"/server",keyword:"type",params:{type: schema61.properties.server.type}};
+const err5 = {instancePath:instancePath+"/server",keyword:"type",params:{type: schema65.properties.server.type}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4999,17 +5335,17 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate163.errors = vErrors;
+validate173.errors = vErrors;
 return errors === 0;
 }
-validate163.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate173.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema62 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
+const schema66 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
 
-function validate165(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate175(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate165.evaluated;
+const evaluated0 = validate175.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5117,7 +5453,7 @@ errors++;
 if(data2.warning_above !== undefined){
 let data3 = data2.warning_above;
 if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
-const err8 = {instancePath:instancePath+"/loss/warning_above",keyword:"type",params:{type: schema62.properties.loss.properties.warning_above.type}};
+const err8 = {instancePath:instancePath+"/loss/warning_above",keyword:"type",params:{type: schema66.properties.loss.properties.warning_above.type}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5142,7 +5478,7 @@ errors++;
 if(data2.critical_above !== undefined){
 let data4 = data2.critical_above;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (typeof data4 !== "string")){
-const err10 = {instancePath:instancePath+"/loss/critical_above",keyword:"type",params:{type: schema62.properties.loss.properties.critical_above.type}};
+const err10 = {instancePath:instancePath+"/loss/critical_above",keyword:"type",params:{type: schema66.properties.loss.properties.critical_above.type}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5192,14 +5528,14 @@ errors++;
 }
 }
 if(data5.warning_above !== undefined){
-if(!(validate133(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
+if(!(validate136(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
 if(data5.critical_above !== undefined){
-if(!(validate133(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate133.errors : join(vErrors, validate133.errors);
+if(!(validate136(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
 errors = vErrors.length;
 }
 }
@@ -5251,18 +5587,18 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate165.errors = vErrors;
+validate175.errors = vErrors;
 return errors === 0;
 }
-validate165.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate175.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema63 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
-const schema64 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
+const schema67 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
+const schema68 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
 
-function validate170(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate180(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate170.evaluated;
+const evaluated0 = validate180.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5393,17 +5729,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate170.errors = vErrors;
+validate180.errors = vErrors;
 return errors === 0;
 }
-validate170.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate180.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema65 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
+const schema69 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
 
-function validate172(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate182(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate172.evaluated;
+const evaluated0 = validate182.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5426,7 +5762,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema65.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema69.properties.warning_below.type}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5451,7 +5787,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema65.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema69.properties.critical_below.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5476,7 +5812,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data2 = data.warning_above;
 if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
-const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema65.properties.warning_above.type}};
+const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema69.properties.warning_above.type}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5501,7 +5837,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data3 = data.critical_above;
 if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
-const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema65.properties.critical_above.type}};
+const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema69.properties.critical_above.type}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5534,17 +5870,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate172.errors = vErrors;
+validate182.errors = vErrors;
 return errors === 0;
 }
-validate172.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate182.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema66 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}};
+const schema70 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}};
 
-function validate174(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate184(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate174.evaluated;
+const evaluated0 = validate184.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5567,7 +5903,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data0 = data.warning_above;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema66.properties.warning_above.type}};
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema70.properties.warning_above.type}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5592,7 +5928,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data1 = data.critical_above;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema66.properties.critical_above.type}};
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema70.properties.critical_above.type}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5625,16 +5961,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate174.errors = vErrors;
+validate184.errors = vErrors;
 return errors === 0;
 }
-validate174.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate184.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate169(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate179(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate169.evaluated;
+const evaluated0 = validate179.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5730,20 +6066,20 @@ errors++;
 }
 }
 if(data.count !== undefined){
-if(!(validate170(data.count, {instancePath:instancePath+"/count",parentData:data,parentDataProperty:"count",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate170.errors : join(vErrors, validate170.errors);
+if(!(validate180(data.count, {instancePath:instancePath+"/count",parentData:data,parentDataProperty:"count",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate180.errors : join(vErrors, validate180.errors);
 errors = vErrors.length;
 }
 }
 if(data.age !== undefined){
-if(!(validate172(data.age, {instancePath:instancePath+"/age",parentData:data,parentDataProperty:"age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate172.errors : join(vErrors, validate172.errors);
+if(!(validate182(data.age, {instancePath:instancePath+"/age",parentData:data,parentDataProperty:"age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate182.errors : join(vErrors, validate182.errors);
 errors = vErrors.length;
 }
 }
 if(data.memory !== undefined){
-if(!(validate174(data.memory, {instancePath:instancePath+"/memory",parentData:data,parentDataProperty:"memory",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate174.errors : join(vErrors, validate174.errors);
+if(!(validate184(data.memory, {instancePath:instancePath+"/memory",parentData:data,parentDataProperty:"memory",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate184.errors : join(vErrors, validate184.errors);
 errors = vErrors.length;
 }
 }
@@ -5783,18 +6119,18 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate169.errors = vErrors;
+validate179.errors = vErrors;
 return errors === 0;
 }
-validate169.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate179.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema67 = {"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
-const schema68 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
+const schema71 = {"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
+const schema72 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
 
-function validate178(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate188(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate178.evaluated;
+const evaluated0 = validate188.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5875,16 +6211,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate178.errors = vErrors;
+validate188.errors = vErrors;
 return errors === 0;
 }
-validate178.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate188.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate177(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate187(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate177.evaluated;
+const evaluated0 = validate187.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5942,7 +6278,7 @@ errors++;
 if(data.state !== undefined){
 let data1 = data.state;
 if(!((data1 === "active") || (data1 === "not_failed"))){
-const err4 = {instancePath:instancePath+"/state",keyword:"enum",params:{allowedValues: schema67.properties.state.enum}};
+const err4 = {instancePath:instancePath+"/state",keyword:"enum",params:{allowedValues: schema71.properties.state.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5965,8 +6301,8 @@ errors++;
 }
 }
 if(data.restarts !== undefined){
-if(!(validate178(data.restarts, {instancePath:instancePath+"/restarts",parentData:data,parentDataProperty:"restarts",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate178.errors : join(vErrors, validate178.errors);
+if(!(validate188(data.restarts, {instancePath:instancePath+"/restarts",parentData:data,parentDataProperty:"restarts",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate188.errors : join(vErrors, validate188.errors);
 errors = vErrors.length;
 }
 }
@@ -6006,17 +6342,17 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate177.errors = vErrors;
+validate187.errors = vErrors;
 return errors === 0;
 }
-validate177.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate187.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema69 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
+const schema73 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
 
-function validate181(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate191(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate181.evaluated;
+const evaluated0 = validate191.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6118,12 +6454,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate181.errors = vErrors;
+validate191.errors = vErrors;
 return errors === 0;
 }
-validate181.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate191.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const pattern9 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
 function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -6482,8 +6817,8 @@ if(_valid4){
 const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate140(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
+if(!(validate150(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate150.errors : join(vErrors, validate150.errors);
 errors = vErrors.length;
 }
 }
@@ -6560,8 +6895,8 @@ if(_valid5){
 const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate142(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate142.errors : join(vErrors, validate142.errors);
+if(!(validate152(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate152.errors : join(vErrors, validate152.errors);
 errors = vErrors.length;
 }
 }
@@ -6638,8 +6973,8 @@ if(_valid6){
 const _errs41 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate146(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
+if(!(validate156(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate156.errors : join(vErrors, validate156.errors);
 errors = vErrors.length;
 }
 }
@@ -6716,8 +7051,8 @@ if(_valid7){
 const _errs47 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate152(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate152.errors : join(vErrors, validate152.errors);
+if(!(validate162(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate162.errors : join(vErrors, validate162.errors);
 errors = vErrors.length;
 }
 }
@@ -6794,8 +7129,8 @@ if(_valid8){
 const _errs53 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate157(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate167(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate167.errors : join(vErrors, validate167.errors);
 errors = vErrors.length;
 }
 }
@@ -6872,8 +7207,8 @@ if(_valid9){
 const _errs59 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate163(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate163.errors : join(vErrors, validate163.errors);
+if(!(validate173(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate173.errors : join(vErrors, validate173.errors);
 errors = vErrors.length;
 }
 }
@@ -6950,8 +7285,8 @@ if(_valid10){
 const _errs65 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate165(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate165.errors : join(vErrors, validate165.errors);
+if(!(validate175(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate175.errors : join(vErrors, validate175.errors);
 errors = vErrors.length;
 }
 }
@@ -7028,8 +7363,8 @@ if(_valid11){
 const _errs71 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate169(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate169.errors : join(vErrors, validate169.errors);
+if(!(validate179(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate179.errors : join(vErrors, validate179.errors);
 errors = vErrors.length;
 }
 }
@@ -7106,8 +7441,8 @@ if(_valid12){
 const _errs77 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate177(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate177.errors : join(vErrors, validate177.errors);
+if(!(validate187(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate187.errors : join(vErrors, validate187.errors);
 errors = vErrors.length;
 }
 }
@@ -7184,8 +7519,8 @@ if(_valid13){
 const _errs83 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate181(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate181.errors : join(vErrors, validate181.errors);
+if(!(validate191(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate191.errors : join(vErrors, validate191.errors);
 errors = vErrors.length;
 }
 }

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"defaults":{"$ref":"#/$defs/defaults"},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"active":{"$ref":"#/$defs/active"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"active":{"$ref":"#/$defs/active"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"kind":{"enum":["test","script","http_request"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"}}}}]},"active":{"type":"boolean","default":true},"interval":{"type":"integer","minimum":1},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"},"required":["regular_interval"]},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","email"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]}}},"http_request_parameters":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","POST"],"default":"GET"}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"}},"default":{}},"as_warning":{"type":"boolean","default":false}}},"console_parameters":{"type":"object","additionalProperties":false},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"defaults":{"$ref":"#/$defs/defaults"},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"active":{"$ref":"#/$defs/active"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"active":{"$ref":"#/$defs/active"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"},"kind":{"enum":["test","script","http_request"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"}}}}]},"active":{"type":"boolean","default":true},"interval":{"type":"integer","minimum":1},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"}},"default":{"regular_interval":"1 minute"},"required":["regular_interval"]},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","email"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"as_warning":{"type":"boolean","default":false}},"required":["request"]},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","POST"],"default":"GET"}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"}}},"console_parameters":{"type":"object","additionalProperties":false},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}}}};
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"active":{"$ref":"#/$defs/active"},"schedule":{"$ref":"#/$defs/schedule"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"boolean","default":true};
 
@@ -989,8 +989,225 @@ return errors === 0;
 }
 validate75.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema32 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"request":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","POST"],"default":"GET"}}},"response":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"}},"default":{}},"as_warning":{"type":"boolean","default":false}}};
+const schema32 = {"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"as_warning":{"type":"boolean","default":false}},"required":["request"]};
+const schema33 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","POST"],"default":"GET"}}};
+
+function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate78.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.target === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "target"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "target") || (key0 === "method"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.target !== undefined){
+if(!(typeof data.target === "string")){
+const err2 = {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.method !== undefined){
+let data1 = data.method;
+if(!((data1 === "GET") || (data1 === "POST"))){
+const err3 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema33.properties.method.enum}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate78.errors = vErrors;
+return errors === 0;
+}
+validate78.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema34 = {"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","null"],"minimum":100,"maximum":599,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string"},"default":{}},"body_part":{"type":"string"}}};
 const pattern3 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+
+function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate80.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "status_code") || (key0 === "headers")) || (key0 === "body_part"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.status_code !== undefined){
+let data0 = data.status_code;
+if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (data0 !== null)){
+const err1 = {instancePath:instancePath+"/status_code",keyword:"type",params:{type: schema34.properties.status_code.type}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 599 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/status_code",keyword:"maximum",params:{comparison: "<=", limit: 599}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 100 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/status_code",keyword:"minimum",params:{comparison: ">=", limit: 100}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.headers !== undefined){
+let data1 = data.headers;
+if(data1 && typeof data1 == "object" && !Array.isArray(data1)){
+for(const key1 in data1){
+const _errs6 = errors;
+if(typeof key1 === "string"){
+if(!pattern3.test(key1)){
+const err4 = {instancePath:instancePath+"/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var valid1 = _errs6 === errors;
+if(!valid1){
+const err5 = {instancePath:instancePath+"/headers",keyword:"propertyNames",params:{propertyName: key1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+for(const key2 in data1){
+if(typeof data1[key2] !== "string"){
+const err6 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/headers",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.body_part !== undefined){
+if(typeof data.body_part !== "string"){
+const err8 = {instancePath:instancePath+"/body_part",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate80.errors = vErrors;
+return errors === 0;
+}
+validate80.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 
 function validate77(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1026,10 +1243,20 @@ errors++;
 }
 }
 if(data.request !== undefined){
-let data0 = data.request;
-if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
-if(data0.target === undefined){
-const err2 = {instancePath:instancePath+"/request",keyword:"required",params:{missingProperty: "target"}};
+if(!(validate78(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
+errors = vErrors.length;
+}
+}
+if(data.response !== undefined){
+if(!(validate80(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate80.errors : join(vErrors, validate80.errors);
+errors = vErrors.length;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err2 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1038,202 +1265,15 @@ vErrors.push(err2);
 }
 errors++;
 }
-for(const key1 in data0){
-if(!((key1 === "target") || (key1 === "method"))){
-const err3 = {instancePath:instancePath+"/request",keyword:"additionalProperties",params:{additionalProperty: key1}};
+}
+}
+else {
+const err3 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err3];
 }
 else {
 vErrors.push(err3);
-}
-errors++;
-}
-}
-if(data0.target !== undefined){
-if(!(typeof data0.target === "string")){
-const err4 = {instancePath:instancePath+"/request/target",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(data0.method !== undefined){
-let data2 = data0.method;
-if(!((data2 === "GET") || (data2 === "POST"))){
-const err5 = {instancePath:instancePath+"/request/method",keyword:"enum",params:{allowedValues: schema32.properties.request.properties.method.enum}};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/request",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(data.response !== undefined){
-let data3 = data.response;
-if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
-for(const key2 in data3){
-if(!(((key2 === "status_code") || (key2 === "headers")) || (key2 === "body_part"))){
-const err7 = {instancePath:instancePath+"/response",keyword:"additionalProperties",params:{additionalProperty: key2}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(data3.status_code !== undefined){
-let data4 = data3.status_code;
-if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (data4 !== null)){
-const err8 = {instancePath:instancePath+"/response/status_code",keyword:"type",params:{type: schema32.properties.response.properties.status_code.type}};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 599 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/response/status_code",keyword:"maximum",params:{comparison: "<=", limit: 599}};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data4 < 100 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/response/status_code",keyword:"minimum",params:{comparison: ">=", limit: 100}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-}
-if(data3.headers !== undefined){
-let data5 = data3.headers;
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-for(const key3 in data5){
-const _errs15 = errors;
-if(typeof key3 === "string"){
-if(!pattern3.test(key3)){
-const err11 = {instancePath:instancePath+"/response/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key3};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-var valid3 = _errs15 === errors;
-if(!valid3){
-const err12 = {instancePath:instancePath+"/response/headers",keyword:"propertyNames",params:{propertyName: key3}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-for(const key4 in data5){
-if(typeof data5[key4] !== "string"){
-const err13 = {instancePath:instancePath+"/response/headers/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-}
-else {
-const err14 = {instancePath:instancePath+"/response/headers",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data3.body_part !== undefined){
-if(typeof data3.body_part !== "string"){
-const err15 = {instancePath:instancePath+"/response/body_part",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/response",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-if(data.as_warning !== undefined){
-if(typeof data.as_warning !== "boolean"){
-const err17 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-}
-else {
-const err18 = {instancePath,keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
 }
 errors++;
 }

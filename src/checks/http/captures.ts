@@ -1,0 +1,116 @@
+import type { HttpCapture, HttpRequest } from "../../domain/http_check.ts";
+import { searchCapture } from "../body_pattern.ts";
+import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
+import { quote } from "../../shared/quote.ts";
+import { DEPTH_MAX, isDeeperThan, selectValues } from "./json_paths.ts";
+import { readHeader } from "./response_headers.ts";
+
+/** Longer values are not captured. */
+const CAPTURED_LENGTH_MAX = 8192;
+
+/** Whether a value is captured from the body. */
+export function capturesBody(captures: Readonly<Record<string, HttpCapture>>): boolean {
+  return Object.values(captures).some(({ header }) => header === undefined);
+}
+
+/** A response that values are captured from. */
+interface CapturedResponse {
+  readonly headers: Headers;
+  /** The beginning of the body. */
+  readonly start: string;
+  readonly isWhole: boolean;
+}
+
+/** Captures values of a response; what cannot be captured is a violation, which quotes no value. */
+export async function captureValues(
+  captures: Readonly<Record<string, HttpCapture>>,
+  response: CapturedResponse,
+): Promise<{ readonly captured: Readonly<Record<string, string>>; readonly violations: readonly string[] }> {
+  const captured: Record<string, string> = {};
+  const violations: string[] = [];
+  for (const [name, capture] of Object.entries(captures)) {
+    const found = await find(capture, response);
+    if ("value" in found && found.value !== "" && found.value.length <= CAPTURED_LENGTH_MAX) {
+      captured[name] = found.value;
+      continue;
+    }
+    const reason = "reason" in found
+      ? found.reason
+      : found.value === ""
+      ? "it is empty"
+      : `it has more than ${CAPTURED_LENGTH_MAX} characters`;
+    violations.push(`cannot capture ${quote(name)}: ${reason}`);
+  }
+  return { captured, violations };
+}
+
+type Found = { readonly value: string } | { readonly reason: string };
+
+async function find(capture: HttpCapture, response: CapturedResponse): Promise<Found> {
+  const source = await findSource(capture, response);
+  if (capture.pattern === undefined || "reason" in source) return source;
+  const { captured } = await searchCapture(source.value, {
+    pattern: capture.pattern,
+    isWhole: response.isWhole,
+  });
+  return captured === null ? { reason: `no match of ${quote(capture.pattern)}` } : { value: captured };
+}
+
+async function findSource(
+  { header, json }: HttpCapture,
+  { headers, start, isWhole }: CapturedResponse,
+): Promise<Found> {
+  if (header !== undefined) {
+    const value = readHeader(headers, header);
+    return value === null ? { reason: `header ${quote(header)} is missing` } : { value: value.trim() };
+  }
+  if (json === undefined) return { value: start };
+  const body = isWhole ? parse(start) : undefined;
+  if (body === undefined || isDeeperThan(body, DEPTH_MAX)) return { reason: "body is not JSON" };
+  const [first] = await selectValues(json, body) ?? [];
+  if (["string", "number", "boolean"].includes(typeof first)) return { value: String(first) };
+  return { reason: `json ${quote(json)} finds ${first === undefined ? "nothing" : "no text or number"}` };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const CAPTURED = /\$\{captured:([^{}]*)\}/g;
+
+/** The names of captured values in a text. */
+export function capturedNames(text: string): readonly string[] {
+  return [...text.matchAll(CAPTURED)].map(([, name = ""]) => name);
+}
+
+/** A text with another in the place of each captured value. */
+export function replaceCaptured(text: string, valueOf: (name: string) => string): string {
+  return text.replaceAll(CAPTURED, (_whole, name: string) => valueOf(name));
+}
+
+/** The texts of a request that may name captured values. */
+export function textsOf({ target, headers = {}, body = "" }: HttpRequest): readonly string[] {
+  return [target, ...Object.values(headers), body];
+}
+
+/** Puts captured values into a request, each escaped for its place. */
+export function fillRequest(request: HttpRequest, captured: ReadonlyMap<string, string>): HttpRequest {
+  const { target, headers, body } = request;
+  const fill = (text: string, escape: (value: string) => string): string =>
+    replaceCaptured(text, (name) => escape(captured.get(name) ?? ""));
+  const { escape } = bodyRuleOf({ "content-type": "text/plain", ...headers });
+  return {
+    ...request,
+    target: fill(target, escapeUrl),
+    ...headers !== undefined && {
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, fill(value, escapeHeader)]),
+      ),
+    },
+    ...body !== undefined && { body: fill(body, escape) },
+  };
+}

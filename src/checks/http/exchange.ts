@@ -1,0 +1,234 @@
+import { sleep, unlessAborted } from "../../shared/deadline.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { HttpExpectation, HttpRequest, HttpStep } from "../../domain/http_check.ts";
+import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
+import type { ObserveContext } from "../../domain/check_kind.ts";
+import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
+import { describeRequestFailure } from "../../shared/request_words.ts";
+import { truncate } from "../../shared/truncate.ts";
+import type { IncomingResponse, RequestFailure } from "../../domain/requests.ts";
+import type { TlsMaterial } from "../../domain/tls.ts";
+import { capturesBody, captureValues } from "./captures.ts";
+import { evaluateBody, expectsBody } from "./expected_body.ts";
+import { durationViolation } from "./expected_duration.ts";
+import { headerViolations } from "./expected_headers.ts";
+import { expectsRedirection, isExpectedStatus, statusViolations } from "./expected_status.ts";
+import { type Asked, askFollowing, locationOf } from "./redirects.ts";
+import { findCertificate } from "./response_certificate.ts";
+import { readTlsFiles } from "../tls_files.ts";
+
+/** One request with its redirects. */
+export interface Exchange {
+  readonly step: Pick<HttpStep, "request" | "response" | "capture">;
+  /** Of the check, for messages. */
+  readonly timeoutMs: number;
+  readonly system: Pick<ObserveContext["system"], "clock" | "files" | "requests" | "connections">;
+  /** Ends the exchange early: the time limit, or the end of the run. */
+  readonly signal: AbortSignal;
+  /** By the monotonic clock. */
+  readonly startedMs: number;
+}
+
+/** What the exchange showed. */
+export interface Findings {
+  /** Whom the last request went to; `null`: nobody. */
+  readonly asked: Asked | null;
+  /** Plain numbers; `status` is among them when a head came. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** What is wrong, in the order in which it is told. */
+  readonly violations: readonly string[];
+  /** What is told last, and is a warning whatever violations are. */
+  readonly warnings: readonly string[];
+  /** Why the target or its body can't be judged; `null` if it can. */
+  readonly obstacle: string | null;
+  /** By the names in the config; secrets. */
+  readonly captured: Readonly<Record<string, string>>;
+}
+
+const NOTHING: Findings = {
+  asked: null,
+  metrics: {},
+  violations: [],
+  warnings: [],
+  obstacle: null,
+  captured: {},
+};
+
+/** Sends a request, follows its redirects, and compares the response with what is expected. */
+export async function examine(exchange: Exchange): Promise<Findings> {
+  const { step: { request, response }, timeoutMs, system, signal } = exchange;
+  let tls: TlsMaterial | undefined;
+  if (request.tls !== undefined) {
+    const files = await unlessAborted(readTlsFiles(request.tls, system.files), signal).catch(() => null);
+    if (files === null) {
+      return { ...NOTHING, obstacle: `${timeoutText(exchange)} while reading the files of tls` };
+    }
+    if ("problem" in files) return { ...NOTHING, obstacle: files.problem };
+    tls = files.tls;
+  }
+  const findings = await ask(exchange, tls);
+  const { connections, clock } = system;
+  const certificate = await findCertificate(
+    { request, response, timeoutMs },
+    findings.metrics["status"] ?? null,
+    {
+      connections,
+      clock,
+      signal,
+      authorities: tls?.authority === undefined ? [] : [tls.authority],
+    },
+  );
+  return {
+    ...findings,
+    metrics: { ...findings.metrics, ...certificate.metrics },
+    violations: [...findings.violations, ...certificate.isGrave ? certificate.violations : []],
+    warnings: [...findings.warnings, ...certificate.isGrave ? [] : certificate.violations],
+  };
+}
+
+async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Findings> {
+  const { step: { request, response: expected }, system, signal } = exchange;
+  const follows = request.redirects ?? (expectsRedirection(expected.statusCode) ? "refuse" : "follow");
+  const answer = await askFollowing(
+    {
+      target: request.target,
+      method: request.method,
+      headers: headersOf(request),
+      ...(request.body !== undefined && { body: request.body }),
+      ...(tls !== undefined && { tls }),
+    },
+    { requests: system.requests, signal, followRedirects: follows === "follow" },
+  );
+  const { asked } = answer;
+  if (answer.ended === "failed") return findingsWithoutHead(answer.error, exchange, asked);
+  if (answer.ended === "misled") {
+    return { ...NOTHING, asked, metrics: { status: answer.status }, violations: [answer.problem] };
+  }
+  try {
+    return await evaluate(answer.response, exchange, asked);
+  } finally {
+    await answer.response.close();
+  }
+}
+
+/** Targets log who asked; the runtime would name itself. */
+const USER_AGENT = "monitor";
+
+function headersOf({ headers = {} }: HttpRequest): Readonly<Record<string, string>> {
+  const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
+  return isNamed ? headers : { "user-agent": USER_AGENT, ...headers };
+}
+
+function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): Findings {
+  if (exchange.signal.aborted) {
+    return {
+      ...NOTHING,
+      asked,
+      violations: [
+        `${timeoutText(exchange)}, before a response head from ${hostAndPortOf(asked.target)}`,
+      ],
+    };
+  }
+  const failure = exchange.system.requests.explain(error, asked.target);
+  const text = describeRequestFailure(failure, asked.target);
+  return { ...NOTHING, asked, ...isOurs(failure) ? { obstacle: text } : { violations: [text] } };
+}
+
+/** Nothing is known of the target then. */
+function isOurs({ phase }: RequestFailure): boolean {
+  return phase === "permission" || phase === "settings" || phase === "machine";
+}
+
+function timeoutText({ timeoutMs }: Exchange): string {
+  return `timeout after ${timeoutMs / 1000} s`;
+}
+
+async function evaluate(response: IncomingResponse, exchange: Exchange, asked: Asked): Promise<Findings> {
+  const { step, system: { clock, requests }, signal, startedMs } = exchange;
+  const { request, response: expected, capture = {} } = step;
+  const metrics: Record<string, number> = {
+    status: response.status,
+    head_ms: tenths(clock.monotonicMs() - startedMs),
+  };
+  const violations = [
+    ...request.redirects === "refuse"
+      ? refusedRedirect(response, { asked, expected: expected.statusCode })
+      : statusViolations(response, expected.statusCode),
+    ...await headerViolations(response, expected.headers),
+  ];
+  const isBodyCaptured = capturesBody(capture);
+  const found = { ...NOTHING, asked, metrics, violations };
+  const captureFrom = async (start: string, isWhole: boolean): Promise<Findings["captured"]> => {
+    const values = await captureValues(capture, { headers: response.headers, start, isWhole });
+    violations.push(...values.violations);
+    return values.captured;
+  };
+  if (!expectsBody(expected) && !isBodyCaptured) return { ...found, captured: await captureFrom("", true) };
+  let durationMs = 0;
+  let obstacle: string | null;
+  let captured: Findings["captured"];
+  try {
+    const body = await evaluateBody(expected, {
+      response,
+      isCaptured: isBodyCaptured,
+      nowMs: clock.wallMs(),
+      onRead: () => durationMs = clock.monotonicMs() - startedMs,
+      pause: () => sleep(clock, 0, signal),
+    });
+    violations.push(...body.violations);
+    obstacle = body.obstacle;
+    captured = await captureFrom(body.start, body.isWhole);
+  } catch (error) {
+    const reason = signal.aborted
+      ? `${timeoutText(exchange)} while reading the body`
+      : `reading the body failed: ${requests.explain(error, asked.target).reason}`;
+    return { ...found, violations: [...violations, reason] };
+  }
+  metrics["total_ms"] = tenths(durationMs);
+  const tooLong = durationViolation(durationMs, expected);
+  if (tooLong === null) return { ...found, obstacle, captured };
+  return tooLong.isWarning
+    ? { ...found, obstacle, captured, warnings: [tooLong.text] }
+    : { ...found, obstacle, captured, violations: [...violations, tooLong.text] };
+}
+
+interface RedirectPlace {
+  readonly asked: Asked;
+  readonly expected: HttpExpectation["statusCode"];
+}
+
+/** Where redirects are refused: one that is not the expected answer says where it leads. */
+function refusedRedirect(response: IncomingResponse, { asked, expected }: RedirectPlace): readonly string[] {
+  const location = locationOf(response);
+  const isAnswer = expectsRedirection(expected) && isExpectedStatus(response.status, expected);
+  if (location === null || isAnswer) return statusViolations(response, expected);
+  const target = URL.parse(location, asked.target);
+  const isWeb = target?.protocol === "http:" || target?.protocol === "https:";
+  const place = target !== null && isWeb ? describeTarget(target.href) : "a URL without http: or https:";
+  return [`status is ${response.status}, a redirect to ${place}, expected none`];
+}
+
+/** Returns a URL without credentials, query and fragment. */
+function describeTarget(target: string): string {
+  const { origin, pathname } = new URL(target);
+  return truncate(`${origin}${pathname}`, QUOTED_LENGTH_MAX);
+}
+
+function tenths(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}
+
+/** What the findings say, without a condition. */
+export function describeFindings(findings: Findings): string {
+  const { asked, metrics, violations, warnings, obstacle } = findings;
+  const all = [...violations, ...obstacle === null ? [] : [obstacle], ...warnings];
+  const text = all.length > 0 ? all.join("; ") : `status is ${metrics["status"]}`;
+  return asked?.redirected ? `${text} (redirected to ${describeTarget(asked.target)})` : text;
+}
+
+/** The condition of one exchange. */
+export function conditionOf({ violations, warnings, obstacle }: Findings, asWarning: boolean): Condition {
+  if (violations.length > 0) return asWarning ? "warning" : "critical";
+  if (warnings.length > 0) return "warning";
+  return obstacle === null ? "ok" : "unknown";
+}

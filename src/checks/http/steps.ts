@@ -1,0 +1,75 @@
+import type { Condition } from "../../domain/condition.ts";
+import { highestSeverity } from "../../domain/condition.ts";
+import type { HttpStep } from "../../domain/http_check.ts";
+import type { CheckResult } from "../../domain/result.ts";
+import { createRedactor } from "../../shared/redact.ts";
+import { capturedNames, fillRequest, textsOf } from "./captures.ts";
+import { withCookies } from "./cookies.ts";
+import { conditionOf, describeFindings, examine, type Exchange } from "./exchange.ts";
+
+/** What {@linkcode observeSteps} needs besides the steps. */
+interface StepsRun extends Omit<Exchange, "step" | "startedMs"> {
+  readonly asWarning: boolean;
+}
+
+/**
+ * Runs the steps in their order, each with the values that earlier ones captured, and the cookies that their responses
+ * set. After a step that fails, only those with `always` run whose values were captured.
+ */
+export async function observeSteps(
+  steps: readonly HttpStep[],
+  { asWarning, ...run }: StepsRun,
+): Promise<CheckResult> {
+  const { clock } = run.system;
+  const jar = withCookies(run.system.requests, () => clock.wallMs());
+  const system = { ...run.system, requests: jar.requests };
+  const captured = new Map<string, string>();
+  const conditions: Condition[] = [];
+  const texts: string[] = [];
+  const metrics: Record<string, number> = {};
+  const beganMs = clock.monotonicMs();
+  let hasFailed = false;
+  for (const [index, step] of steps.entries()) {
+    if (run.signal.aborted) break;
+    const canRun = textsOf(step.request).flatMap(capturedNames).every((name) => captured.has(name));
+    if (hasFailed && !(step.always && canRun)) continue;
+    const startedMs = clock.monotonicMs();
+    const request = fillRequest(step.request, captured);
+    const findings = await examine({ ...run, system, startedMs, step: { ...step, request } });
+    for (const [name, value] of Object.entries(findings.captured)) captured.set(name, value);
+    metrics[`step_${metricName(stepName(step, index))}_ms`] = tenths(clock.monotonicMs() - startedMs);
+    const { status, certificate_left_seconds: left } = findings.metrics;
+    if (status !== undefined && !hasFailed) metrics["status"] = status;
+    if (left !== undefined) metrics["certificate_left_seconds"] = left;
+    const condition = conditionOf(findings, asWarning);
+    if (condition !== "ok") {
+      conditions.push(condition);
+      texts.push(`${stepName(step, index)}: ${describeFindings(findings)}`);
+    }
+    hasFailed ||= findings.violations.length > 0 || findings.obstacle !== null;
+  }
+  metrics["total_ms"] = tenths(clock.monotonicMs() - beganMs);
+  const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
+  const redact = createRedactor([...captured.values(), ...jar.secrets()]);
+  return {
+    condition: highestSeverity(conditions),
+    output: redact(texts.length === 0 ? passed : texts.join("; ")),
+    detail: "",
+    metrics,
+    performanceData: "",
+  };
+}
+
+/** What the output calls a step. */
+export function stepName({ name }: Pick<HttpStep, "name">, index: number): string {
+  return name ?? `step ${index + 1}`;
+}
+
+/** The part of a metric's name that stands for a step. */
+export function metricName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
+}
+
+function tenths(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}

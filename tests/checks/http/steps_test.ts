@@ -1,0 +1,256 @@
+/** Several requests in a row, against a service with a login. */
+import assert from "node:assert/strict";
+import { httpRequestKind } from "../../../src/checks/http_request.ts";
+import type { HttpRequestCheck } from "../../../src/domain/check.ts";
+import type { CheckResult } from "../../../src/domain/result.ts";
+import { load } from "../../../testing/config_system.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { httpContext } from "../../support/http_check.ts";
+
+const TOKEN = "swordfish/&=1";
+
+/** A service that wants a token and the cookie of a login, and remembers what it was asked. */
+function startService(): AsyncDisposable & { readonly origin: string; readonly log: readonly string[] } {
+  const log: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const url = new URL(request.url);
+    const body = await request.text();
+    const cookie = request.headers.get("cookie") ?? "none";
+    log.push(`${request.method} ${url.pathname}${url.search} cookie=${cookie} body=${body}`);
+    const isIn = request.headers.get("authorization") === `Bearer ${TOKEN}` &&
+      cookie.includes("sid=cookie-value");
+    switch (url.pathname) {
+      case "/login": {
+        const headers = new Headers({ Location: "/welcome" });
+        headers.append("Set-Cookie", "sid=cookie-value; Path=/; HttpOnly");
+        headers.append("Set-Cookie", "old=1; Max-Age=0");
+        return new Response(null, { status: 302, headers });
+      }
+      case "/welcome":
+        return Response.json({ token: TOKEN, id: 7, list: [] }, { headers: { "X-Next": "/items?page=2" } });
+      case "/items":
+        return isIn ? Response.json({ items: [1, 2] }) : new Response(`no: ${cookie}`, { status: 403 });
+      case "/echo":
+        return new Response(`you sent ${request.headers.get("authorization")} and ${cookie}`);
+      default:
+        return new Response("bye");
+    }
+  });
+  return {
+    origin: `http://127.0.0.1:${server.addr.port}`,
+    log,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+async function checkOf(steps: unknown, others: object = {}): Promise<HttpRequestCheck> {
+  const parameters = { steps, ...others };
+  const { checks: [check] } = await load({
+    defaults: {},
+    checks: { flow: { kind: "http_request", parameters } },
+  });
+  if (check?.kind !== "http_request") throw new Error("The config has one check");
+  return check;
+}
+
+async function observe(steps: unknown, others: object = {}): Promise<CheckResult> {
+  return await httpRequestKind.observe(await checkOf(steps, others), httpContext());
+}
+
+const login = (origin: string): object => ({
+  name: "log in",
+  request: { target: `${origin}/login`, method: "POST", body: "user=monitor" },
+  capture: {
+    token: { json: "$.token" },
+    page: { header: "X-Next", pattern: "page=(\\d+)" },
+    id: { pattern: '"id":(\\d)' },
+  },
+});
+const call = (origin: string, authorization = "Bearer ${captured:token}"): object => ({
+  name: "call",
+  request: {
+    target: `${origin}/items?page=\${captured:page}&token=\${captured:token}`,
+    method: "POST",
+    headers: { Authorization: authorization, "Content-Type": "application/json" },
+    body: '{"token": "${captured:token}", "id": ${captured:id}}',
+  },
+  response: { json: { "$.items": { length: 2 } } },
+});
+const logout = (origin: string): object => ({
+  name: "log out",
+  always: true,
+  request: { target: `${origin}/logout`, headers: { "X-Token": "${captured:token}" } },
+});
+
+Deno.test("observeSteps() logs in, calls with captured values and cookies, and logs out", async () => {
+  await using service = startService();
+  const { origin, log } = service;
+  const result = await observe([login(origin), call(origin), logout(origin)]);
+  assert.deepEqual([result.condition, result.output], ["ok", "3 steps passed"]);
+  assert.deepEqual(Object.keys(result.metrics), [
+    "step_log_in_ms",
+    "status",
+    "step_call_ms",
+    "step_log_out_ms",
+    "total_ms",
+  ]);
+  assert.deepEqual(log, [
+    "POST /login cookie=none body=user=monitor",
+    "GET /welcome cookie=sid=cookie-value body=",
+    `POST /items?page=2&token=swordfish%2F%26%3D1 cookie=sid=cookie-value body={"token": "${TOKEN}", "id": 7}`,
+    "GET /logout cookie=sid=cookie-value body=",
+  ]);
+});
+
+Deno.test("observeSteps() stops at a step that fails, and runs those with always", async () => {
+  await using service = startService();
+  const { origin, log } = service;
+  const steps = [
+    login(origin),
+    call(origin, "none"),
+    { request: { target: `${origin}/never` } },
+    logout(origin),
+  ];
+  const result = await observe(steps);
+  assert.equal(result.condition, "critical");
+  assert.equal(result.output, "call: status is 403, expected 200; body is not JSON");
+  assert.equal(result.metrics["status"], 403);
+  assert.deepEqual(log.map((line) => line.split(" ")[1]?.split("?")[0]), [
+    "/login",
+    "/welcome",
+    "/items",
+    "/logout",
+  ]);
+  assert.equal((await observe(steps, { as_warning: true })).condition, "warning");
+});
+
+Deno.test("observeSteps() skips a step with always whose value was never captured", async () => {
+  await using service = startService();
+  const { origin, log } = service;
+  const failing = {
+    request: { target: `${origin}/other` },
+    capture: {
+      token: { json: "$.token" },
+      id: { header: "X-Id" },
+      word: { pattern: "hello (\\w+)" },
+    },
+  };
+  const { condition, output } = await observe([failing, logout(origin)]);
+  assert.equal(condition, "critical");
+  assert.equal(
+    output,
+    'step 1: cannot capture "token": body is not JSON; cannot capture "id": header "X-Id" is missing; ' +
+      'cannot capture "word": no match of "hello (\\w+)"',
+  );
+  assert.equal(log.length, 1);
+});
+
+Deno.test("observeSteps() says what JSON has in the place of a value", async () => {
+  await using service = startService();
+  const { origin } = service;
+  const request = { target: `${origin}/welcome` };
+  const { output } = await observe([{ request, capture: { a: { json: "$.list" }, b: { json: "$.none" } } }]);
+  assert.equal(
+    output,
+    'step 1: cannot capture "a": json "$.list" finds no text or number; cannot capture "b": json "$.none" finds nothing',
+  );
+});
+
+Deno.test("observeSteps() hides a captured value that a target echoes", async () => {
+  await using service = startService();
+  const { origin } = service;
+  const { output } = await observe([login(origin), {
+    request: { target: `${origin}/welcome` },
+    response: { json: { "$.token": "other" } },
+  }]);
+  assert.equal(output, 'step 2: json "$.token" is "[secret]", expected "other"');
+});
+
+Deno.test("observeSteps() has one timeout for all, and names the step", async () => {
+  const never = Promise.withResolvers<Response>();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ({ url }) => url.endsWith("/slow") ? never.promise : new Response("ok"),
+  );
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const check = await checkOf([{ request: { target: origin } }, {
+    name: "wait",
+    request: { target: `${origin}/slow` },
+  }, { always: true, request: { target: origin } }]);
+  const result = await httpRequestKind.observe({ ...check, timeoutMs: 300 }, httpContext());
+  assert.equal(result.condition, "critical");
+  assert.equal(result.output, `wait: timeout after 0.3 s, before a response head from ${origin.slice(7)}`);
+  never.resolve(new Response());
+});
+
+Deno.test("http_request says what is wrong with steps", async (t) => {
+  const step = (name?: string, request: object = {}): object => ({
+    name,
+    request: { target: "https://example.org/", ...request },
+  });
+  const captures = { ...step(), capture: { id: { header: "X-Id" } } };
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [steps: readonly object[] | undefined, others: object, path: string, message: string]
+    >
+  > = {
+    "neither steps nor a request": [undefined, {}, "", 'missing key "request" or "steps"'],
+    "a request, too": [[step()], step(), "request", "cannot be used with steps"],
+    "an expectation, too": [
+      [step()],
+      { response: { body_part: "x" } },
+      "response",
+      "cannot be used with steps, expected it in each step",
+    ],
+    "one name for two": [
+      [step("a b"), step("A-b")],
+      {},
+      "steps.1.name",
+      "is too much like the name of step 1",
+    ],
+    "a body with GET": [
+      [step("a", { body: "x" })],
+      {},
+      "steps.0.request.body",
+      'a GET request has no body, expected another "method", such as "POST"',
+    ],
+    "a value of a later step": [
+      [step("a", { headers: { "X-Id": "${captured:id}" } }), captures],
+      {},
+      "steps.0.request.headers.X-Id",
+      'no earlier step captures "id"',
+    ],
+    "a value as the host": [
+      [captures, step("b", { target: "https://${captured:id}@example.org/" })],
+      {},
+      "steps.1.request.target",
+      "has a captured value before its path, expected one in path or query",
+    ],
+    "two places for a value": [
+      [{ ...step(), capture: { id: { header: "X-Id", json: "$.id" } } }],
+      {},
+      "steps.0.capture.id.header",
+      'cannot be used with "json"',
+    ],
+  };
+  for (const [name, [steps, others, path, message]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const errors = httpRequestKind.errors?.(await checkOf(steps, others)) ?? [];
+      assert.deepEqual(errors.map((error) => [error.path.join("."), error.message]), [[path, message]]);
+    });
+  }
+});
+
+Deno.test("http_request needs what all of its steps need", async () => {
+  const check = await checkOf([
+    { request: { target: "https://example.org/" } },
+    { request: { target: "https://example.org/x", tls: { ca_file: "/ca.pem" } } },
+    { request: { target: "http://api.example.org/" } },
+  ]);
+  assert.deepEqual(await httpRequestKind.requiredPermissions(check, createMemorySystem()), {
+    net: ["example.org:443", "api.example.org:80"],
+    env: ["DENO_TLS_CA_STORE"],
+    read: ["/ca.pem"],
+  });
+});
