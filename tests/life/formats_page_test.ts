@@ -21,7 +21,12 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 
 Deno.test("docs/reference/output_formats.md names every field that is printed, in its order, and no other", () =>
   withHarness(async (harness) => {
-    const bad = { kind: "test", parameters: { condition: "critical", output: "it is gone" } };
+    const closed = { kind: "webhook", parameters: { target: "http://127.0.0.1:1/" } };
+    const bad = {
+      kind: "test",
+      notifications: [{ kind: "console", parameters: {} }, closed],
+      parameters: { condition: "critical", output: "it is gone" },
+    };
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
     const objects: [heading: string, value: unknown][] = [];
 
@@ -59,6 +64,7 @@ Deno.test("docs/reference/output_formats.md names every field that is printed, i
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
     const status = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
+    objects.push(["A notification of `status`", status.notifications[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
     const history = JSON.parse((await harness.run(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
