@@ -17,7 +17,9 @@ interface CertificateVerdict {
 /** Judges a certificate by the time now and by what the handshake said of it. */
 export function evaluateCertificate(
   { problem, facts }: CertificateReading,
-  { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: TimeLeft & {
+    readonly fingerprint?: string;
+  },
   nowMs: number,
 ): CertificateVerdict {
   if (facts === null) {
@@ -27,7 +29,9 @@ export function evaluateCertificate(
   }
   const leftMs = facts.validToMs - nowMs;
   const dates = datesOf(facts, nowMs);
-  const refusal = problem === null || problem.about === "dates" && dates.isBad
+  const refusal = fingerprint !== undefined
+    ? mismatchText(facts.fingerprint, fingerprint)
+    : problem === null || problem.about === "dates" && dates.isBad
     ? null
     : refusalText(problem, facts);
   const condition = refusal !== null || dates.isBad || leftMs < criticalBeforeExpiryMs
@@ -62,6 +66,17 @@ function datesOf(
 /** In UTC. */
 function day(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
+}
+
+/** A certificate with the expected fingerprint is the expected one, whoever signed it and whatever names it has. */
+function mismatchText(actual: string, expected: string): string | null {
+  if (actual === canonicalFingerprint(expected)) return null;
+  return `certificate has the fingerprint ${actual}, expected another one`;
+}
+
+/** Returns a SHA-256 hash as digits alone; `null` if the text is none. */
+export function canonicalFingerprint(text: string): string | null {
+  return /^(?:[\da-f]{2}:?){31}[\da-f]{2}$/i.test(text) ? text.replaceAll(":", "").toLowerCase() : null;
 }
 
 const NAMES_MAX = 3;

@@ -22,13 +22,14 @@ export function failureVerdict(
 
 /** Describes a timeout; a name and a connection take time in one step of the runtime. */
 export function timeoutText(timeoutMs: number, phase: ConnectionPhase, target: ConnectionTarget): string {
-  const isName = phase === "connecting" && !isAddress(target.host);
+  const isName = phase === "connecting" && !isAddress(target.host) && target.address === undefined &&
+    target.socket === undefined;
   const when = phase === "TLS" ? "during the" : isName ? "while resolving the name or" : "while";
   return `timeout after ${timeoutMs / 1000} s ${when} ${activity(phase, target)}`;
 }
 
-function activity(phase: ConnectionPhase, { host, port }: ConnectionTarget): string {
-  const place = hostAndPort(host, port);
+function activity(phase: ConnectionPhase, { host, port, address, socket }: ConnectionTarget): string {
+  const place = socket ?? hostAndPort(address?.address ?? host, port);
   return {
     connecting: `connecting to ${place}`,
     "STARTTLS": `requesting STARTTLS from ${place}`,

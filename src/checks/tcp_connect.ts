@@ -1,11 +1,14 @@
-import { startDeadline } from "../shared/deadline.ts";
-import type { TcpConnectCheck } from "../domain/check.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
+import type { TcpConnectCheck, TcpConnectParameters } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
-import type { Connection, ConnectionPhase } from "../domain/connections.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import type { TlsExpectations } from "../domain/tls.ts";
+import type { Connection, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
+import { observeAddresses } from "./every_address.ts";
+import { readAuthorities } from "./tls_files.ts";
 import { quote } from "../shared/quote.ts";
 
 /** The `tcp_connect` kind. */
@@ -13,11 +16,23 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
   warnings: findWarnings,
-  requiredPermissions: ({ parameters: { host, port, tls } }) => ({
-    net: [hostAndPort(host, port)],
-    ...permissionsOfTls(tls),
-  }),
+  errors: (check) => [...findErrors(check)],
+  requiredPermissions: ({ parameters }) => {
+    const { host, port, socket } = targetOf(parameters);
+    if (socket !== undefined) return { read: [socket], write: [socket] };
+    const { tls, caFile } = parameters;
+    return {
+      net: [hostAndPort(host, port)],
+      ...permissionsOfTls(tls),
+      ...caFile !== undefined && { read: [caFile] },
+    };
+  },
 };
+
+/** `errors` makes sure that there is either a socket, or host and port. */
+function targetOf({ host = "", port = 0, connectTo = host, socket }: TcpConnectParameters): ConnectionTarget {
+  return { host: connectTo, port, ...socket !== undefined && { socket } };
+}
 
 /**
  * Connects, sends what is to be sent, and reads until the expected text has come. That no connection comes about, or
@@ -25,34 +40,59 @@ export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
  */
 async function observeTcpConnect(
   check: TcpConnectCheck,
-  context: ObserveContext,
+  { system: { clock, connections, files }, signal }: ObserveContext,
 ): Promise<CheckResult> {
-  const { system: { clock, connections }, signal } = context;
-  const { host, port, tls, send, expect } = check.parameters;
+  const { parameters, timeoutMs } = check;
+  const { host = "", tls, serverName = host, caFile, everyAddress } = parameters;
   signal.throwIfAborted();
-  using deadline = startDeadline(clock, check.timeoutMs, signal);
+  using deadline = startDeadline(clock, timeoutMs, signal);
+  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
+  signal.throwIfAborted();
+  if (authorities === null) return unknownResult(`timeout after ${timeoutMs / 1000} s while reading ca_file`);
+  if (!Array.isArray(authorities)) return unknownResult(`${authorities}`);
+  const run = {
+    ...{ check, clock, connections, signal: deadline.signal },
+    ...tls && { tls: { serverName, authorities } },
+  };
+  const options = { connections, isEvery: everyAddress, signal: deadline.signal };
+  const result = await observeAddresses(targetOf(parameters), options, (target) => observe(target, run));
+  signal.throwIfAborted();
+  return result;
+}
+
+/** One run of a check. */
+interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
+  readonly check: TcpConnectCheck;
+  /** Absent: in clear text. */
+  readonly tls?: TlsExpectations;
+  /** Ends it: the timeout, or the end of the run. */
+  readonly signal: AbortSignal;
+}
+
+async function observe(
+  target: ConnectionTarget,
+  { check, clock, connections, signal, tls }: Run,
+): Promise<CheckResult> {
+  const { send, expect } = check.parameters;
   const course = new Course(() => clock.monotonicMs());
   const search = expect === undefined ? null : searchAnswer(expect);
+  const limitReached = (): CheckResult =>
+    violated(check, course, limitText(check, { course, search, target }));
   let connection: Connection | null = null;
   try {
     connection = await connections.connect(
-      { host, port, ...tls && { tls: { serverName: host, authorities: [] } } },
-      { onPhase: (phase) => course.enter(phase), signal: deadline.signal },
+      { ...target, ...tls !== undefined && { tls } },
+      { onPhase: (phase) => course.enter(phase), signal },
     );
     course.enter("sending");
     if (send !== undefined) await connection.write(new TextEncoder().encode(send));
     course.enter("reading");
     const violation = search === null ? null : await readUntilFound(connection, search, check);
-    signal.throwIfAborted();
-    return deadline.signal.aborted && violation !== null
-      ? violated(check, course, limitText(check, course, search))
-      : violation === null
-      ? passed(check, course)
-      : violated(check, course, violation);
+    if (violation === null) return passed(check, course);
+    return signal.aborted ? limitReached() : violated(check, course, violation);
   } catch (error) {
-    signal.throwIfAborted();
-    if (deadline.signal.aborted) return violated(check, course, limitText(check, course, search));
-    const verdict = failureVerdict(connections.explain(error, { host, port }, course.phase), { host, port });
+    if (signal.aborted) return limitReached();
+    const verdict = failureVerdict(connections.explain(error, target, course.phase), target);
     const text = `${verdict.text}${soFar(search)}`;
     return verdict.isObstacle ? checkResult("unknown", text, course) : violated(check, course, text);
   } finally {
@@ -109,9 +149,15 @@ async function readUntilFound(
   return null;
 }
 
-function limitText(check: TcpConnectCheck, course: Course, search: AnswerSearch | null): string {
-  const { expect = "" } = check.parameters;
-  const text = timeoutText(check.timeoutMs, course.phase, check.parameters);
+function limitText(
+  { parameters: { expect = "" }, timeoutMs }: TcpConnectCheck,
+  { course, search, target }: {
+    readonly course: Course;
+    readonly search: AnswerSearch | null;
+    readonly target: ConnectionTarget;
+  },
+): string {
+  const text = timeoutText(timeoutMs, course.phase, target);
   return course.phase === "reading" ? `${text}, expected ${quote(expect)}${soFar(search)}` : text;
 }
 
@@ -143,10 +189,42 @@ function findWarnings(
     });
   }
   if (send === "") warnings.push({ path: ["send"], message: "is empty, so nothing is sent" });
-  if (!tls && TLS_PORTS.has(port)) {
+  if (!tls && port !== undefined && TLS_PORTS.has(port)) {
     warnings.push({ path: ["port"], message: `${port} is usually a TLS port, but "tls" is not set` });
   }
   return warnings;
+}
+
+/** Keys of a connection over TCP. */
+const TCP_KEYS = ["host", "port", "connectTo", "serverName", "caFile"] as const;
+
+const KEY_NAMES: Readonly<Record<typeof TCP_KEYS[number], string>> = {
+  host: "host",
+  port: "port",
+  connectTo: "connect_to",
+  serverName: "server_name",
+  caFile: "ca_file",
+};
+
+function* findErrors({ parameters }: TcpConnectCheck): Generator<ParameterProblem> {
+  const { host, port, socket, tls, everyAddress } = parameters;
+  const given = [
+    ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) => KEY_NAMES[key]),
+    ...tls ? ["tls"] : [],
+    ...everyAddress ? ["every_address"] : [],
+  ];
+  if (socket !== undefined) {
+    for (const key of given) {
+      yield { path: [key], message: `"${key}" cannot be used with "socket": remove one of them` };
+    }
+  } else if (host === undefined || port === undefined) {
+    yield { path: [], message: `expected "host" and "port", or "socket"` };
+  }
+  if (tls) return;
+  for (const key of given) {
+    if (socket !== undefined || key !== "server_name" && key !== "ca_file") continue;
+    yield { path: [key], message: `"${key}" requires "tls": true` };
+  }
 }
 
 /** HTTPS, SMTP, LDAP, IMAP and POP3 with TLS from the start (IANA's list of service names). */

@@ -1,23 +1,23 @@
-import { startDeadline } from "../shared/deadline.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
-import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { CheckResult } from "../domain/result.ts";
-import { readRegularFile } from "../shared/regular_file.ts";
-import type { ConnectionPhase } from "../domain/connections.ts";
-import type { Files } from "../domain/files.ts";
-import { evaluateCertificate, timeLeftWarnings } from "./certificate_verdict.ts";
+import type { ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
+import { canonicalFingerprint, evaluateCertificate, timeLeftWarnings } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
-import { TLS_FILE_BYTES_MAX } from "./tls_files.ts";
+import { observeAddresses } from "./every_address.ts";
+import { readAuthorities } from "./tls_files.ts";
+import type { TlsExpectations } from "../domain/tls.ts";
 
 /** The `tls_certificate` kind. */
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
   warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
-  requiredPermissions: ({ parameters: { host, port, caFile } }) => ({
-    net: [hostAndPort(host, port)],
+  errors: findErrors,
+  requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) => ({
+    net: [hostAndPort(connectTo, port)],
     ...permissionsOfTls(true),
     ...caFile !== undefined && { read: [caFile] },
   }),
@@ -31,48 +31,63 @@ async function observeTlsCertificate(
   check: TlsCertificateCheck,
   { system: { clock, connections, files }, signal }: ObserveContext,
 ): Promise<CheckResult> {
-  const { host, port, serverName = host, starttls, caFile } = check.parameters;
+  const { host, port, connectTo = host, serverName = host, caFile, everyAddress } = check.parameters;
   signal.throwIfAborted();
   using deadline = startDeadline(clock, check.timeoutMs, signal);
+  const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
+  signal.throwIfAborted();
+  if (authorities === null) {
+    return checkResult("unknown", `timeout after ${check.timeoutMs / 1000} s while reading ca_file`);
+  }
+  if (!Array.isArray(authorities)) return checkResult("unknown", `${authorities}`);
+  const run = { check, clock, connections, signal: deadline.signal, tls: { serverName, authorities } };
+  const options = { connections, isEvery: everyAddress, signal: deadline.signal };
+  const result = await observeAddresses({ host: connectTo, port }, options, (target) => observe(target, run));
+  signal.throwIfAborted();
+  return result;
+}
+
+/** One run of a check. */
+interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
+  readonly check: TlsCertificateCheck;
+  readonly tls: TlsExpectations;
+  /** Ends it: the timeout, or the end of the run. */
+  readonly signal: AbortSignal;
+}
+
+async function observe(
+  target: ConnectionTarget,
+  { check, clock, connections, signal, tls }: Run,
+): Promise<CheckResult> {
+  const { starttls } = check.parameters;
   let phase: ConnectionPhase = "connecting";
   try {
-    const authorities = caFile === undefined ? [] : await readAuthorities(files, caFile);
-    signal.throwIfAborted();
-    if (!Array.isArray(authorities)) return checkResult("unknown", `${authorities}`);
     const reading = await connections.readCertificate(
-      { host, port, tls: { serverName, authorities }, ...starttls !== undefined && { startTls: starttls } },
-      { onPhase: (next) => phase = next, signal: deadline.signal },
+      { ...target, tls, ...starttls !== undefined && { startTls: starttls } },
+      { onPhase: (next) => phase = next, signal },
     );
-    signal.throwIfAborted();
     const { condition, text, leftSeconds } = evaluateCertificate(reading, check.parameters, clock.wallMs());
     return checkResult(condition, text, leftSeconds);
   } catch (error) {
-    signal.throwIfAborted();
-    if (deadline.signal.aborted) {
-      return checkResult("critical", timeoutText(check.timeoutMs, phase, { host, port }));
-    }
-    const { isObstacle, text } = failureVerdict(connections.explain(error, { host, port }, phase), {
-      host,
-      port,
-    });
+    if (signal.aborted) return checkResult("critical", timeoutText(check.timeoutMs, phase, target));
+    const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);
     return checkResult(isObstacle ? "unknown" : "critical", text);
   }
 }
 
-/** One certificate in the form of RFC 7468. */
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
-
-/** The certificates in a file, or why there are none. */
-async function readAuthorities(files: Files, path: string): Promise<readonly string[] | string> {
-  let text;
-  try {
-    const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
-    text = new TextDecoder().decode(bytes);
-  } catch (error) {
-    return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
-  }
-  const certificates = text.match(CERTIFICATE) ?? [];
-  return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
+function findErrors(
+  { parameters: { fingerprint, caFile } }: TlsCertificateCheck,
+): readonly ParameterProblem[] {
+  if (fingerprint === undefined) return [];
+  const path = ["fingerprint"];
+  return [
+    ...caFile === undefined
+      ? []
+      : [{ path, message: '"fingerprint" cannot be used with "ca_file": remove one of them' }],
+    ...canonicalFingerprint(fingerprint) === null
+      ? [{ path, message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }]
+      : [],
+  ];
 }
 
 function checkResult(

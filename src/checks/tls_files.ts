@@ -30,3 +30,23 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
 function unreadable(file: string, path: string, reason: string): TlsFiles {
   return { problem: `cannot read tls.${file} "${path}": ${reason}` };
 }
+
+/** One certificate in the form of RFC 7468. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** Reads the certificates of a `ca_file`, or why there are none; without one there are none. */
+export async function readAuthorities(
+  files: Files,
+  path: string | undefined,
+): Promise<readonly string[] | string> {
+  if (path === undefined) return [];
+  let text;
+  try {
+    const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
+    text = new TextDecoder().decode(bytes);
+  } catch (error) {
+    return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
+  }
+  const certificates = text.match(CERTIFICATE) ?? [];
+  return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
+}

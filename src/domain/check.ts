@@ -102,13 +102,23 @@ export interface FileTimestampParameters {
   readonly conditionOnImplausible: Condition;
 }
 
-/** Parameters of a `tcp_connect` check. */
+/** Parameters of a `tcp_connect` check: `host` and `port`, or `socket`. */
 export interface TcpConnectParameters {
   /** A name or an address, without a port. */
-  readonly host: string;
+  readonly host?: string;
   /** 1 to 65535. */
-  readonly port: number;
+  readonly port?: number;
+  /** Absolute path of a Unix socket. */
+  readonly socket?: string;
+  /** A name or an address to connect to; absent: the host. */
+  readonly connectTo?: string;
+  /** Whether each address behind the name is checked. */
+  readonly everyAddress: boolean;
   readonly tls: boolean;
+  /** The name that the certificate must be for; absent: the host. */
+  readonly serverName?: string;
+  /** Absolute path of certificates (PEM) that are trusted as well. */
+  readonly caFile?: string;
   /** Sent as UTF-8 once the connection stands; absent: nothing. */
   readonly send?: string;
   /** Text that the first 64 KiB of the answer must contain; absent: nothing is read. */
@@ -123,8 +133,14 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly host: string;
   /** 1 to 65535. */
   readonly port: number;
+  /** A name or an address to connect to; absent: the host. */
+  readonly connectTo?: string;
+  /** Whether each address behind the name is checked. */
+  readonly everyAddress: boolean;
   /** The name that the certificate must be for; absent: the host. */
   readonly serverName?: string;
+  /** The SHA-256 hash of the certificate, which is then trusted; the digits may have colons between them. */
+  readonly fingerprint?: string;
   /** How TLS is asked for; absent: TLS from the start. */
   readonly starttls?: StartTlsProtocol;
   /** Absolute path of certificates (PEM) that are trusted as well. */

@@ -9,6 +9,18 @@ export interface ConnectionTarget {
   readonly host: string;
   /** 1 to 65535. */
   readonly port: number;
+  /** The one address of the host to connect to. @default whichever answers */
+  readonly address?: HostAddress;
+  /** Absolute path of a Unix socket, which is connected to in place of host and port. */
+  readonly socket?: string;
+}
+
+/** An address of a name. */
+export interface HostAddress {
+  readonly address: string;
+  readonly family: number;
+  /** By which the machine knows that the address is one of the name's, so that the grant of the name is enough. */
+  readonly token: unknown;
 }
 
 /** A PostgreSQL server: over TCP, or by the socket file of one on this machine. */
@@ -52,6 +64,8 @@ export interface Connections {
   ): Promise<Connection>;
   /** Connects to a PostgreSQL server, with TLS from the first byte after its request on. */
   connectDatabase(target: DatabaseTarget, options: ConnectionOptions): Promise<Connection>;
+  /** Resolves a name to all its addresses, each once; an address is its own. */
+  resolve(target: ConnectionTarget, signal: AbortSignal): Promise<readonly HostAddress[]>;
   /**
    * Reads the certificate that a server shows, whether it is valid or not, and holds it to what is expected. This may
    * take a second connection. Rejects when there is no server, or one that does not speak TLS.

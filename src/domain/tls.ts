@@ -26,6 +26,8 @@ export interface CertificateFacts {
   /** Whether it names itself as who signed it. */
   readonly isSelfSigned: boolean;
   readonly names: readonly string[];
+  /** The SHA-256 hash of the certificate: 64 digits of hexadecimal in small letters. */
+  readonly fingerprint: string;
 }
 
 /** What is wrong with a certificate that a server shows. */

@@ -63,6 +63,7 @@ export function lazyConnections(clock: Clock): Connections {
   return {
     connect: async (target, options) => await (await load()).connect(target, options),
     connectDatabase: async (target, options) => await (await load()).connectDatabase(target, options),
+    resolve: async (target, signal) => await (await load()).resolve(target, signal),
     readCertificate: async (target, options) => await (await load()).readCertificate(target, options),
     explain: (error, target, phase) => used(made).explain(error, target, phase),
   };

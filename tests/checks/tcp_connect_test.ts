@@ -314,3 +314,98 @@ Deno.test("tcpConnectKind needs its host and port alone", () => {
     },
   );
 });
+
+Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for it alone", async (t) => {
+  const directory = await Deno.makeTempDir();
+  const socket = `${directory}/redis.sock`;
+  const listener = Deno.listen({ transport: "unix", path: socket });
+  const serving = (async () => {
+    for await (const connection of listener) {
+      await connection.read(new Uint8Array(16));
+      await connection.write(new TextEncoder().encode("+PONG\r\n"));
+      connection.close();
+    }
+  })();
+  const check = tcpCheck({ socket, send: "PING\r\n", expect: "+PONG" });
+  try {
+    const { condition, output } = await observeConnection(check);
+    assert.deepStrictEqual([condition, output], ["ok", 'connected, response contains "+PONG"']);
+    const required = await tcpConnectKind.requiredPermissions(check, createMemorySystem());
+    assert.deepStrictEqual(required, { read: [socket], write: [socket] });
+    const source = new URL("../..", import.meta.url).pathname;
+    const grants = { read: [source, socket], write: [socket] };
+    for (const missing of ["", "read", "write"] as const) {
+      await t.step(missing === "" ? "all" : `without --allow-${missing}`, async () => {
+        const flags = Object.entries(grants).map(([name, paths]) =>
+          `--allow-${name}=${paths.filter((path) => name !== missing || path !== socket).join(",") || source}`
+        );
+        const { results: [found] } = await observeInOwnProcess(check, {
+          flags: [...flags, "--allow-env", "--allow-sys"],
+        });
+        const expected = missing === ""
+          ? ["ok", 'connected, response contains "+PONG"']
+          : ["unknown", `needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`];
+        assert.deepStrictEqual([found?.condition, found?.output], expected);
+      });
+    }
+  } finally {
+    listener.close();
+    await serving;
+  }
+  const refused = await observeConnection(check);
+  assert.deepStrictEqual([refused.condition, refused.output], [
+    "critical",
+    `connecting to ${socket} failed: socket does not exist`,
+  ]);
+  await Deno.writeTextFile(socket, "");
+  assert.match((await observeConnection(check)).output, / failed: connection refused$/);
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("observeTcpConnect() connects elsewhere, and verifies the name that it is told", async (t) => {
+  const authority = createAuthority();
+  const certificate = createCertificate({ authority, hosts: ["shop.example", "www.example"], addresses: [] });
+  await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+  const caFile = await Deno.makeTempFile();
+  await Deno.writeTextFile(caFile, authority.cert);
+  const { port } = server;
+  const parameters = { host: "shop.example", connectTo: "127.0.0.1", port, tls: true, caFile };
+  const rows: readonly (readonly [Partial<TcpConnectParameters>, condition: string, output: RegExp])[] = [
+    [{}, "ok", /^connected with TLS$/],
+    [{ host: "127.0.0.1", serverName: "www.example" }, "ok", /^connected with TLS$/],
+    [{ everyAddress: true }, "ok", /^connected with TLS \(the only address\)$/],
+    [{ host: "other.example" }, "critical", /certificate is not valid for name "other\.example"$/],
+    [{ caFile: "/none.pem" }, "unknown", /^ca_file "\/none\.pem" cannot be read: file does not exist$/],
+  ];
+  for (const [changed, condition, output] of rows) {
+    await t.step(JSON.stringify(changed), async () => {
+      const found = await observeConnection(tcpCheck({ ...parameters, ...changed }));
+      assert.match(found.output, output);
+      assert.strictEqual(found.condition, condition);
+    });
+  }
+  const check = tcpCheck(parameters);
+  assert.deepStrictEqual(await tcpConnectKind.requiredPermissions(check, createMemorySystem()), {
+    net: [`127.0.0.1:${port}`],
+    env: ["DENO_TLS_CA_STORE"],
+    read: [caFile],
+  });
+  await Deno.remove(caFile);
+});
+
+Deno.test("tcpConnectKind rejects parameters that contradict each other", () => {
+  const errorsOf = (parameters: TcpConnectParameters): readonly string[] =>
+    (tcpConnectKind.errors?.({ ...tcpCheck({}), parameters }) ?? [])
+      .map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const plain = { everyAddress: false, tls: false, asWarning: false };
+  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1 }), []);
+  assert.deepStrictEqual(errorsOf({ ...plain, socket: "/a" }), []);
+  assert.deepStrictEqual(errorsOf({ ...plain, host: "a" }), [': expected "host" and "port", or "socket"']);
+  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", socket: "/a", tls: true }), [
+    'host: "host" cannot be used with "socket": remove one of them',
+    'tls: "tls" cannot be used with "socket": remove one of them',
+  ]);
+  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1, caFile: "/a" }), [
+    'ca_file: "ca_file" requires "tls": true',
+  ]);
+});

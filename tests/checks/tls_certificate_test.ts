@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/check.ts";
@@ -321,4 +322,75 @@ Deno.test("tlsCertificateKind warns of limits in the wrong order", () => {
     message: 'is longer than warning_before_expiry (30 d, not 14 d), so it is never "warning"',
   }]);
   assert.deepStrictEqual(tlsCertificateKind.warnings(certificateCheck({ port: 443 })), []);
+});
+
+Deno.test("observeTlsCertificate() trusts the certificate with the expected fingerprint, and no other", async (t) => {
+  const fingerprintOf = ({ cert }: { readonly cert: string }): string =>
+    new X509Certificate(cert).fingerprint256;
+  const self = createCertificate({ toDay: 60, hosts: ["other.example"], addresses: [] });
+  const expired = createCertificate({ fromDay: -9, toDay: -2 });
+  const rows = [
+    {
+      name: "self-signed, for another name",
+      served: self,
+      pinned: self,
+      condition: "ok",
+      output: /^certificate expires in 59 d/,
+    },
+    {
+      name: "another one",
+      served: self,
+      pinned: expired,
+      condition: "critical",
+      output: /^certificate has the fingerprint [\da-f]{64}, expected another one; it expires in /,
+    },
+    {
+      name: "expired",
+      served: expired,
+      pinned: expired,
+      condition: "critical",
+      output: /^certificate expired 2 d/,
+    },
+  ];
+  for (const { name, served, pinned, condition, output } of rows) {
+    await t.step(name, async () => {
+      await using server = startServer((visitor) => visitor.untilGone(), { certificate: served });
+      const fingerprint = fingerprintOf(pinned);
+      for (const text of [fingerprint, fingerprint.replaceAll(":", "").toLowerCase()]) {
+        const check = certificateCheck({ port: server.port, fingerprint: text });
+        assert.deepStrictEqual(tlsCertificateKind.errors?.(check), []);
+        const found = await observeConnection(check);
+        assert.match(found.output, output);
+        assert.strictEqual(found.condition, condition);
+      }
+      await server.untilLeft();
+    });
+  }
+});
+
+Deno.test("observeTlsCertificate() connects elsewhere, with a permission for that alone", async () => {
+  await withAuthority(async (authority, caFile) => {
+    const certificate = createCertificate({ authority, hosts: ["shop.example"], addresses: [], toDay: 60 });
+    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+    const { port } = server;
+    const check = certificateCheck({ host: "shop.example", connectTo: "127.0.0.1", port, caFile });
+    assert.match((await observeConnection(check)).output, /^certificate expires in 59 d/);
+    const { net } = await tlsCertificateKind.requiredPermissions(check, createMemorySystem());
+    assert.deepStrictEqual(net, [`127.0.0.1:${port}`]);
+  });
+});
+
+Deno.test("tlsCertificateKind rejects what is no fingerprint, and a second way to trust", () => {
+  const errorsOf = (parameters: Partial<TlsCertificateParameters>): readonly string[] =>
+    (tlsCertificateKind.errors?.(certificateCheck({ port: 1, ...parameters })) ?? []).map(({ message }) =>
+      message
+    );
+  for (const fingerprint of ["", "ab", "g0".repeat(32), "f0".repeat(33)]) {
+    assert.deepStrictEqual(errorsOf({ fingerprint }), [
+      "is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
+    ]);
+  }
+  assert.deepStrictEqual(errorsOf({ fingerprint: "f0".repeat(32), caFile: "/a" }), [
+    '"fingerprint" cannot be used with "ca_file": remove one of them',
+  ]);
 });

@@ -69,7 +69,7 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     ...SETTINGS,
     name: "web",
     kind: "tcp_connect",
-    parameters: { host: "db.example.org", port: 5432, tls: false, asWarning: false },
+    parameters: { host: "db.example.org", port: 5432, everyAddress: false, tls: false, asWarning: false },
     timeoutMs: 10_000,
   }],
   tls_certificate: [{ host: "www.example.org" }, {
@@ -79,6 +79,7 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     parameters: {
       host: "www.example.org",
       port: 443,
+      everyAddress: false,
       warningBeforeExpiryMs: 14 * 86_400_000,
       criticalBeforeExpiryMs: 3 * 86_400_000,
     },
@@ -331,6 +332,10 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
   tcp_connect: [{
     host: "[::1]",
     port: 6379,
+    connect_to: "127.0.0.1",
+    every_address: true,
+    server_name: "redis.example.org",
+    ca_file: "authority.pem",
     tls: true,
     send: "PING\r\n",
     expect: "+PONG",
@@ -341,6 +346,10 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
     parameters: {
       host: "[::1]",
       port: 6379,
+      connectTo: "127.0.0.1",
+      everyAddress: true,
+      serverName: "redis.example.org",
+      caFile: "/etc/monitor/authority.pem",
       tls: true,
       send: "PING\r\n",
       expect: "+PONG",
@@ -350,22 +359,26 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
   tls_certificate: [{
     host: "10.0.0.1",
     port: 25,
+    connect_to: "127.0.0.1",
+    every_address: true,
     server_name: "mail.example.org",
     starttls: "smtp",
     warning_before_expiry: "30 days",
     critical_before_expiry: 604_800,
-    ca_file: "authority.pem",
+    fingerprint: "f0".repeat(32),
   }, {
     ...ALL_SETTINGS_MEANT,
     kind: "tls_certificate",
     parameters: {
       host: "10.0.0.1",
       port: 25,
+      connectTo: "127.0.0.1",
+      everyAddress: true,
       serverName: "mail.example.org",
       starttls: "smtp",
       warningBeforeExpiryMs: 30 * 86_400_000,
       criticalBeforeExpiryMs: 7 * 86_400_000,
-      caFile: "/etc/monitor/authority.pem",
+      fingerprint: "f0".repeat(32),
     },
   }],
   disk_space: [{

@@ -20,7 +20,7 @@ Deno.test("an example with an error is noticed, whatever part of a config it is"
     keys: '"stat": "x"',
     defaults: '"treshold": 1',
     checks: '"a": { "kind": "test", "parameters": {}, "titel": "x" }',
-    "parameters tcp_connect": '{ "host": "example.org" }',
+    "parameters tcp_connect": '{ "host": "example.org", "prot": 1 }',
     channel: '{ "kind": "console" }',
     include: '// /etc/monitor/broken.jsonc\n{ "state": "x" }',
   };

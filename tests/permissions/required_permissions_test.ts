@@ -97,7 +97,7 @@ Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more
       {
         ...base,
         kind: "tcp_connect",
-        parameters: { host: "db.example.org", port: 5432, tls: true, asWarning: false },
+        parameters: { host: "db.example.org", port: 5432, everyAddress: false, tls: true, asWarning: false },
       },
       { net: ["db.example.org:5432"], env: ["DENO_TLS_CA_STORE"] },
     ],
@@ -106,7 +106,7 @@ Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more
       {
         ...base,
         kind: "tcp_connect",
-        parameters: { host: "db.example.org", port: 5432, tls: false, asWarning: false },
+        parameters: { host: "db.example.org", port: 5432, everyAddress: false, tls: false, asWarning: false },
       },
       { net: ["db.example.org:5432"] },
     ],
@@ -118,6 +118,7 @@ Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more
         parameters: {
           host: "10.0.0.1",
           port: 443,
+          everyAddress: false,
           serverName: "www.example.org",
           warningBeforeExpiryMs: 1000,
           criticalBeforeExpiryMs: 1000,

@@ -34,14 +34,20 @@ const SOON_MS = 15_000;
 
 /** A `tcp_connect` check of a port on loopback. */
 export function tcpCheck(
-  parameters: Partial<TcpConnectParameters> & { readonly port: number },
+  parameters: Partial<TcpConnectParameters>,
   timeoutMs = SOON_MS,
 ): CheckOf<"tcp_connect"> {
   return {
     ...SETTINGS,
     timeoutMs,
     kind: "tcp_connect",
-    parameters: { host: "127.0.0.1", tls: false, asWarning: false, ...parameters },
+    parameters: {
+      ...parameters.socket === undefined && { host: "127.0.0.1" },
+      everyAddress: false,
+      tls: false,
+      asWarning: false,
+      ...parameters,
+    },
   };
 }
 
@@ -56,6 +62,7 @@ export function certificateCheck(
     kind: "tls_certificate",
     parameters: {
       host: "localhost",
+      everyAddress: false,
       warningBeforeExpiryMs: 14 * DAY_MS,
       criticalBeforeExpiryMs: 3 * DAY_MS,
       ...parameters,

@@ -100,6 +100,31 @@ for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
   });
 }
 
+const EVERY: Readonly<Record<string, (server: TestServer) => ConnectionCheck>> = {
+  "tcp_connect": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, send: "ping" }),
+  "tcp_connect with TLS": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, tls: true }),
+  "tls_certificate": ({ port }) => certificateCheck({ host: NAME, port, everyAddress: true }),
+};
+
+for (const [name, checkOf] of Object.entries(EVERY)) {
+  Deno.test({
+    ...requiredPermissions("nss_wrapper"),
+    name: `${name} with every_address names those that fail, with a permission for the name alone`,
+    fn: () =>
+      withName(async (environment, certificate) => {
+        await using server = startServer(answer, name === "tcp_connect" ? {} : { certificate });
+        const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
+        const { results: [found] } = await observeInOwnProcess(checkOf(server), { flags, environment });
+        assert.equal(found?.condition, "critical");
+        const [first, second] = ADDRESSES.map((address) =>
+          `${address}: connecting to ${address}:${server.port} failed: connection refused`
+        );
+        assert.equal(found.output, `2 of 3 addresses failed: ${first}; ${second}`);
+        assert.deepEqual([found.metrics["addresses"], found.metrics["failed_addresses"]], [3, 2]);
+      }),
+  });
+}
+
 Deno.test({
   ...requiredPermissions("nss_wrapper", "python3"),
   name: "tcp_connect goes on to the next address where one does not answer",

@@ -1437,21 +1437,41 @@ export interface HttpCapture {
   pattern?: string;
 }
 /**
- * Connects to a port. Optionally sends text and compares the response with what is expected.
+ * Connects to a port or a Unix socket: `host` and `port`, or `socket`. Optionally sends text and compares the response with what is expected.
  */
 export interface TcpConnectParameters {
   /**
    * Name or IP address of the server.
    */
-  host: string;
+  host?: string;
   /**
    * Its port.
    */
-  port: number;
+  port?: number;
+  /**
+   * Path of a Unix socket, in place of `host` and `port`.
+   */
+  socket?: string;
+  /**
+   * Name or IP address to connect to, in place of the host. The certificate must still be valid for the host.
+   */
+  connect_to?: string;
+  /**
+   * Checks every address behind the name. One that fails is a violation.
+   */
+  every_address?: boolean;
   /**
    * Uses TLS from the first byte. The certificate must be valid for the host.
    */
   tls?: boolean;
+  /**
+   * The name to send (SNI) and to verify; requires `tls`. Default: the host.
+   */
+  server_name?: string;
+  /**
+   * A PEM file of certificate authorities to trust in addition; requires `tls`, relative to the directory of the config.
+   */
+  ca_file?: string;
   /**
    * Text to send after connecting. Write a newline as `\r\n`.
    */
@@ -1478,9 +1498,21 @@ export interface TlsCertificateParameters {
    */
   port?: number;
   /**
+   * Name or IP address to connect to, in place of the host. The certificate must still be valid for the host.
+   */
+  connect_to?: string;
+  /**
+   * Checks every address behind the name. One that fails is a violation.
+   */
+  every_address?: boolean;
+  /**
    * The name to send (SNI) and to verify. Default: the host.
    */
   server_name?: string;
+  /**
+   * SHA-256 fingerprint of the certificate: hexadecimal digits, with or without colons. This certificate is trusted without an authority. Any other is `critical`.
+   */
+  fingerprint?: string;
   /**
    * The protocol of STARTTLS. Default: TLS from the first byte.
    */

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -4118,7 +4118,7 @@ return errors === 0;
 }
 validate123.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema56 = {"type":"object","additionalProperties":false,"required":["host","port"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"tls":{"type":"boolean","default":false},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
+const schema56 = {"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 
 function validate150(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -4131,8 +4131,9 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.host === undefined){
-const err0 = {instancePath,keyword:"required",params:{missingProperty: "host"}};
+for(const key0 in data){
+if(!(func1.call(schema56.properties, key0))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4141,8 +4142,12 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.port === undefined){
-const err1 = {instancePath,keyword:"required",params:{missingProperty: "port"}};
+}
+if(data.host !== undefined){
+let data0 = data.host;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/host",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4151,9 +4156,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((((key0 === "host") || (key0 === "port")) || (key0 === "tls")) || (key0 === "send")) || (key0 === "expect")) || (key0 === "as_warning"))){
-const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+}
+else {
+const err2 = {instancePath:instancePath+"/host",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4163,11 +4168,10 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.host !== undefined){
-let data0 = data.host;
-if(typeof data0 === "string"){
-if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/host",keyword:"minLength",params:{limit: 1}};
+if(data.port !== undefined){
+let data1 = data.port;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err3 = {instancePath:instancePath+"/port",keyword:"type",params:{type: "integer"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4176,9 +4180,9 @@ vErrors.push(err3);
 }
 errors++;
 }
-}
-else {
-const err4 = {instancePath:instancePath+"/host",keyword:"type",params:{type: "string"}};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 65535 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/port",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4187,11 +4191,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data.port !== undefined){
-let data1 = data.port;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err5 = {instancePath:instancePath+"/port",keyword:"type",params:{type: "integer"}};
+if(data1 < 1 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/port",keyword:"minimum",params:{comparison: ">=", limit: 1}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4200,9 +4201,13 @@ vErrors.push(err5);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 65535 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/port",keyword:"maximum",params:{comparison: "<=", limit: 65535}};
+}
+}
+if(data.socket !== undefined){
+let data2 = data.socket;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err6 = {instancePath:instancePath+"/socket",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4211,8 +4216,9 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data1 < 1 || isNaN(data1)){
-const err7 = {instancePath:instancePath+"/port",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+}
+else {
+const err7 = {instancePath:instancePath+"/socket",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4222,10 +4228,11 @@ vErrors.push(err7);
 errors++;
 }
 }
-}
-if(data.tls !== undefined){
-if(typeof data.tls !== "boolean"){
-const err8 = {instancePath:instancePath+"/tls",keyword:"type",params:{type: "boolean"}};
+if(data.connect_to !== undefined){
+let data3 = data.connect_to;
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err8 = {instancePath:instancePath+"/connect_to",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4235,9 +4242,8 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.send !== undefined){
-if(typeof data.send !== "string"){
-const err9 = {instancePath:instancePath+"/send",keyword:"type",params:{type: "string"}};
+else {
+const err9 = {instancePath:instancePath+"/connect_to",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4247,11 +4253,9 @@ vErrors.push(err9);
 errors++;
 }
 }
-if(data.expect !== undefined){
-let data4 = data.expect;
-if(typeof data4 === "string"){
-if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/expect",keyword:"minLength",params:{limit: 1}};
+if(data.every_address !== undefined){
+if(typeof data.every_address !== "boolean"){
+const err10 = {instancePath:instancePath+"/every_address",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4261,8 +4265,9 @@ vErrors.push(err10);
 errors++;
 }
 }
-else {
-const err11 = {instancePath:instancePath+"/expect",keyword:"type",params:{type: "string"}};
+if(data.tls !== undefined){
+if(typeof data.tls !== "boolean"){
+const err11 = {instancePath:instancePath+"/tls",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4272,9 +4277,11 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(data.as_warning !== undefined){
-if(typeof data.as_warning !== "boolean"){
-const err12 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+if(data.server_name !== undefined){
+let data6 = data.server_name;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err12 = {instancePath:instancePath+"/server_name",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4284,9 +4291,8 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
 else {
-const err13 = {instancePath,keyword:"type",params:{type: "object"}};
+const err13 = {instancePath:instancePath+"/server_name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4295,12 +4301,98 @@ vErrors.push(err13);
 }
 errors++;
 }
+}
+if(data.ca_file !== undefined){
+let data7 = data.ca_file;
+if(typeof data7 === "string"){
+if(data7.length < 1){
+const err14 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+else {
+const err15 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(data.send !== undefined){
+if(typeof data.send !== "string"){
+const err16 = {instancePath:instancePath+"/send",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data.expect !== undefined){
+let data9 = data.expect;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err17 = {instancePath:instancePath+"/expect",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/expect",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err19 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+else {
+const err20 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
 validate150.errors = vErrors;
 return errors === 0;
 }
 validate150.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema57 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"server_name":{"type":"string","minLength":1,"format":"host"},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
+const schema57 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 
 function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -4324,7 +4416,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(((((((key0 === "host") || (key0 === "port")) || (key0 === "server_name")) || (key0 === "starttls")) || (key0 === "warning_before_expiry")) || (key0 === "critical_before_expiry")) || (key0 === "ca_file"))){
+if(!(func1.call(schema57.properties, key0))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -4395,11 +4487,11 @@ errors++;
 }
 }
 }
-if(data.server_name !== undefined){
-let data2 = data.server_name;
+if(data.connect_to !== undefined){
+let data2 = data.connect_to;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/server_name",keyword:"minLength",params:{limit: 1}};
+const err7 = {instancePath:instancePath+"/connect_to",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4410,7 +4502,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/server_name",keyword:"type",params:{type: "string"}};
+const err8 = {instancePath:instancePath+"/connect_to",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4420,15 +4512,77 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.starttls !== undefined){
-let data3 = data.starttls;
-if(!(((data3 === "smtp") || (data3 === "imap")) || (data3 === "pop3"))){
-const err9 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: schema57.properties.starttls.enum}};
+if(data.every_address !== undefined){
+if(typeof data.every_address !== "boolean"){
+const err9 = {instancePath:instancePath+"/every_address",keyword:"type",params:{type: "boolean"}};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.server_name !== undefined){
+let data4 = data.server_name;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err10 = {instancePath:instancePath+"/server_name",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/server_name",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.fingerprint !== undefined){
+let data5 = data.fingerprint;
+if(typeof data5 === "string"){
+if(data5.length < 1){
+const err12 = {instancePath:instancePath+"/fingerprint",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/fingerprint",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.starttls !== undefined){
+let data6 = data.starttls;
+if(!(((data6 === "smtp") || (data6 === "imap")) || (data6 === "pop3"))){
+const err14 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: schema57.properties.starttls.enum}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -4446,38 +4600,38 @@ errors = vErrors.length;
 }
 }
 if(data.ca_file !== undefined){
-let data6 = data.ca_file;
-if(typeof data6 === "string"){
-if(data6.length < 1){
-const err10 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
+let data9 = data.ca_file;
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err15 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err15];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err15);
 }
 errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
+const err16 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
-vErrors = [err11];
+vErrors = [err16];
 }
 else {
-vErrors.push(err11);
+vErrors.push(err16);
 }
 errors++;
 }
 }
 }
 else {
-const err12 = {instancePath,keyword:"type",params:{type: "object"}};
+const err17 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err12];
+vErrors = [err17];
 }
 else {
-vErrors.push(err12);
+vErrors.push(err17);
 }
 errors++;
 }

@@ -5,11 +5,10 @@
  *
  * Upstream: https://github.com/denoland/deno/issues/25661 (in 2.7.11)
  */
-import type { LookupAddress } from "node:dns";
 import { connect, type LookupFunction, type Socket } from "node:net";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { ConnectionTarget } from "../../domain/connections.ts";
+import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts";
 import { type KnownAddresses, lookUpName } from "../tcp/look_up_name.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
@@ -89,10 +88,26 @@ async function lookUpInParallel(
  */
 const hanging = createHangingLimit(() => performance.now());
 
-/** One address of a name, with what lets the runtime know that it is one. */
-interface AddressTarget extends ConnectionTarget, LookupAddress {
-  readonly token: unknown;
+/** Connects to one address of a name. Rejects with the signal's reason. */
+export async function connectToOne(
+  { host, port, address }: ConnectionTarget & { readonly address: HostAddress },
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  if (hanging.isReached({ host: address.address, port })) {
+    throw new Error("ETIMEDOUT: earlier attempts still hang");
+  }
+  return await connectToAddress({ host, port, ...address }, signal);
 }
+
+/** Answers the look-up of a socket with an address that is known. The token is one more argument, which its types do not know. */
+export function answerLookup({ address, family, token }: HostAddress): LookupFunction {
+  return (_name, _options, callback) => {
+    queueMicrotask(() => callback(null, address, family, ...[token] as unknown as []));
+  };
+}
+
+/** One address of a name, with what lets the runtime know that it is one. */
+interface AddressTarget extends HostAddress, Pick<ConnectionTarget, "host" | "port"> {}
 
 /** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */
 function connectToAddress(
@@ -101,11 +116,8 @@ function connectToAddress(
 ): Promise<Deno.TcpConn> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    // The runtime hands the token on as one more argument, which its types do not know.
-    const answer: LookupFunction = (_name, _options, callback) => {
-      queueMicrotask(() => callback(null, address, family, ...[token] as unknown as []));
-    };
-    const socket = connect({ host, port, autoSelectFamily: false, lookup: answer });
+    const lookup = answerLookup({ address, family, token });
+    const socket = connect({ host, port, autoSelectFamily: false, lookup });
     // It must not read: that is for whoever takes the connection over.
     socket.pause();
     const { promise: over, resolve: end } = Promise.withResolvers<void>();

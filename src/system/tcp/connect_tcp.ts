@@ -2,8 +2,9 @@
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
-import { connectToAny } from "../deno_workarounds/all_addresses.ts";
+import { connectToAny, connectToOne } from "../deno_workarounds/all_addresses.ts";
 import { connectDirectly } from "../deno_workarounds/connect_directly.ts";
+import { unlessAborted } from "../../shared/deadline.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
 /** What an attempt to connect needs. */
@@ -17,7 +18,7 @@ export interface ConnectTcpOptions {
  * at other addresses, see {@linkcode connectToAny}.
  */
 export async function connectTcp(
-  { host, port }: ConnectionTarget,
+  { host, port, address }: ConnectionTarget,
   options: ConnectTcpOptions,
 ): Promise<Deno.TcpConn> {
   const { signal } = options;
@@ -27,6 +28,8 @@ export async function connectTcp(
   try {
     connection = isIP(target.host) !== 0
       ? await connectDirectly(target, signal)
+      : address !== undefined
+      ? await connectToOne({ ...target, address }, signal)
       : await connectToAny(target, options);
   } catch (error) {
     signal.throwIfAborted();
@@ -35,4 +38,17 @@ export async function connectTcp(
   if (!signal.aborted) return connection;
   closeQuietly(connection);
   throw signal.reason;
+}
+
+/** Connects to a Unix socket where the target names one, else over TCP. */
+export async function connectStream(
+  target: ConnectionTarget,
+  options: ConnectTcpOptions,
+): Promise<Deno.Conn> {
+  if (target.socket === undefined) return await connectTcp(target, options);
+  const { signal } = options;
+  signal.throwIfAborted();
+  const attempt = Deno.connect({ transport: "unix", path: target.socket });
+  attempt.then((connection) => signal.aborted && closeQuietly(connection), () => {});
+  return await unlessAborted(attempt, signal);
 }

@@ -8,10 +8,17 @@ import { explainTrustError } from "../tls/trust.ts";
 /** Puts an error of a connection into words; `phase` is what was being done. */
 export function explainConnectionError(
   error: unknown,
-  { host, port }: ConnectionTarget,
+  { host, port, socket }: ConnectionTarget,
   phase: ConnectionPhase,
 ): ConnectionFailure {
   const code = codeOf(error);
+  if (error instanceof Deno.errors.NotCapable && socket !== undefined) {
+    const access = error.message.includes("write access") ? "write" : "read";
+    return {
+      phase: "permission",
+      reason: `needs ${access} access to "${socket}": grant --allow-${access}=${socket}`,
+    };
+  }
   if (error instanceof Deno.errors.NotCapable || code === "EPERM") {
     const grant = hostAndPort(host, port);
     return { phase: "permission", reason: `needs network access to "${grant}": grant --allow-net=${grant}` };
@@ -58,6 +65,8 @@ const RULES: readonly Rule[] = [
     phase: "resolving",
     reason: "name does not resolve",
   },
+  { pattern: /No such file or directory/, reason: "socket does not exist" },
+  { pattern: /Permission denied/, phase: "machine", reason: "permission denied" },
   { pattern: /Connection refused|ECONNREFUSED|os error 10061\b/, reason: "connection refused" },
   {
     pattern: /Connection reset by peer|ECONNRESET|os error 10054\b/,

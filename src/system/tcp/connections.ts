@@ -5,12 +5,20 @@
  * The runtime breaks that for a TLS handshake that hangs, so a first one is made over a stream (see `TcpStream`), and
  * those that follow are limited in number (see `HangingLimit`).
  */
+import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
-import type { Connection, ConnectionOptions, Connections } from "../../domain/connections.ts";
+import type {
+  Connection,
+  ConnectionOptions,
+  Connections,
+  ConnectionTarget,
+  HostAddress,
+} from "../../domain/connections.ts";
 import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
+import { lookUpName } from "./look_up_name.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { createCertificateReader } from "../tls/certificate_reader.ts";
-import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
+import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
 import { createHangingLimit, type HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
@@ -33,6 +41,16 @@ export function createConnections(clock: Clock): Connections {
     },
     connectDatabase: async (target, options) =>
       await (await import("./database_connection.ts")).connectDatabase(target, { ...options, clock }),
+    async resolve({ host, port }, signal): Promise<readonly HostAddress[]> {
+      const name = withoutBrackets(host);
+      const family = isIP(name);
+      if (family !== 0) return [{ address: name, family, token: null }];
+      const { addresses, token } = await lookUpName({ host: name, port }, signal);
+      const different = new Map(
+        addresses.map(({ address, family }) => [address, { address, family, token }]),
+      );
+      return [...different.values()];
+    },
     async readCertificate(target, options): Promise<CertificateReading> {
       const { signal } = options;
       let facts = null;
@@ -52,12 +70,12 @@ export function createConnections(clock: Clock): Connections {
 }
 
 async function connectPlain(
-  target: { readonly host: string; readonly port: number },
+  target: ConnectionTarget,
   { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
 ): Promise<Connection> {
   signal.throwIfAborted();
   onPhase?.("connecting");
-  return standingConnection(await connectTcp(target, { clock, signal }), signal);
+  return standingConnection(await connectStream(target, { clock, signal }), signal);
 }
 
 /**

@@ -17,6 +17,7 @@ export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
     names: (certificate.subjectaltname ?? "").split(", ")
       .map((name) => name.replace(/^(?:DNS|IP Address):/, ""))
       .filter((name) => name !== ""),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { CertificateFacts } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
+import { answerLookup } from "../deno_workarounds/all_addresses.ts";
 import { createHangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
@@ -55,7 +56,12 @@ interface Attempt {
 }
 
 function begin(target: HandshakeTarget, clock: Clock): Attempt {
-  const socket = connect({ host: withoutBrackets(target.host), port: target.port });
+  const { address } = target;
+  const socket = connect({
+    host: withoutBrackets(target.host),
+    port: target.port,
+    ...address !== undefined && { lookup: answerLookup(address), autoSelectFamily: false },
+  });
   let secured: TLSSocket | null = null;
   let isTalking = false;
   const read = async (): Promise<CertificateFacts | null> => {

@@ -20,12 +20,12 @@ export interface HandshakeTarget extends ConnectionTarget {
  * the certificate says, as far as the runtime tells; rejects where it is not valid.
  */
 export async function tryHandshake(
-  { host, port, tls, startTls }: HandshakeTarget,
+  { tls, startTls, ...target }: HandshakeTarget,
   { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
 ): Promise<CertificateFacts | null> {
   signal.throwIfAborted();
   onPhase?.("connecting");
-  const connection = await connectTcp({ host, port }, { clock, signal });
+  const connection = await connectTcp(target, { clock, signal });
   let end = (): void => closeQuietly(connection);
   const stopListening = onAbort(signal, () => end());
   try {

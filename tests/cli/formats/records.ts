@@ -33,10 +33,11 @@ const PARAMETERS = {
     response: { statusCode: 200, headers: {} },
     asWarning: false,
   },
-  tcp_connect: { host: "localhost", port: 22, tls: false, asWarning: false },
+  tcp_connect: { host: "localhost", port: 22, everyAddress: false, tls: false, asWarning: false },
   tls_certificate: {
     host: "localhost",
     port: 443,
+    everyAddress: false,
     warningBeforeExpiryMs: 2000,
     criticalBeforeExpiryMs: 1000,
   },

@@ -1,0 +1,84 @@
+import type { Connections, ConnectionTarget } from "../domain/connections.ts";
+import { highestSeverity } from "../domain/condition.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+
+/** How the addresses of a target are found. */
+interface AddressesOptions {
+  readonly connections: Pick<Connections, "resolve">;
+  /** Whether every address is checked, or the target as it is. */
+  readonly isEvery: boolean;
+  /** Ends the look-up: the timeout, or the end of the run. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Checks a target, or each address behind its name at the same time. The result is then the worst one, and names the
+ * addresses that fail.
+ */
+export async function observeAddresses(
+  target: ConnectionTarget,
+  { connections, isEvery, signal }: AddressesOptions,
+  observe: (target: ConnectionTarget) => Promise<CheckResult>,
+): Promise<CheckResult> {
+  if (!isEvery) return await observe(target);
+  const addresses = await connections.resolve(target, signal).catch(() => []);
+  if (addresses.length === 0) {
+    // Connecting fails in the same way, and says why.
+    const result = await observe(target);
+    return result.condition === "ok" ? unknownResult(`no addresses of ${target.host} are known`) : result;
+  }
+  // Name servers rotate the order, which is no change.
+  const ordered = addresses.toSorted((one, other) => one.address < other.address ? -1 : 1);
+  const checked = ordered.slice(0, ADDRESSES_MAX);
+  const results = await Promise.all(checked.map(async (address): Promise<AddressResult> => ({
+    address: address.address,
+    result: await observe({ ...target, address }),
+  })));
+  return join(results, addresses.length - checked.length);
+}
+
+/** Whoever controls the name decides how many there are. */
+const ADDRESSES_MAX = 64;
+
+interface AddressResult {
+  readonly address: string;
+  readonly result: CheckResult;
+}
+
+function join(results: readonly AddressResult[], uncheckedCount: number): CheckResult {
+  const failing = results.filter(({ result }) => result.condition !== "ok");
+  const rest = failing.length - SHOWN_MAX;
+  const unchecked = uncheckedCount === 0 ? "" : `, ${uncheckedCount} more not checked`;
+  const output = failing.length === 0
+    ? `${[...new Set(results.map(({ result }) => result.output))].slice(0, SHOWN_MAX).join("; ")} (${
+      results.length === 1 ? "the only address" : `all ${results.length} addresses`
+    }${unchecked})`
+    : `${failing.length} of ${results.length} addresses failed${unchecked}: ${
+      failing.slice(0, SHOWN_MAX).map(({ address, result }) => `${address}: ${result.output}`).join("; ")
+    }${rest > 0 ? `; and ${rest} more` : ""}`;
+  return {
+    condition: highestSeverity(results.map(({ result }) => result.condition)),
+    output,
+    detail: "",
+    metrics: {
+      addresses: results.length,
+      failed_addresses: failing.length,
+      ...worstMetrics(results.map(({ result }) => result.metrics)),
+    },
+    performanceData: "",
+  };
+}
+
+const SHOWN_MAX = 5;
+
+/** The longest durations, and the shortest time until expiry. */
+function worstMetrics(all: readonly CheckResult["metrics"][]): CheckResult["metrics"] {
+  const worst: Record<string, number> = {};
+  for (const metrics of all) {
+    for (const [name, value] of Object.entries(metrics)) {
+      const pick = name.includes("_left_") ? Math.min : Math.max;
+      worst[name] = pick(worst[name] ?? value, value);
+    }
+  }
+  return worst;
+}
