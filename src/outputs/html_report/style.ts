@@ -34,6 +34,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .u>.s b{background:var(--u)}
 .w>.s b{background:var(--w)}
 .a b,.f b{color:var(--text)}
+.a b,.a small{white-space:nowrap}
 .c svg{grid-column:1;width:100%;margin-top:.15rem;height:3.4rem;display:block;
   background:linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 100%}
 .c .m{grid-column:2;font-size:.75rem;line-height:1.1rem;white-space:nowrap;min-width:3.4rem}
@@ -52,6 +53,7 @@ summary{cursor:pointer;padding:.2rem 0}
 .c>li>*{grid-column:2}
 .c h3,.c .n{grid-column:1}
 .c h3,.c .s{grid-row:1}
+.c h3:not(:has(+.n)){grid-row:1/span 2}
 .c .n,.c .o{grid-row:2}
 .c .a{grid-column:3;grid-row:1/span 9;display:grid;grid-template-columns:auto 1fr;gap:0 .6rem;align-self:start}
 .c .a b{text-align:right;white-space:nowrap}
