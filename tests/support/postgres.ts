@@ -6,6 +6,7 @@ import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
 import type { PostgresClientOptions } from "../../src/state/postgres/postgres_client.ts";
 import { type PostgresStoreOptions } from "../../src/state/postgres/postgres_store.ts";
 import { createConnections } from "../../src/system/tcp/connections.ts";
+import type { Certificate } from "./certificates.ts";
 import { inTime, until } from "../life/in_time.ts";
 
 /** A running server; disposing of it removes it. */
@@ -13,6 +14,8 @@ export interface PostgresServer extends AsyncDisposable {
   readonly directory: string;
   /** Its socket. */
   readonly target: DatabaseTarget;
+  /** Its port on loopback, if it has a certificate. */
+  readonly port: number;
   /** A place on it, a schema of its own unless one is given. */
   place(members?: Partial<PostgresPlace>): PostgresPlace;
   /** Ends it as a crash does, and starts it again. */
@@ -26,8 +29,8 @@ export interface PostgresServerOptions {
   readonly settings?: readonly string[];
   /** The text of `pg_hba.conf`. @default everybody may log in */
   readonly access?: string;
-  /** Files in the data directory, by name. */
-  readonly files?: Readonly<Record<string, string>>;
+  /** With it, the server listens on loopback, too. */
+  readonly certificate?: Certificate;
 }
 
 /** What a test needs that starts a server. */
@@ -68,25 +71,39 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     { cwd: "/" },
   );
   if (!made.success) throw new Error(`initdb failed: ${made.stderr}`);
-  for (const [name, text] of Object.entries(options.files ?? {})) {
-    await Deno.writeTextFile(`${data}/${name}`, text, { mode: 0o600 });
-    if (owner !== null) await Deno.chown(`${data}/${name}`, owner.userId, owner.groupId);
+  const { certificate } = options;
+  for (const [name, text] of certificate === undefined ? [] : Object.entries(certificate)) {
+    await Deno.writeTextFile(`${data}/${name}.pem`, text, { mode: 0o600 });
+    if (owner !== null) await Deno.chown(`${data}/${name}.pem`, owner.userId, owner.groupId);
   }
+  const port = certificate === undefined ? PORT : freePort();
   if (options.access !== undefined) await Deno.writeTextFile(`${data}/pg_hba.conf`, options.access);
   const settings = [
     "fsync = off",
-    "logging_collector = on",
-    "listen_addresses = ''",
+    `port = ${port}`,
+    ...certificate === undefined ? ["listen_addresses = ''"] : [
+      "listen_addresses = '127.0.0.1'",
+      "ssl = on",
+      "ssl_cert_file = 'cert.pem'",
+      "ssl_key_file = 'key.pem'",
+    ],
     `unix_socket_directories = '${directory}'`,
     ...options.settings ?? [],
   ];
   await Deno.writeTextFile(`${data}/postgresql.conf`, settings.join("\n"), { append: true });
   const args = commandLine("postgres", ["-D", data]);
   let child = await startServer(args, data);
-  const target = { socketPath: `${directory}/.s.PGSQL.${PORT}` };
+  let isRunning = true;
+  const kill = async (): Promise<void> => {
+    if (isRunning) child.kill("SIGQUIT");
+    isRunning = false;
+    await inTime("the end of the server", child.status);
+  };
+  const target = { socketPath: `${directory}/.s.PGSQL.${port}` };
   return {
     directory,
     target,
+    port,
     place: (members = {}) => ({
       targets: [target],
       database: "postgres",
@@ -97,14 +114,13 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       url: "postgres://test",
       ...members,
     }),
-    kill: async () => {
-      child.kill("SIGQUIT");
-      await inTime("the end of the server", child.status);
+    kill,
+    start: async () => {
+      child = await startServer(args, data);
+      isRunning = true;
     },
-    start: async () => void (child = await startServer(args, data)),
     [Symbol.asyncDispose]: async () => {
-      child.kill("SIGQUIT");
-      await inTime("the end of the server", child.status);
+      await kill();
       await Deno.remove(directory, { recursive: true });
     },
   };
@@ -112,7 +128,13 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 
 const LIMIT_MS = 300_000;
 
-/** Starts the server and waits until it takes connections. Its log is a file in the data directory. */
+/** Another process may take it before the server does: then the server does not start, and the test fails. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Starts the server and waits until it takes connections. */
 async function startServer(
   [path, args]: readonly [string, readonly string[]],
   data: string,

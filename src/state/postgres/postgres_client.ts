@@ -24,9 +24,9 @@ export interface PostgresClientOptions {
 /** For connecting to one server, with authentication. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const EXCHANGE_TIMEOUT_MS = 15_000;
-/** The server gives a statement up before the client gives the connection up. */
+/** The server gives up a lock, and then a statement, before the client gives up the connection. */
+const LOCK_SHARE = 1 / 6;
 const STATEMENT_SHARE = 2 / 3;
-const LOCK_TIMEOUT_MS = 2_000;
 
 /** A unit of work is attempted so often. */
 const ATTEMPTS_MAX = 4;
@@ -47,8 +47,10 @@ const LOCK_NOT_AVAILABLE = "55P03";
  */
 const END_BLOCKERS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity AS other
   WHERE usename = current_user AND datname = current_database() AND pid <> pg_backend_pid()
-    AND xact_start < clock_timestamp() - interval '${LOCK_TIMEOUT_MS} ms'
-    AND EXISTS (SELECT FROM pg_locks WHERE pg_locks.pid = other.pid AND mode = 'RowExclusiveLock')`;
+    AND xact_start < clock_timestamp() - current_setting('lock_timeout')::interval
+    AND EXISTS (SELECT FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+      JOIN pg_namespace ON pg_namespace.oid = relnamespace
+      WHERE pg_locks.pid = other.pid AND mode = 'RowExclusiveLock' AND nspname = current_schema())`;
 
 /** What a unit of work has: statements, one after the other. */
 export type Session = Pick<PostgresConnection, "run">;
@@ -172,7 +174,7 @@ export class PostgresClient {
       synchronous_commit: "on",
       default_transaction_isolation: "read committed",
       statement_timeout: String(Math.round(timeoutMs * STATEMENT_SHARE)),
-      lock_timeout: String(LOCK_TIMEOUT_MS),
+      lock_timeout: String(Math.round(timeoutMs * LOCK_SHARE)),
       idle_in_transaction_session_timeout: String(timeoutMs),
     };
     const connection = await PostgresConnection.start(bare, {

@@ -1,0 +1,71 @@
+/** The program with its state in PostgreSQL. */
+import assert from "node:assert/strict";
+import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
+import { createCertificate } from "../support/certificates.ts";
+import { clientOptions, POSTGRES, type PostgresServer, ROLE, startPostgres } from "../support/postgres.ts";
+import { withHarness } from "./program.ts";
+
+const GOOD = { kind: "test", parameters: { condition: "ok" } };
+
+function stateOn(host: string): Readonly<Record<string, unknown>> {
+  return { state: { postgres: { hosts: [host], database: "postgres", user: ROLE } } };
+}
+
+async function countRuns(server: PostgresServer): Promise<number> {
+  const client = new PostgresClient(server.place({ schema: "monitor" }), clientOptions());
+  const { rows } = await client.query("SELECT sum(observed_ok) AS runs FROM rollups");
+  client.close();
+  return Number(rows[0]?.["runs"]);
+}
+
+Deno.test({
+  ...POSTGRES,
+  name: "monitor check: goes on while its database is away, and stores each run once afterwards",
+  fn: () =>
+    withHarness(async (harness) => {
+      await using server = await startPostgres();
+      harness.writeConfig({ good: GOOD }, stateOn(server.directory));
+      const program = harness.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("result");
+      await server.kill();
+      await program.stderr.next(/cannot write state "postgres:.*; retrying, monitoring continues/);
+      const { code, stderr } = await harness.run(["status"]);
+      assert.equal(code, 74);
+      assert.match(
+        stderr,
+        /^monitor: error: cannot open state .*; check the path, and that PostgreSQL runs$/m,
+      );
+      for (let count = 0; count < 2; count++) await program.stdout.event("result");
+      await server.start();
+      await program.stderr.next(/the state is writable again, nothing was lost/);
+      program.signal("SIGTERM");
+      const end = await program.end();
+      assert.equal(end.code, 0, end.stderr);
+      assert.equal(await countRuns(server), end.stdout.match(/"event":"result"/g)?.length);
+      const status = await harness.run(["status"]);
+      assert.equal(status.code, 0, status.stdout + status.stderr);
+    }),
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "monitor permissions: what it prints is enough for a database, and one less is named",
+  fn: () =>
+    withHarness(async (harness) => {
+      await using server = await startPostgres({ certificate: createCertificate() });
+      for (const host of [`127.0.0.1:${server.port}`, `${server.directory}/.s.PGSQL.${server.port}`]) {
+        harness.writeConfig({ good: GOOD }, stateOn(host));
+        const flags = (await harness.run(["permissions"])).stdout.trim().split(" ")
+          .filter((flag) => flag !== "--no-prompt");
+        const { code, stderr } = await harness.run(["check", "--once"], { permissions: flags });
+        assert.equal(code, 0, stderr);
+        const part = host.startsWith("/") ? `--allow-write=${host}` : `--allow-net=${host}`;
+        assert.ok(flags.includes(part), flags.join(" "));
+        const without = await harness.run(["check", "--once"], {
+          permissions: flags.filter((flag) => flag !== part),
+        });
+        assert.equal(without.code, 77, without.stderr);
+        assert.match(without.stderr, new RegExp(part));
+      }
+    }),
+});

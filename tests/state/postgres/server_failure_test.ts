@@ -1,0 +1,222 @@
+/** What can be wrong with a database: each is one line that says what to do. */
+import assert from "node:assert/strict";
+import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import { StoreError } from "../../../src/domain/store.ts";
+import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
+import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
+import { createAuthority, createCertificate } from "../../support/certificates.ts";
+import {
+  clientOptions,
+  POSTGRES,
+  type PostgresServer,
+  sharedPostgres,
+  startPostgres,
+  storeOptions,
+} from "../../support/postgres.ts";
+import { updateOf } from "../records.ts";
+
+const AUTHORITY = createAuthority();
+
+const ACCESS = `local all monitor,poor trust
+local all secret scram-sha-256
+local all old md5
+host all all 127.0.0.1/32 scram-sha-256
+`;
+
+const postgres = sharedPostgres({
+  access: ACCESS,
+  certificate: createCertificate({ authority: AUTHORITY, hosts: ["db.example.org"] }),
+});
+
+async function run(...statements: readonly string[]): Promise<void> {
+  const client = new PostgresClient(postgres().place(), clientOptions());
+  for (const statement of statements) await client.query(statement);
+  client.close();
+}
+
+async function failureOf(place: PostgresPlace, access: "own" | "read" = "own"): Promise<string> {
+  try {
+    await (await openPostgresStore(place, storeOptions({ access }))).close();
+    return "none";
+  } catch (error) {
+    assert.ok(error instanceof StoreError, String(error));
+    assert.doesNotMatch(error.message, /right password|\n/);
+    return error.message.replace('cannot open state "postgres://test": ', "");
+  }
+}
+
+function secured(
+  server: PostgresServer,
+  members: { readonly serverName?: string; readonly trusts?: boolean } = {},
+) {
+  const { serverName = "db.example.org", trusts = true } = members;
+  const tls = { serverName, authorities: trusts ? [AUTHORITY.cert] : [] };
+  return server.place({
+    targets: [{ host: "127.0.0.1", port: server.port, tls }],
+    user: "secret",
+    password: "right password",
+    database: "owned",
+  });
+}
+
+Deno.test({
+  ...POSTGRES,
+  name: "openPostgresStore() logs in with a password, and over TLS that is verified",
+  fn: async () => {
+    await run(
+      "CREATE ROLE secret LOGIN PASSWORD 'right password'",
+      "CREATE DATABASE owned OWNER secret",
+    );
+    assert.equal(
+      await failureOf(postgres().place({ user: "secret", password: "right password", database: "owned" })),
+      "none",
+    );
+    assert.equal(await failureOf(secured(postgres())), "none");
+  },
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "openPostgresStore() says what is wrong, and what to do",
+  fn: async (t) => {
+    await run(
+      "CREATE ROLE poor LOGIN",
+      "SET password_encryption = 'md5'",
+      "CREATE ROLE old LOGIN PASSWORD 'right password'",
+      "CREATE DATABASE standby",
+      "ALTER DATABASE standby SET default_transaction_read_only = on",
+      ...["newer", "older"].flatMap((schema) => [
+        `CREATE SCHEMA ${schema}`,
+        `CREATE TABLE ${schema}.meta AS SELECT ${schema === "newer" ? 99 : 0} AS schema_version`,
+      ]),
+    );
+    await using web = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response("web"),
+    );
+    const at = (host: string, port: number) =>
+      postgres().place({ targets: [{ host, port, tls: { serverName: host, authorities: [] } }] });
+    const table: Readonly<Record<string, readonly [place: PostgresPlace, message: string]>> = {
+      "wrong password": [
+        postgres().place({ user: "secret", password: "wrong password" }),
+        'wrong password of role "secret"; check "password"',
+      ],
+      "no password": [
+        postgres().place({ user: "secret" }),
+        'server asks for a password; set "password" of "state"',
+      ],
+      "a password as MD5": [
+        postgres().place({ user: "old", password: "right password" }),
+        "server does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
+      ],
+      "missing role": [
+        postgres().place({ user: "nobody" }),
+        'role "nobody" may not log in; check "user" and pg_hba.conf',
+      ],
+      "missing database": [
+        postgres().place({ database: "none" }),
+        'database "none" does not exist; create it: createdb --owner=monitor none',
+      ],
+      "missing rights": [
+        postgres().place({ user: "poor", schema: "monitor" }),
+        'role "poor" lacks rights; grant them, see: monitor state schema (monitor)',
+      ],
+      "newer schema": [
+        postgres().place({ schema: "newer" }),
+        "it is of version 99, and this monitor knows versions up to 1; use the newer monitor, or keep the state elsewhere",
+      ],
+      "older schema": [
+        postgres().place({ schema: "older" }),
+        "its schema has the older version 0, expected 1; use the older monitor, or another schema",
+      ],
+      "standby": [
+        postgres().place({ database: "standby" }),
+        "it is a standby, which is read-only; name the primary",
+      ],
+      "missing socket": [
+        postgres().place({ targets: [{ socketPath: "/nowhere/.s.PGSQL.5432" }] }),
+        "no socket of that name; check the path, and that PostgreSQL runs",
+      ],
+      "not PostgreSQL": [
+        at("127.0.0.1", web.addr.port),
+        "server is not PostgreSQL; check host and port, and that PostgreSQL runs there",
+      ],
+      "unknown host": [
+        at("nowhere.invalid", 5432),
+        "name does not resolve; check host and port, and that PostgreSQL runs there",
+      ],
+      "connection refused": [
+        at("127.0.0.1", 1),
+        "connection refused; check host and port, and that PostgreSQL runs there",
+      ],
+      "unknown authority": [
+        secured(postgres(), { trusts: false }),
+        'certificate is not trusted (unknown issuer); set "ca_file" to the certificate of its authority',
+      ],
+      "another name": [
+        secured(postgres(), { serverName: "other.example.org" }),
+        'certificate is not valid for name "other.example.org"; name the host as in the certificate',
+      ],
+    };
+    for (const [name, [place, message]] of Object.entries(table)) {
+      await t.step(name, async () => assert.equal(await failureOf(place), message));
+    }
+    await t.step("several servers", async () => {
+      const targets = [...at("127.0.0.1", 1).targets, ...at("nowhere.invalid", 5432).targets];
+      assert.match(
+        await failureOf(postgres().place({ targets })),
+        /^127\.0\.0\.1:1: connection refused;.*; nowhere\.invalid:5432: name does not resolve;/,
+      );
+    });
+  },
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "openPostgresStore() rejects an expired certificate, and a server without TLS",
+  fn: async () => {
+    const certificate = createCertificate({
+      authority: AUTHORITY,
+      hosts: ["db.example.org"],
+      fromDay: -9,
+      toDay: -3,
+    });
+    await using server = await startPostgres({ access: ACCESS, certificate });
+    assert.match(
+      await failureOf(secured(server)),
+      /^certificate expired .*; renew the certificate of the server$/,
+    );
+    await Deno.writeTextFile(`${server.directory}/data/postgresql.conf`, "\nssl = off", { append: true });
+    await server.kill();
+    await server.start();
+    assert.equal(
+      await failureOf(secured(server)),
+      'server does not accept TLS; set "ssl = on" in postgresql.conf',
+    );
+  },
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "a store goes on when its server comes back after a crash",
+  fn: async () => {
+    await using server = await startPostgres({ settings: ["fsync = on"] });
+    const store = await openPostgresStore(server.place(), storeOptions());
+    await store.save([updateOf("web")]);
+    await server.kill();
+    await assert.rejects(store.save([updateOf("mail")]), { name: "StoreError" });
+    await server.start();
+    const until = performance.now() + 20_000;
+    for (;;) {
+      try {
+        await store.save([updateOf("mail")]);
+        break;
+      } catch (error) {
+        if (performance.now() > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+    assert.deepEqual((await store.records()).map(({ name }) => name), ["web", "mail"]);
+    await store.close();
+  },
+});
