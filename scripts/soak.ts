@@ -11,6 +11,7 @@
  */
 import { parseArgs } from "node:util";
 import { soakConfigs } from "./soak/configs.ts";
+import { soakEndpoint } from "./soak/endpoint.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
@@ -19,7 +20,7 @@ import { FULL_FORM } from "../testing/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
 interface SoakOptions {
-  /** How long the checks of `rate` run. */
+  /** How long the checks of `rate` run, and those of each scenario of `endpoint`. */
   readonly seconds: number;
   /** How long `chaos` takes. */
   readonly minutes: number;
@@ -35,6 +36,7 @@ interface SoakOptions {
 
 const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> = {
   rate: soakRate,
+  endpoint: soakEndpoint,
   memory: soakMemory,
   wheel: ({ steps }) => {
     soakWheel(20 * steps, 100);
@@ -104,7 +106,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   --minutes N   duration of chaos (60)
   --rounds N    how much configs, kill, traces and walk do (200)
   --seed N      the first seed of traces, one more each round (some number, which it prints)
-  --seconds N   duration of rate (60)
+  --seconds N   duration of rate and of each scenario of endpoint (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
 

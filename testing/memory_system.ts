@@ -3,6 +3,7 @@ import type { System } from "../src/domain/system.ts";
 import type { TextSink } from "../src/domain/text_sink.ts";
 import { createRealClock } from "./real_clock.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
+import { createControlSockets } from "../src/system/control_sockets.ts";
 import { createDns } from "../src/system/dns.ts";
 import { createFiles } from "../src/system/files.ts";
 import { createHost } from "../src/system/host.ts";
@@ -73,6 +74,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     mail: createMail(clock),
     host: createHost(),
     httpServers: createHttpServers(clock),
+    controlSockets: createControlSockets(clock, Deno.uid()),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),

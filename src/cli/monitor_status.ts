@@ -79,6 +79,7 @@ export function describeMonitorTrouble(
   if (hasErrors) return [`config: invalid; monitor uses the one loaded ${loaded} ago`];
   if (config === "another") return [`config: monitor uses another one, "${run.configPath}"`];
   if (config !== "edited") return [];
-  const how = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
+  const signal = run.processId === null ? "SIGHUP" : `kill -HUP ${run.processId}`;
+  const how = run.controlPath === null ? signal : "monitor reload";
   return [`config: edited since it was loaded ${loaded} ago; reload it with: ${how}`];
 }

@@ -4,6 +4,8 @@ export interface MonitorRun {
   readonly mode: "service" | "cron";
   /** Of a service its own; `null` where that is not known. */
   readonly processId: number | null;
+  /** Where its control socket is; `null`: it has none. */
+  readonly controlPath: string | null;
   /** When it began; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** When it was stopped on purpose; `null`: it runs, or it died. */

@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Connections } from "./connections.ts";
+import type { ControlSockets } from "./control_sockets.ts";
 import type { Dns } from "./dns.ts";
 import type { Files } from "./files.ts";
 import type { Foreground } from "./foreground.ts";
@@ -33,6 +34,8 @@ export interface System {
   readonly host: Host;
   /** The HTTP endpoint. */
   readonly httpServers: HttpServers;
+  /** How `monitor reload` and `monitor run` reach a service. */
+  readonly controlSockets: ControlSockets;
   readonly permissions: Permissions;
   readonly state: StateAccess;
   readonly stdout: TextSink;

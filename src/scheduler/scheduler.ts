@@ -160,6 +160,14 @@ export class Scheduler {
     return [...this.#slots.values()].flatMap(({ task }) => hasStarted(task) ? [task.check.name] : []);
   }
 
+  /** Runs a check at once, unless it runs already; `false`: it does not run here. */
+  runNow(name: string): boolean {
+    const slot = this.#slots.get(name);
+    if (this.#isStopping || slot === undefined || slot.task.state.status === "removed") return false;
+    this.#happen(slot, { event: "requested" });
+    return true;
+  }
+
   /** Goes on with another config: unchanged checks keep their offset and their plan, all keep their state by name. */
   reload(config: ScheduledConfig): void {
     this.#adopt(config);

@@ -219,6 +219,7 @@ export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("cloc
 const MONITOR_RUN: Codec<MonitorRun> = object({
   mode: word<MonitorRun["mode"]>(["service", "cron"]),
   processId: nullable(number),
+  controlPath: nullable(text),
   startedAtMs: number,
   stoppedAtMs: nullable(number),
   configPath: nullable(text),

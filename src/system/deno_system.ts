@@ -5,6 +5,7 @@ import { createHost } from "./host.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
 import {
   lazyConnections,
+  lazyControlSockets,
   lazyDns,
   lazyForeground,
   lazyHttpServers,
@@ -26,6 +27,7 @@ interface SystemOptions {
 /** The machine this program runs on, with the clock that everything waits by. */
 export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): System {
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
+  const userId = permissions.isGranted("sys", "uid") ? Deno.uid() : null;
   return {
     clock,
     files: createFiles(clock),
@@ -37,6 +39,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     mail: lazyMail(clock),
     host: createHost(),
     httpServers: lazyHttpServers(clock),
+    controlSockets: lazyControlSockets(clock, userId),
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
@@ -50,7 +53,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
       return Deno.cwd();
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
-    userId: permissions.isGranted("sys", "uid") ? Deno.uid() : null,
+    userId,
     runtime: { name: "Deno", version: Deno.version.deno, target: Deno.build.target },
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),

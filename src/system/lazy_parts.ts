@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Connections } from "../domain/connections.ts";
+import type { ControlSockets } from "../domain/control_sockets.ts";
 import type { Dns } from "../domain/dns.ts";
 import type { HttpServers } from "../domain/http_servers.ts";
 import type { Foreground } from "../domain/foreground.ts";
@@ -47,6 +48,15 @@ export function lazyRequests(options: RequestsOptions): Requests {
   return {
     send: async (request, signal) => await (await load()).send(request, signal),
     explain: (error, target) => used(made).explain(error, target),
+  };
+}
+
+/** {@linkcode ControlSockets} that are made at the first one. */
+export function lazyControlSockets(clock: Clock, userId: number | null): ControlSockets {
+  const load = lazily(async () => (await import("./control_sockets.ts")).createControlSockets(clock, userId));
+  return {
+    listen: async (path, handle) => await (await load()).listen(path, handle),
+    send: async (path, line) => await (await load()).send(path, line),
   };
 }
 

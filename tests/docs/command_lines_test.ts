@@ -44,6 +44,10 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
         writeScript("backup", "exit 0");
         if (line.words[0] !== "init") Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
+        if (CONTROLLING.includes(line.words[0] ?? "")) {
+          const service = start(["check", "--log-level", "debug"]);
+          await service.stderr.next(/debug: control socket at/);
+        }
         const args = line.words.map((word) => here(word, directory));
         if (!runsOn(line.words)) {
           const { code, stderr } = await run(args);
@@ -90,6 +94,9 @@ function configFor({ words }: CommandLine): string {
 function runsOn(words: readonly string[]): boolean {
   return words[0] === "check" && !words.includes("--once");
 }
+
+/** What asks a running service. */
+const CONTROLLING = ["reload", "run"];
 
 /** What looks at the kept state. */
 const READING = ["status", "history", "report"];

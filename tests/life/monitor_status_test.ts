@@ -110,7 +110,7 @@ test("monitor status: it says that the config was edited after the service loade
     assert.match(
       (await harness.run(["status"])).stdout,
       new RegExp(
-        `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: kill -HUP ${program.pid}\\n\\n`,
+        `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: (kill -HUP ${program.pid}|monitor reload)\\n\\n`,
       ),
     );
     program.signal("SIGHUP");

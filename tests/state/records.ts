@@ -195,6 +195,7 @@ export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
   return {
     mode: "service",
     processId: 4711,
+    controlPath: "/run/monitor/control.sock",
     startedAtMs: NOW_MS - HOUR_MS,
     stoppedAtMs: NOW_MS - 1,
     configPath: "/etc/monitor/monitor.jsonc",

@@ -138,6 +138,7 @@ export function copyMonitorRun(run: MonitorRun): MonitorRun {
   return {
     mode: run.mode,
     processId: run.processId,
+    controlPath: run.controlPath,
     startedAtMs: run.startedAtMs,
     stoppedAtMs: run.stoppedAtMs,
     configPath: run.configPath,

@@ -16,7 +16,7 @@ import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
 import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state.ts";
-import { countChecks, type ServiceFacts, type ServiceOutput } from "./service_output.ts";
+import { countChecks, type ReloadOutcome, type ServiceFacts, type ServiceOutput } from "./service_output.ts";
 
 /** What a reload replaces, and who is told. */
 interface ReloadOptions {
@@ -38,15 +38,20 @@ interface ReloadOptions {
 }
 
 /** Makes what reloads, one time after another: each reads what the config is by then. */
-export function createReload(options: ReloadOptions): () => Promise<void> {
+export function createReload(options: ReloadOptions): () => Promise<ReloadOutcome> {
   const { invocation, system, scheduler, notifying, followers, statePath, log, output } = options;
   let { config, scheduled } = options;
-  let isRequested = false;
-  let isReloading = false;
+  let running: Promise<ReloadOutcome> | null = null;
+  let queued: Promise<ReloadOutcome> | null = null;
 
-  const reloadOnce = async (): Promise<void> => {
+  const reloadOnce = async (): Promise<ReloadOutcome> => {
+    const outcome = await adopt();
+    output.reloaded(outcome);
+    return outcome;
+  };
+  const adopt = async (): Promise<ReloadOutcome> => {
     const reread = await readAgain({ invocation, system, config, log });
-    if ("error" in reread) return output.reloaded({ adopted: false, error: reread.error });
+    if ("error" in reread) return { adopted: false, error: reread.error };
     const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
     notifying.reload(toNotified(config, scheduled));
@@ -60,20 +65,16 @@ export function createReload(options: ReloadOptions): () => Promise<void> {
     const facts = factsOf(config, scheduled);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
     log.info(`config reloaded: ${countChecks(facts.checks)}, ${difference}`);
-    output.reloaded({ adopted: true, ...facts, added, changed, removed });
+    return { adopted: true, ...facts, added, changed, removed };
   };
-  return async () => {
-    isRequested = true;
-    if (isReloading) return;
-    isReloading = true;
-    try {
-      while (isRequested) {
-        isRequested = false;
-        await reloadOnce();
-      }
-    } finally {
-      isReloading = false;
-    }
+  const start = (): Promise<ReloadOutcome> => running = reloadOnce().finally(() => running = null);
+  return () => {
+    if (running === null) return start();
+    // The one in progress may have read the config before it was edited.
+    return queued ??= running.catch(() => {}).then(() => {
+      queued = null;
+      return start();
+    });
   };
 }
 

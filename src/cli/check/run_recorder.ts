@@ -10,6 +10,8 @@ interface RunRecorder {
   /** Writes again what a store did not take, or what a fresh one does not have. */
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
+  /** Adds where the control socket is. */
+  controlled(path: string | null): Promise<void>;
 }
 
 /** What recording needs. */
@@ -25,6 +27,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   const startedAtMs = system.clock.wallMs();
   const processId = lockPath === null ? null : system.state.holder(lockPath);
   let run: MonitorRun | null = null;
+  let controlPath: string | null = null;
   const write = async (): Promise<void> => {
     const kept = run;
     if (kept !== null) await unlessUnusable(() => repository.store.keepMonitorRun(kept));
@@ -34,6 +37,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       run = {
         mode: "service",
         processId,
+        controlPath,
         startedAtMs,
         stoppedAtMs: null,
         ...factsOf(config, system.clock.wallMs()),
@@ -41,6 +45,12 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
       await write();
     },
     repeat: write,
+    controlled: async (path) => {
+      controlPath = path;
+      if (run === null || path === null) return;
+      run = { ...run, controlPath };
+      await write();
+    },
     stopped: async (atMs) => {
       if (run !== null) run = { ...run, stoppedAtMs: atMs };
       await write();
@@ -61,6 +71,7 @@ export async function recordCronRun(
     await store.keepMonitorRun({
       mode: "cron",
       processId: null,
+      controlPath: null,
       startedAtMs: nowMs,
       stoppedAtMs: null,
       ...facts,

@@ -19,6 +19,7 @@ import { describeOutboxEvent } from "./outbox_words.ts";
 import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
 import { createReload, factsOf, logWarnings, toNotified, toScheduled } from "./reload.ts";
 import type { CheckSettings } from "./settings.ts";
+import type { Control } from "./control.ts";
 import { createRunRecorder } from "./run_recorder.ts";
 import type { StartSignals } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
@@ -32,6 +33,8 @@ interface ServiceOptions {
   /** Names the config, the checks and the state; a reload goes by it again. */
   readonly invocation: Invocation;
   readonly system: System;
+  /** Where the control socket may be, the best place first; empty: there is none. */
+  readonly controlPaths: readonly string[];
   /** The config to begin with; a reload replaces it. */
   readonly config: OpenConfig;
   readonly settings: CheckSettings;
@@ -109,6 +112,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     onOvertaken: (checks) => member?.overtaken(checks),
   });
   const stopped = Promise.withResolvers<number>();
+  let control: Control | null = null;
   const selection = readSelection(invocation);
   const memberSettings = { selection, notifies: settings.notifies };
   const members = state.shared === null ? null : await import("./take_part.ts");
@@ -157,6 +161,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     ...member !== null && { share: member },
     onEvent: (event) => {
       logSchedulerEvent(event, log);
+      control?.happened(event);
       page.happened(event);
       output.happened(event);
     },
@@ -231,9 +236,17 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   signals.handleReload(() => {
     if (!stop.wasAsked) reload().catch(stopped.reject);
   });
+  const startControlSocket = async (): Promise<void> => {
+    if (options.controlPaths.length === 0) return;
+    const { startControl } = await import("./control.ts");
+    control = await startControl({ system, log, paths: options.controlPaths, scheduler, reload });
+    await recorder.controlled(control.path);
+    if (control.path !== null) log.debug(`control socket at "${control.path}"`);
+  };
   // Whoever waits for this line may send signals from now on.
   output.started(factsOf(config, first), state.path);
   member?.join().catch(stopped.reject);
+  const starting = startControlSocket();
   try {
     return await stopped.promise;
   } finally {
@@ -241,6 +254,8 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     page.end();
     metrics.end();
     await endpoint.end();
+    await starting;
+    await (control as Control | null)?.end();
     stopSignals();
   }
 }

@@ -17,7 +17,7 @@ export interface ServiceFacts {
 }
 
 /** What became of a reload. */
-type ReloadOutcome =
+export type ReloadOutcome =
   | ServiceFacts & {
     readonly adopted: true;
     readonly added: readonly string[];

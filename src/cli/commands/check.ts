@@ -11,7 +11,8 @@ import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
 import { printable } from "../../shared/printable.ts";
 import { LISTEN_OPTION } from "../listen_option.ts";
-import { STATE_OPTION } from "../state.ts";
+import { controlPathsOf } from "../control_paths.ts";
+import { locateState, STATE_OPTION } from "../state.ts";
 import { wantsColor } from "../terminal.ts";
 
 /** `monitor check`: runs checks, once or on their schedules, and says what they found. */
@@ -117,6 +118,8 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
   }
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
+  const place = settings.once ? null : await locateState(invocation, config, system);
+  const controlPaths = place === null ? [] : controlPathsOf(place, system);
   const requiredPermissions = await permissionsOfConfig(config, {
     invocation,
     system,
@@ -133,5 +136,5 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
     return await runOnce(checks, options);
   }
   const { runService } = await import("../check/run_service.ts");
-  return await runService({ ...options, missing });
+  return await runService({ ...options, missing, controlPaths });
 }

@@ -4,7 +4,7 @@ import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { RunRecord } from "./format.ts";
 
 /** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
-interface CheckFields {
+export interface CheckFields {
   readonly name: string;
   /** The free text label, or `null` without one. */
   readonly title: string | null;

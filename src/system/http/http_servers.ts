@@ -32,6 +32,7 @@ const ACCEPT_PAUSE_MS = 2;
 const READ_PAUSE_MS = 20;
 /** How long a client may go on sending what nobody reads, so that it gets to read the response. */
 const LINGER_MS_MAX = 1_000;
+const LINGER_PAUSE_MS = 100;
 const OUT_OF_DESCRIPTORS_PAUSE_MS = 500;
 
 /** Servers by this clock. */
@@ -116,7 +117,8 @@ class Conversation {
   readonly #connection: Deno.TcpConn;
   readonly #options: ServeOptions & { readonly clock: Clock };
   readonly #bytes: ByteReader;
-  #isFirstRead = true;
+  /** Before the next read. */
+  #pauseMs = 0;
   #isClosed = false;
   /** Whether the client may be sending something that was not read. */
   #isUnread = true;
@@ -199,8 +201,8 @@ class Conversation {
   }
 
   async #read(buffer: Uint8Array): Promise<number | null> {
-    if (!this.#isFirstRead) await pause(this.#options.clock, READ_PAUSE_MS);
-    this.#isFirstRead = false;
+    if (this.#pauseMs > 0) await pause(this.#options.clock, this.#pauseMs);
+    this.#pauseMs ||= READ_PAUSE_MS;
     try {
       return await this.#connection.read(buffer);
     } catch (error) {
@@ -227,6 +229,7 @@ class Conversation {
 
   /** The system resets a connection that is closed with unread bytes, and the client would not see the response. */
   async #linger(): Promise<void> {
+    this.#pauseMs = LINGER_PAUSE_MS;
     const cancel = this.#options.clock.after(LINGER_MS_MAX, () => this.close());
     try {
       do this.#bytes.take(Infinity); while (await this.#bytes.fill());

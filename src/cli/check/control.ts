@@ -1,0 +1,87 @@
+/** The control socket of a service: `monitor reload` and `monitor run`. */
+import { ControlSocketError } from "../../domain/control_sockets.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
+import { messageOf } from "../../shared/describe_error.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { type CheckFields, checkFields } from "../formats/check_fields.ts";
+import type { ReloadOutcome } from "./service_output.ts";
+
+/** What a command asks a service for. */
+export type ControlRequest =
+  | { readonly command: "reload" }
+  /** Runs checks, and waits for their results. */
+  | { readonly command: "run"; readonly names: readonly string[] };
+
+/** What comes back. */
+export type ControlResponse =
+  | { readonly reload: ReloadOutcome }
+  /** In the order of the names; `null`: this service does not run the check. */
+  | { readonly results: readonly (CheckFields | null)[] }
+  | { readonly error: string };
+
+/** What the socket needs of the service. */
+interface ControlOptions {
+  readonly system: Pick<System, "clock" | "controlSockets">;
+  readonly log: Pick<Log, "debug" | "warning">;
+  /** Where it may be, the best place first. */
+  readonly paths: readonly string[];
+  readonly scheduler: Pick<Scheduler, "runNow">;
+  reload(): Promise<ReloadOutcome>;
+}
+
+/** A service's control socket. */
+export interface Control {
+  /** Where it is; `null`: nowhere. */
+  readonly path: string | null;
+  /** Tells what happened to commands that wait for it. */
+  happened(event: SchedulerEvent): void;
+  end(): Promise<void>;
+}
+
+/** Starts the socket at the first place that can be used. Without any, commands cannot reach the service, and that is all. */
+export async function startControl(options: ControlOptions): Promise<Control> {
+  const { system: { controlSockets }, log, paths } = options;
+  const waiting = new Map<string, PromiseWithResolvers<CheckFields>>();
+  const respond = async (line: string): Promise<ControlResponse> => {
+    const request = JSON.parse(line) as ControlRequest;
+    if (request.command === "reload") return { reload: await options.reload() };
+    return { results: await Promise.all(request.names.map((name) => run(name))) };
+  };
+  const run = async (name: string): Promise<CheckFields | null> => {
+    if (!options.scheduler.runNow(name)) return null;
+    let result = waiting.get(name);
+    if (result === undefined) waiting.set(name, result = Promise.withResolvers());
+    return await result.promise;
+  };
+  const handle = async (line: string): Promise<string> => {
+    const response = await respond(line).catch((error): ControlResponse => ({ error: messageOf(error) }));
+    return jsonText(response, { indent: 0 });
+  };
+  let path: string | null = null;
+  let close = (): Promise<void> => Promise.resolve();
+  for (const place of paths) {
+    try {
+      close = await controlSockets.listen(place, handle);
+      path = place;
+      break;
+    } catch (error) {
+      const reason = error instanceof ControlSocketError ? error.message : messageOf(error);
+      log.debug(`no control socket at "${place}": ${reason}`);
+    }
+  }
+  return {
+    path,
+    happened: (event) => {
+      if (event.event !== "result") return;
+      const { result, entry: { record, occurrences } } = event;
+      const { name } = result.check;
+      waiting.get(name)?.resolve(
+        checkFields({ result, occurrences, confirmed: record.condition.confirmed }),
+      );
+      waiting.delete(name);
+    },
+    end: () => close(),
+  };
+}

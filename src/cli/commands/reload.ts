@@ -1,0 +1,43 @@
+import type { System } from "../../domain/system.ts";
+import { printable } from "../../shared/printable.ts";
+import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
+import { askService } from "../control_client.ts";
+import { countChecks } from "../check/service_output.ts";
+import { EXIT } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import { STATE_OPTION } from "../state.ts";
+
+/** `monitor reload`: makes a running service read its config again. */
+export const reloadCommand: Command = {
+  name: "reload",
+  summary: "make the running monitor load its config again",
+  operands: "",
+  operandsMax: 0,
+  description:
+    "Makes the monitor that runs on this state load its config again, as SIGHUP does, and prints what changed. An invalid " +
+    "config changes nothing.",
+  page: "guides/systemd.md",
+  options: [CONFIG_OPTION, STATE_OPTION],
+  examples: [
+    ["monitor reload", "apply an edited config"],
+    ["monitor reload -c /etc/monitor/monitor.jsonc", "reload the monitor of one config"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "state", "permission", "config"],
+  run: runReload,
+};
+
+async function runReload(invocation: Invocation, system: System): Promise<number> {
+  const response = await askService({ command: "reload" }, invocation, system);
+  if (!("reload" in response)) throw new OutputError("error" in response ? response.error : "no response");
+  const { reload } = response;
+  if (!reload.adopted) {
+    system.stderr.write(`monitor: error: config not reloaded: ${printable(reload.error)}\n`);
+    system.stderr.write("monitor: hint: see the errors with: monitor validate\n");
+    return EXIT.config;
+  }
+  const { checks, added, changed, removed } = reload;
+  const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
+  system.stdout.write(`config reloaded: ${countChecks(checks)}, ${difference}\n`);
+  return EXIT.ok;
+}

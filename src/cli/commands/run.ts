@@ -1,0 +1,67 @@
+import type { System } from "../../domain/system.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { printable } from "../../shared/printable.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+  UsageError,
+} from "../command_definition.ts";
+import { askService } from "../control_client.ts";
+import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import { STATE_OPTION } from "../state.ts";
+
+/** `monitor run NAME…`: runs checks now in the running service. */
+export const runCommand: Command = {
+  name: "run",
+  summary: "run checks now in the running monitor",
+  operands: "NAME…",
+  operandsMax: Infinity,
+  operandKind: "check",
+  description:
+    "Runs checks now in the monitor that runs on this state, and prints their results. They count like any other result: for " +
+    "thresholds, notifications and history.",
+  page: "guides/systemd.md",
+  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
+  examples: [
+    ["monitor run web", "run a check after a fix, without waiting for its schedule"],
+    ["monitor run web mail --format json", "print the results as JSON"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["ran", "name", "state", "permission", "config"],
+  run: runChecksNow,
+};
+
+async function runChecksNow(invocation: Invocation, system: System): Promise<number> {
+  const names = [...new Set(invocation.operands)];
+  if (names.length === 0) throw new UsageError("run requires the name of a check", "monitor run NAME");
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const response = await askService({ command: "run", names }, invocation, system);
+  if (!("results" in response)) throw new OutputError("error" in response ? response.error : "no response");
+  const missing = names.filter((_, index) => response.results[index] === null);
+  if (missing.length > 0) {
+    const listed = missing.map((name) => `"${name}"`).join(", ");
+    throw new UsageError(
+      `the running monitor has no such check: ${listed}`,
+      "list them with: monitor status",
+    );
+  }
+  const results = response.results.filter((result) => result !== null);
+  system.stdout.write(
+    format === "json"
+      ? `${jsonText({ checks: results }, { indent: 2 })}\n`
+      : results.map(({ name, condition, output, confirmed }) =>
+        printable(
+          `${condition.toUpperCase()} ${name}: ${output === "" ? "no output" : output}` +
+            (confirmed === condition ? "" : ` (confirmed: ${confirmed})`),
+        ) + "\n"
+      ).join(""),
+  );
+  return results.length === 0
+    ? EXIT.ok
+    : exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
+}

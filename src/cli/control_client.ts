@@ -1,0 +1,31 @@
+import type { System } from "../domain/system.ts";
+import type { ControlRequest, ControlResponse } from "./check/control.ts";
+import type { Invocation } from "./command_definition.ts";
+import { OutputError } from "./failure.ts";
+import { openKnownConfig } from "./known_config.ts";
+import { readState } from "./state.ts";
+
+/**
+ * Sends a request to the service that runs on the state of a config, and returns its response.
+ *
+ * @throws {OutputError} If no service runs, or it has no control socket.
+ */
+export async function askService(
+  request: ControlRequest,
+  invocation: Invocation,
+  system: System,
+): Promise<ControlResponse> {
+  const { place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const store = await readState(place, system);
+  const run = await store?.monitorRun() ?? null;
+  await store?.close();
+  if (run === null || run.mode !== "service" || run.stoppedAtMs !== null) throw new OutputError(NOT_RUNNING);
+  if (run.controlPath === null) {
+    throw new OutputError("the running monitor has no control socket; reload it with SIGHUP");
+  }
+  const response = await system.controlSockets.send(run.controlPath, JSON.stringify(request));
+  if (response === null || response === "") throw new OutputError(NOT_RUNNING);
+  return JSON.parse(response) as ControlResponse;
+}
+
+const NOT_RUNNING = "no monitor runs on this state; start it with: monitor check";

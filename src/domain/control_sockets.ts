@@ -1,0 +1,18 @@
+/** Sockets by which commands talk to a running service of the same user. */
+export interface ControlSockets {
+  /**
+   * Listens at a path, in a directory that only its owner may enter and that is made if it is missing. Each connection sends
+   * one line, and gets what `handle` returns. Returns what ends it.
+   *
+   * Rejects with a {@linkcode ControlSocketError} if others could enter the directory, else with the runtime's errors.
+   */
+  listen(path: string, handle: (line: string) => Promise<string>): Promise<() => Promise<void>>;
+  /** Sends a line, and returns what comes back; `null`: nothing listens there. */
+  send(path: string, line: string): Promise<string | null>;
+}
+
+/** Thrown when a directory is not private. The message is for people. */
+export class ControlSocketError extends Error {
+  /** The name of the class. */
+  override readonly name = "ControlSocketError";
+}

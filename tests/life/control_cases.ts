@@ -1,0 +1,127 @@
+/** The control socket of the real program. */
+import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
+import { type Harness, type Program, withHarness } from "./program.ts";
+
+const test = concurrentTests("monitor check: control socket");
+
+const SLOW = { defaults: { threshold: 2, schedule: { regular_interval: "1 hour" } } };
+const OK = { kind: "test", parameters: { condition: "ok" } };
+
+/** Starts a service, and waits until its socket is there. */
+async function start(harness: Harness, environment = {}): Promise<Program> {
+  const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], { environment });
+  await program.stderr.next(/debug: control socket at/);
+  return program;
+}
+
+function socketIn(directory: string): string | null {
+  try {
+    return [...Deno.readDirSync(directory)].find(({ name }) => name.endsWith(".sock"))?.name ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function stop(program: Program): Promise<void> {
+  program.signal("SIGTERM");
+  assert.equal((await program.end()).code, 0);
+}
+
+/** The directory that the state has if nothing else is set. */
+function stateDirectory({ directory }: Harness): string {
+  return `${directory}/.local/state/monitor`;
+}
+
+test("monitor reload applies the config, and prints what changed or why not", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({ a: OK, b: OK });
+    const program = await start(harness);
+    harness.writeConfig({ a: OK, c: OK });
+    assert.deepEqual(await harness.run(["reload"]), {
+      code: 0,
+      stdout: "config reloaded: 2 checks, 1 added, 0 changed, 1 removed\n",
+      stderr: "",
+    });
+    assert.equal((await program.stdout.event("reload"))["adopted"], true);
+    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, '{ "defaults": {}, "chekcs": {} }');
+    const failed = await harness.run(["reload"]);
+    assert.equal(failed.code, 78);
+    assert.match(failed.stderr, /^monitor: error: config not reloaded: .*1 error\n.*monitor validate\n$/m);
+    assert.equal((await program.stdout.event("reload"))["adopted"], false);
+    await stop(program);
+    assert.equal(socketIn(stateDirectory(harness)), null, "the socket is removed");
+  }));
+
+test("monitor run runs checks now, and their results count", () =>
+  withHarness(async (harness) => {
+    harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
+    const set = (text: string, code: number): void => {
+      Deno.writeTextFileSync(`${harness.directory}/state.txt`, text);
+      Deno.writeTextFileSync(`${harness.directory}/code.txt`, String(code));
+    };
+    set("fine", 0);
+    harness.writeConfig({ web: { kind: "script", parameters: { path: "./state" } }, other: OK }, SLOW);
+    const program = await start(harness);
+    assert.deepEqual(await harness.run(["run", "web"]), { code: 0, stdout: "OK web: fine\n", stderr: "" });
+    set("out of order", 2);
+    assert.deepEqual(await harness.run(["run", "web"]), {
+      code: 2,
+      stdout: "CRITICAL web: out of order (confirmed: ok)\n",
+      stderr: "",
+    });
+    const { code, stdout } = await harness.run(["run", "web", "other", "--format", "json"]);
+    assert.equal(code, 2);
+    const { checks } = JSON.parse(stdout) as { checks: readonly Readonly<Record<string, unknown>>[] };
+    assert.deepEqual(checks.map(({ name, confirmed }) => [name, confirmed]), [
+      ["web", "critical"],
+      ["other", "ok"],
+    ]);
+    await program.stdout.event("notification");
+    const unknown = await harness.run(["run", "web", "nothing"]);
+    assert.equal(unknown.code, 64);
+    assert.match(unknown.stderr, /the running monitor has no such check: "nothing"/);
+    assert.equal((await harness.run(["run"])).code, 64);
+    await stop(program);
+  }));
+
+test("the socket is in the runtime directory, for the same user only", () =>
+  withHarness(async (harness) => {
+    harness.writeConfig({ a: OK }, { state: "state.sqlite" });
+    const runtime = `${harness.directory}/runtime`;
+    Deno.mkdirSync(runtime, { mode: 0o755 });
+    for (
+      const [variable, directory] of [["RUNTIME_DIRECTORY", "control"], [
+        "XDG_RUNTIME_DIR",
+        "monitor",
+      ]] as const
+    ) {
+      const program = await start(harness, { [variable]: runtime });
+      const socket = `${runtime}/${directory}/${socketIn(`${runtime}/${directory}`)}`;
+      assert.equal((Deno.statSync(socket).mode ?? 0) & 0o777, 0o600);
+      assert.equal((Deno.statSync(`${runtime}/${directory}`).mode ?? 0) & 0o777, 0o700);
+      // Whoever runs the command needs no such variable.
+      assert.equal((await harness.run(["run", "a"])).code, 0);
+      program.signal("SIGKILL");
+      await program.end();
+    }
+    const dead = await harness.run(["reload"]);
+    assert.equal(dead.code, 74);
+    assert.match(dead.stderr, /no monitor runs on this state/);
+    const again = await start(harness, { RUNTIME_DIRECTORY: runtime });
+    assert.equal((await harness.run(["reload"])).code, 0, "what was left behind is replaced");
+    await stop(again);
+  }));
+
+test("without a private directory there is no socket, and checks run", () =>
+  withHarness(async (harness) => {
+    Deno.chmodSync(harness.directory, 0o755);
+    harness.writeConfig({ a: OK }, { state: "state.sqlite" });
+    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"]);
+    await program.stderr.next(/no control socket at ".*\.sock": other users may enter/);
+    await program.stdout.event("result");
+    const { code, stderr } = await harness.run(["reload"]);
+    assert.equal(code, 74);
+    assert.match(stderr, /the running monitor has no control socket; reload it with SIGHUP/);
+    await stop(program);
+  }));
