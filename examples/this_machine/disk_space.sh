@@ -1,9 +1,9 @@
 #!/bin/sh
-# disk_space.sh FOLDER WARNING CRITICAL: how full the disk of a folder is, in percent.
-# Exit code and output keep to the Monitoring Plugins guidelines.
+# disk_space.sh DIRECTORY WARNING CRITICAL: used space of a file system, in percent.
+# Exit code and output follow the Monitoring Plugins guidelines.
 used=$(df -P "$1" 2>/dev/null | awk 'NR == 2 { sub("%", "", $5); print $5 }')
 if [ -z "$used" ]; then
-  echo "UNKNOWN - df says nothing of $1"
+  echo "UNKNOWN - df prints nothing for $1"
   exit 3
 fi
 echo "$used% of $1 is used | used=$used%;$2;$3;0;100"

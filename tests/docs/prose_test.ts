@@ -21,6 +21,7 @@ const PHRASES: Readonly<Record<string, string>> = {
   "held back|holds? back|holding back": "suppressed",
   "licen[c]es?": "license",
   "line ends?": "newline",
+  "mail address(?:es)?": "email address",
   "mend|mends|mended|mending": "fix",
   "mistakes?": "error",
   "settled|settles": "confirmed",
@@ -87,6 +88,15 @@ Deno.test("no description in the schema has a word that the field says otherwise
   );
   assert.ok(descriptions.length > 100);
   assert.deepEqual(findingsIn("schemas/source.json", descriptions.join("\n")), []);
+});
+
+Deno.test("no example file has a word that the field says otherwise", () => {
+  const files = filesBelow(`${PROJECT}examples`).filter((path) => !/\.(?:png|gz)$/.test(path));
+  assert.ok(files.length > 10);
+  const findings = files.flatMap((path) =>
+    findingsIn(path.slice(PROJECT.length), Deno.readTextFileSync(path))
+  );
+  assert.deepEqual(findings, []);
 });
 
 Deno.test("no text of the program has a word that the field says otherwise", () => {
@@ -175,4 +185,10 @@ function sourceFiles(directory: string): readonly string[] {
     if (isDirectory) return name === "generated" ? [] : sourceFiles(path);
     return name.endsWith(".ts") ? [path] : [];
   });
+}
+
+function filesBelow(directory: string): readonly string[] {
+  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${directory}/${name}`) : [`${directory}/${name}`]
+  );
 }

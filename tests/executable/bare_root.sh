@@ -65,7 +65,7 @@ server=$!
 read -r port < "$work/port"
 
 chroot_program="$(PATH="$PATH:/usr/sbin" command -v chroot)"
-inside() { env -i PATH=/bin EXAMPLE_FOLDER=/example EXAMPLE_PORT="$port" "$chroot_program" "$root" "$@"; }
+inside() { env -i PATH=/bin EXAMPLE_DIRECTORY=/example EXAMPLE_PORT="$port" "$chroot_program" "$root" "$@"; }
 expect() {
   local code="$1" pattern="$2" seen=0 output
   shift 2
