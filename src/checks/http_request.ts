@@ -1,8 +1,10 @@
 import { startDeadline } from "../shared/deadline.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
-import { permissionsOfUrl } from "../domain/runtime_permissions.ts";
+import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
+import type { HttpRequest } from "../domain/http_check.ts";
 import type { CheckResult } from "../domain/result.ts";
+import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
 import { findErrors, findWarnings } from "./http/request_errors.ts";
@@ -15,15 +17,32 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
   errors: findErrors,
   requiredPermissions: ({ parameters: { request, steps = [] } }) => {
     const requests = [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];
-    const urls = requests.map(({ target }) => permissionsOfUrl(target));
+    const parts = requests.map(permissionsOfRequest);
+    const sockets = requests.flatMap(({ socket }) => socket ?? []);
     return {
-      net: [...new Set(urls.flatMap(({ net = [] }) => net))],
-      env: [...new Set(urls.flatMap(({ env = [] }) => env))],
-      read: requests.flatMap(({ tls = {} }) => [tls.caFile, tls.certificate, tls.key])
-        .filter((path) => path !== undefined),
+      net: [...new Set(parts.flatMap(({ net = [] }) => net))],
+      env: [...new Set(parts.flatMap(({ env = [] }) => env))],
+      read: [
+        ...sockets,
+        ...requests.flatMap(({ tls = {} }) => [tls.caFile, tls.certificate, tls.key])
+          .filter((path) => path !== undefined),
+      ],
+      ...sockets.length > 0 && { write: sockets },
     };
   },
 };
+
+function permissionsOfRequest({ target, socket, connectTo }: HttpRequest): RequiredPermissions {
+  if (socket !== undefined) return {};
+  return connectTo === undefined
+    ? permissionsOfUrl(target)
+    : { net: [hostAndPort(connectTo, portOf(new URL(target)))] };
+}
+
+/** Of an `http:` address: other ones connect nowhere else. */
+function portOf({ port }: URL): number {
+  return port === "" ? 80 : Number(port);
+}
 
 /**
  * Sends the request, follows redirects where no 3xx is expected, and holds the answer to what is expected of it; or does
@@ -48,18 +67,26 @@ export async function observeHttpRequest(
     return result;
   }
   if (request === undefined) throw new Error("An http_request check has a request or steps");
-  const findings = await examine({
-    ...run,
-    step: { request, response },
-    startedMs: system.clock.monotonicMs(),
+  const { target, connectTo, everyAddress = false } = request;
+  const url = new URL(target);
+  const place = { host: connectTo ?? url.hostname, port: portOf(url) };
+  const options = { connections: system.connections, isEvery: everyAddress, signal: deadline.signal };
+  const result = await observeAddresses(place, options, async ({ address }) => {
+    const findings = await examine({
+      ...run,
+      step: { request, response },
+      startedMs: system.clock.monotonicMs(),
+      ...address !== undefined && { address },
+    });
+    return {
+      condition: conditionOf(findings, asWarning),
+      output: describeFindings(findings),
+      detail: "",
+      metrics: findings.metrics,
+      performanceData: "",
+    };
   });
   // What was found while the run was being ended is no finding.
   signal.throwIfAborted();
-  return {
-    condition: conditionOf(findings, asWarning),
-    output: describeFindings(findings),
-    detail: "",
-    metrics: findings.metrics,
-    performanceData: "",
-  };
+  return result;
 }

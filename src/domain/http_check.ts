@@ -20,6 +20,12 @@ export interface HttpRequest {
   readonly redirects?: "follow" | "refuse";
   /** What `https:` connections use besides the defaults. */
   readonly tls?: HttpTls;
+  /** Absolute path of a Unix socket to connect to, for `http:` only. */
+  readonly socket?: string;
+  /** A name or an address to connect to, for `http:` only. */
+  readonly connectTo?: string;
+  /** Whether each address behind the name is checked, for `http:` only. */
+  readonly everyAddress?: boolean;
 }
 
 /** Absolute paths of PEM files. */

@@ -1,3 +1,4 @@
+import type { ConnectionTarget } from "./connections.ts";
 import type { TlsMaterial } from "./tls.ts";
 
 /** One HTTP request over a fresh connection. Redirects are not followed. */
@@ -12,6 +13,8 @@ export interface OutgoingRequest {
   readonly body?: string;
   /** What the connection uses besides the defaults; means nothing for `http:`. */
   readonly tls?: TlsMaterial;
+  /** Where to connect to in place of the target's host, for `http:` only. A proxy is not used then. */
+  readonly connection?: Partial<Omit<ConnectionTarget, "port">>;
 }
 
 /** A response head; the body is read only by whoever wants it. */
@@ -45,6 +48,8 @@ export interface RequestFailure {
     | "body";
   /** One line for people, such as `connection refused`. */
   readonly reason: string;
+  /** What was connected to. @default the host and port of the target */
+  readonly place?: string;
 }
 
 /** HTTP. */

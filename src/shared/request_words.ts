@@ -15,8 +15,14 @@ const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission" 
  * Describes in one line why a request got no response head, such as
  * `connecting to example.org:443 failed: connection refused`.
  */
-export function describeRequestFailure({ phase, reason }: RequestFailure, target: string): string {
+export function describeRequestFailure(
+  { phase, reason, place }: RequestFailure,
+  target: string,
+): string {
   if (phase === "permission" || phase === "settings") return reason;
-  const place = phase === "resolving" ? new URL(target).hostname : hostAndPortOf(target);
-  return `${ACTIVITIES[phase]} ${place} failed: ${reason}`;
+  return `${ACTIVITIES[phase]} ${place ?? placeOf(phase, target)} failed: ${reason}`;
+}
+
+function placeOf(phase: RequestFailure["phase"], target: string): string {
+  return phase === "resolving" ? new URL(target).hostname : hostAndPortOf(target);
 }

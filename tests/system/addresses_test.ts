@@ -104,6 +104,7 @@ const EVERY: Readonly<Record<string, (server: TestServer) => ConnectionCheck>> =
   "tcp_connect": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, send: "ping" }),
   "tcp_connect with TLS": ({ port }) => tcpCheck({ host: NAME, port, everyAddress: true, tls: true }),
   "tls_certificate": ({ port }) => certificateCheck({ host: NAME, port, everyAddress: true }),
+  "http_request": ({ port }) => httpCheck(`http://${NAME}:${port}/`, { request: { everyAddress: true } }),
 };
 
 for (const [name, checkOf] of Object.entries(EVERY)) {
@@ -112,7 +113,7 @@ for (const [name, checkOf] of Object.entries(EVERY)) {
     name: `${name} with every_address names those that fail, with a permission for the name alone`,
     fn: () =>
       withName(async (environment, certificate) => {
-        await using server = startServer(answer, name === "tcp_connect" ? {} : { certificate });
+        await using server = startServer(answer, /tls/i.test(name) ? { certificate } : {});
         const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
         const { results: [found] } = await observeInOwnProcess(checkOf(server), { flags, environment });
         assert.equal(found?.condition, "critical");

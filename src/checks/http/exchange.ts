@@ -6,7 +6,8 @@ import type { ObserveContext } from "../../domain/check_kind.ts";
 import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { describeRequestFailure } from "../../shared/request_words.ts";
 import { truncate } from "../../shared/truncate.ts";
-import type { IncomingResponse, RequestFailure } from "../../domain/requests.ts";
+import type { HostAddress } from "../../domain/connections.ts";
+import type { IncomingResponse, OutgoingRequest, RequestFailure } from "../../domain/requests.ts";
 import type { TlsMaterial } from "../../domain/tls.ts";
 import { capturesBody, captureValues } from "./captures.ts";
 import { evaluateBody, expectsBody } from "./expected_body.ts";
@@ -27,6 +28,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** By the monotonic clock. */
   readonly startedMs: number;
+  /** The one address of the target to connect to. @default whichever answers */
+  readonly address?: HostAddress;
 }
 
 /** What the exchange showed. */
@@ -96,6 +99,7 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
       headers: headersOf(request),
       ...(request.body !== undefined && { body: request.body }),
       ...(tls !== undefined && { tls }),
+      ...connectionOf(exchange),
     },
     { requests: system.requests, signal, followRedirects: follows === "follow" },
   );
@@ -109,6 +113,17 @@ async function ask(exchange: Exchange, tls: TlsMaterial | undefined): Promise<Fi
   } finally {
     await answer.response.close();
   }
+}
+
+/** Where the first request connects to, if not to its host. */
+function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRequest, "connection"> {
+  const { socket, connectTo } = request;
+  const connection = {
+    ...connectTo !== undefined && { host: connectTo },
+    ...socket !== undefined && { socket },
+    ...address !== undefined && { address },
+  };
+  return Object.keys(connection).length > 0 ? { connection } : {};
 }
 
 /** Targets log who asked; the runtime would name itself. */

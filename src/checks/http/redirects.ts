@@ -110,7 +110,7 @@ function withoutWhatStays(
   request: OutgoingRequest,
   next: Pick<OutgoingRequest, "target" | "method">,
 ): OutgoingRequest {
-  const { headers, body, tls } = request;
+  const { headers, body, tls, connection } = request;
   const keepsBody = next.method === request.method;
   const keepsOrigin = new URL(next.target).origin === new URL(request.target).origin;
   const kept = Object.entries(headers).filter(([name]) => {
@@ -125,6 +125,7 @@ function withoutWhatStays(
     headers: Object.fromEntries(kept),
     ...(keepsBody && body !== undefined && { body }),
     ...(nextTls !== undefined && { tls: nextTls }),
+    ...(keepsOrigin && connection !== undefined && { connection }),
   };
 }
 

@@ -24,6 +24,7 @@ function exchangeErrors({ request, response }: RequestAndResponse): readonly Par
     ...headerErrors(request),
     ...bodyErrors(request),
     ...tlsErrors(request),
+    ...connectionErrors(request),
     ...jsonErrors(response),
   ];
 }
@@ -50,6 +51,9 @@ function findStepErrors(
     names.set(name, index);
     for (const { path, message } of [...exchangeErrors(step), ...placeholderErrors(step.request, captured)]) {
       problems.push({ path: at(...path), message });
+    }
+    if (step.request.everyAddress) {
+      problems.push({ path: at("request", "every_address"), message: "cannot be used in steps" });
     }
     for (const [key, { json, header }] of Object.entries(step.capture ?? {})) {
       captured.add(key);
@@ -125,6 +129,26 @@ function* tlsErrors({ tls }: HttpRequest): Generator<ParameterProblem> {
     path: ["request", "tls", given],
     message: `tls.${given} is set without tls.${missing}, expected both`,
   };
+}
+
+/** The client of `https:` has no such options; with a proxy in their place it sends the request in clear text. */
+function* connectionErrors(
+  { target, socket, connectTo, everyAddress = false }: HttpRequest,
+): Generator<ParameterProblem> {
+  const given = [
+    ...socket === undefined ? [] : ["socket"],
+    ...connectTo === undefined ? [] : ["connect_to"],
+    ...everyAddress ? ["every_address"] : [],
+  ];
+  const isPlain = URL.parse(target)?.protocol === "http:";
+  for (const key of given) {
+    const path = ["request", key];
+    if (!isPlain) {
+      yield { path, message: `"${key}" requires http:, the client of https: connects to its host alone` };
+    } else if (socket !== undefined && key !== "socket") {
+      yield { path, message: `"${key}" cannot be used with "socket": remove one of them` };
+    }
+  }
 }
 
 function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem> {

@@ -1197,6 +1197,18 @@ export interface HttpMessage {
    */
   redirects?: "follow" | "refuse";
   /**
+   * Path of a Unix socket to connect to. The host of the URL is then only sent as `Host`. For `http:` only.
+   */
+  socket?: string;
+  /**
+   * Name or IP address to connect to, in place of the host of the URL. For `http:` only.
+   */
+  connect_to?: string;
+  /**
+   * Sends the request to every address behind the name. One that fails is a violation. For `http:` only, not in `steps`. Default: `false`.
+   */
+  every_address?: boolean;
+  /**
    * TLS settings of `https:`. The files are read at each run.
    */
   tls?: {
@@ -1331,6 +1343,18 @@ export interface HttpMessage1 {
    * How to handle redirects: `follow` at most 10, or `refuse`, which makes one a violation. Default: `follow`, unless a 3xx is expected.
    */
   redirects?: "follow" | "refuse";
+  /**
+   * Path of a Unix socket to connect to. The host of the URL is then only sent as `Host`. For `http:` only.
+   */
+  socket?: string;
+  /**
+   * Name or IP address to connect to, in place of the host of the URL. For `http:` only.
+   */
+  connect_to?: string;
+  /**
+   * Sends the request to every address behind the name. One that fails is a violation. For `http:` only, not in `steps`. Default: `false`.
+   */
+  every_address?: boolean;
   /**
    * TLS settings of `https:`. The files are read at each run.
    */

@@ -10,7 +10,7 @@
 import { setImmediate } from "node:timers";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
-import { connectTcp, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
+import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from "./http_body.ts";
 import { ByteReader } from "./http_bytes.ts";
@@ -22,6 +22,13 @@ import { onAbort } from "../../shared/on_abort.ts";
 export class ConnectError extends Error {
   /** The name of the class. */
   override readonly name = "ConnectError";
+  readonly target: ConnectionTarget;
+
+  /** The cause is the runtime's error. */
+  constructor(target: ConnectionTarget, cause: unknown) {
+    super("Cannot connect", { cause });
+    this.target = target;
+  }
 }
 
 /**
@@ -36,12 +43,13 @@ export async function sendPlain(
 ): Promise<IncomingResponse> {
   const url = new URL(request.target);
   const content = requestBytes(request, url);
-  let connection: Deno.TcpConn;
+  const target = { ...plainTarget(url), ...request.connection };
+  let connection: Deno.Conn;
   try {
-    connection = await connectTcp(plainTarget(url), { clock, signal });
+    connection = await connectStream(target, { clock, signal });
   } catch (error) {
     signal.throwIfAborted();
-    throw new ConnectError("Cannot connect", { cause: error });
+    throw new ConnectError(target, error);
   }
   // Not before what has come in the same turn of the event loop was read: see `abortLate`.
   const stopListening = onAbort(signal, () => void setImmediate(() => closeQuietly(connection)));
@@ -57,7 +65,7 @@ export async function sendPlain(
     } catch (error) {
       signal.throwIfAborted();
       if (phase === "body") throw new HttpError("body", BODY_BROKEN);
-      throw new HttpError("head", explainConnectionError(error, plainTarget(url), "reading").reason);
+      throw new HttpError("head", explainConnectionError(error, target, "reading").reason);
     }
   });
   try {
@@ -74,7 +82,7 @@ export async function sendPlain(
 }
 
 /** Where a request in clear text connects to. */
-export function plainTarget({ hostname, port }: URL): ConnectionTarget {
+function plainTarget({ hostname, port }: URL): ConnectionTarget {
   return { host: hostname, port: port === "" ? 80 : Number(port) };
 }
 

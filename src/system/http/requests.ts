@@ -1,11 +1,12 @@
 import { messageOf } from "../../shared/describe_error.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { IncomingResponse, OutgoingRequest, RequestFailure, Requests } from "../../domain/requests.ts";
 import type { System } from "../../domain/system.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 import { HttpError } from "./http_head.ts";
 import { abortLate } from "../deno_workarounds/late_abort.ts";
-import { ConnectError, plainTarget, sendPlain } from "./plain_http.ts";
+import { ConnectError, sendPlain } from "./plain_http.ts";
 import { giveBuffer, takeBuffer } from "./read_buffers.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
@@ -33,12 +34,16 @@ export function createRequests({ clock, environment = () => undefined }: Request
     async send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse> {
       signal.throwIfAborted();
       const isPlain = /^http:/i.test(request.target);
-      const isDirect = isPlain && !PLAIN_PROXY_VARIABLES.some((name) => environment(name));
+      if (!isPlain && request.connection !== undefined) {
+        throw new TypeError("Only http: can connect elsewhere");
+      }
+      const isDirect = isPlain &&
+        (request.connection !== undefined || !PLAIN_PROXY_VARIABLES.some((name) => environment(name)));
       return isDirect ? await sendPlain(request, { clock, signal }) : await sendByRuntime(request, signal);
     },
     explain: (error, target) => {
       if (error instanceof HttpError) return { phase: error.phase, reason: error.message };
-      if (error instanceof ConnectError) return explainConnect(error, target);
+      if (error instanceof ConnectError) return explainConnect(error);
       return explainRequestError(error, target);
     },
   };
@@ -47,11 +52,13 @@ export function createRequests({ clock, environment = () => undefined }: Request
 /** They may name a proxy for requests in clear text. */
 const PLAIN_PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
-function explainConnect({ cause }: ConnectError, target: string): RequestFailure {
-  const { phase, reason } = explainConnectionError(cause, plainTarget(new URL(target)), "connecting");
+function explainConnect({ cause, target }: ConnectError): RequestFailure {
+  const { phase, reason } = explainConnectionError(cause, target, "connecting");
+  const { host, port, address, socket } = target;
   return {
     phase: phase === "permission" || phase === "machine" || phase === "resolving" ? phase : "connecting",
     reason,
+    place: socket ?? (phase === "resolving" ? host : hostAndPort(address?.address ?? host, port)),
   };
 }
 

@@ -202,7 +202,9 @@ Deno.test("createRequests() explains what it throws", async (t) => {
     throw new Error("The request did not fail");
   };
   await t.step("refused", async () => {
-    assert.deepEqual(await explain(`http://127.0.0.1:${freePort()}/`), {
+    const port = freePort();
+    assert.deepEqual(await explain(`http://127.0.0.1:${port}/`), {
+      place: `127.0.0.1:${port}`,
       phase: "connecting",
       reason: "connection refused",
     });
