@@ -126,14 +126,14 @@ Maintainer: ${maintainer()}
 Installed-Size: ${Math.ceil(bytes / 1024)}
 Depends: adduser, libc6 (>= 2.27), libgcc-s1 (>= 4.2)
 Suggests: bash-completion, libnotify-bin, monitoring-plugins-basic
-Description: runs the checks of one JSON document and says what is wrong
- Scripts and Monitoring Plugins, ages of files and HTTP requests: monitor runs
- them on their schedules, decides when a condition has confirmed, and reports it
- by mail, webhook, command, desktop notification, file or console.
+Description: runs checks from one JSON file and notifies of problems
+ monitor runs Monitoring Plugins, HTTP requests, TCP, TLS and DNS checks, and
+ checks of files, disk space, processes, systemd units and cron jobs on their
+ schedules. It notifies of confirmed problems and of recoveries by email,
+ webhook, command, desktop notification, file or console.
  .
- It runs as a service, from cron or in a CI pipeline; its exit code is the
- highest severity it saw. Nothing is started until there is a config in
- /etc/monitor.
+ It runs as a service, from cron or in a CI pipeline. Its exit code is the
+ highest severity. The package starts nothing until you enable the service.
 `;
   return [textFile("DEBIAN/control", control), ...await Promise.all(scripts)];
 }
