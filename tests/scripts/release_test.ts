@@ -17,6 +17,7 @@ import {
 } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { readPages } from "../docs/pages.ts";
+import { runArguments } from "../../testing/source.ts";
 import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
@@ -95,6 +96,24 @@ Deno.test("the commands for the release and the image name the tag and every fil
     "docker push ghcr.io/o/monitor:0.1.0",
     "docker push ghcr.io/o/monitor:latest",
   ]);
+});
+
+Deno.test("release.ts prints the commands of upload and image with --dry-run, and rejects another step", async () => {
+  const script = new URL("scripts/release.ts", PROJECT).pathname;
+  const release = (...args: readonly string[]) =>
+    runChild(Deno.execPath(), [...runArguments(), script, ...args]);
+  const [upload, image, wrong] = await Promise.all([
+    release("upload", "v0.1.0", "--dry-run"),
+    release("image", "v0.1.0", "ghcr.io/o/monitor", "--dry-run"),
+    release("publish"),
+  ]);
+  assert.match(upload.stdout, /^\+ gh release create v0\.1\.0 --verify-tag /);
+  assert.match(
+    image.stdout,
+    /^\+ docker build [^\n]+\n\+ docker push [^\n]+:0\.1\.0\n\+ docker push [^\n]+:latest\n$/,
+  );
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /^release: error: Cannot run release step "publish", expected check, build, /m);
 });
 
 Deno.test("the release workflow runs scripts of the project and pinned actions, nothing else", async () => {
