@@ -20,6 +20,7 @@ export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEn
   systemd_unit: lazily(async () => (await import("./systemd_unit.ts")).systemdUnitKind),
   dns_lookup: lazily(async () => (await import("./dns_lookup.ts")).dnsLookupKind),
   ping: lazily(async () => (await import("./ping.ts")).pingKind),
+  group: lazily(async () => (await import("./group.ts")).groupKind),
   job: lazily(async () => (await import("./job.ts")).jobKind),
 };
 

@@ -1,26 +1,39 @@
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import { nearest } from "./nearest.ts";
-import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 
-/** Names in `depends_on` that are no checks, and checks that need themselves by way of others. */
+/** Names in `depends_on` and of groups that are no checks, and checks that need themselves by way of others. */
 export function findDependencyProblems(checks: readonly Check[]): readonly Problem[] {
   const byName = new Map(checks.map((check) => [check.name, check]));
   const problems: Problem[] = [];
   for (const check of checks) {
-    for (const [index, name] of check.dependsOn.entries()) {
+    for (const { name, path } of namedChecks(check)) {
       if (byName.has(name)) continue;
       if (problems.length === PROBLEMS_MAX) return problems;
       const meant = problems.length * byName.size < LOOKS_MAX
         ? nearest(name, [...byName.keys()].filter((other) => other !== check.name))
         : undefined;
       problems.push({
-        path: ["checks", check.name, "depends_on", index],
+        path,
         message: `is ${quoteValue(name)}, expected the name of a check`,
         ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
       });
     }
   }
   return [...problems, ...findCycles(checks, byName)];
+}
+
+/** The checks that another one names, with where it does. */
+function namedChecks(check: Check): readonly { readonly name: string; readonly path: ConfigPath }[] {
+  const at = (names: readonly string[], ...path: readonly string[]) =>
+    names.map((name, index) => ({ name, path: ["checks", check.name, ...path, index] }));
+  return [...at(check.dependsOn, "depends_on"), ...at(combinedChecks(check), "parameters", "checks")];
+}
+
+function namesOf(check: Check | undefined): readonly string[] {
+  if (check === undefined) return [];
+  const combined = combinedChecks(check);
+  return combined.length === 0 ? check.dependsOn : [...check.dependsOn, ...combined];
 }
 
 /** So many pairs of names are held against each other; the errors after that go without a guess. */
@@ -37,7 +50,7 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
     const places = new Map([[start, 0]]);
     const stack: { readonly name: string; next: number }[] = [{ name: start, next: 0 }];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const name = byName.get(top.name)?.dependsOn[top.next];
+      const name = namesOf(byName.get(top.name))[top.next];
       top.next++;
       const place = name === undefined ? undefined : places.get(name);
       if (name === undefined) {
@@ -48,7 +61,9 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
       } else if (place !== undefined) {
         if (problems.length === PROBLEMS_MAX) return problems;
         const message = `is a cycle: ${describeCircle(path, place)}`;
-        problems.push({ path: ["checks", name, "depends_on"], message });
+        const isDependency = byName.get(name)?.dependsOn.includes(path[place + 1] ?? name) === true;
+        const key = isDependency ? ["depends_on"] : ["parameters", "checks"];
+        problems.push({ path: ["checks", name, ...key], message });
       } else if (!done.has(name) && byName.has(name)) {
         stack.push({ name, next: 0 });
         places.set(name, path.length);

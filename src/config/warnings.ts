@@ -1,4 +1,4 @@
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential } from "./credentials.ts";
@@ -55,13 +55,24 @@ function warnOfSchedules(
     warnings.push({ path, source, message });
   };
   const inactive = new Set(checks.filter(({ active }) => !active).map(({ name }) => name));
-  for (const { name, active, schedule, timeoutMs, notifications, dependsOn } of checks) {
-    if (notifications.length === 0) {
+  // Their group notifies.
+  const grouped = new Set(checks.flatMap(combinedChecks));
+  for (const check of checks) {
+    const { name, active, schedule, timeoutMs, notifications, dependsOn } = check;
+    if (notifications.length === 0 && !grouped.has(name)) {
       warn(name, ["notifications"], "is empty, so no notification is sent");
     }
     for (const [index, parent] of dependsOn.entries()) {
       if (!active || !inactive.has(parent)) continue;
       warn(name, ["depends_on", index], `is ${quoteValue(parent)}, which is inactive and suppresses nothing`);
+    }
+    for (const [index, combined] of combinedChecks(check).entries()) {
+      if (!active || !inactive.has(combined)) continue;
+      warn(
+        name,
+        ["parameters", "checks", index],
+        `is ${quoteValue(combined)}, which is inactive and left out`,
+      );
     }
     if (isCron(schedule)) continue;
     const { regularIntervalMs, attentiveIntervalMs } = schedule;

@@ -255,6 +255,16 @@ export interface JobParameters {
   readonly conditionOnLongRun: Condition;
 }
 
+/** Parameters of a `group` check. */
+export interface GroupParameters {
+  /** Names of checks of the config; not empty, and none leads back to the group. */
+  readonly checks: readonly string[];
+  /** How many of them must be ok. */
+  readonly require: "all" | "any";
+  /** In place of `require`; 1 or more, and not more than there are checks. */
+  readonly atLeast?: number;
+}
+
 /** A `test` check. */
 export interface TestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
@@ -355,6 +365,18 @@ export interface JobCheck extends CheckSettings {
   readonly parameters: JobParameters;
 }
 
+/** A `group` check. */
+export interface GroupCheck extends CheckSettings {
+  /** The discriminant of {@linkcode Check}; as in the config. */
+  readonly kind: "group";
+  readonly parameters: GroupParameters;
+}
+
+/** The names of the checks whose conditions a check combines; empty for all that look at targets. */
+export function combinedChecks({ parameters }: Pick<Check, "parameters">): readonly string[] {
+  return "checks" in parameters ? parameters.checks : [];
+}
+
 /** One check of the config: resolved, validated, with every default filled in. */
 export type Check =
   | TestCheck
@@ -370,7 +392,8 @@ export type Check =
   | SystemdUnitCheck
   | DnsLookupCheck
   | PingCheck
-  | JobCheck;
+  | JobCheck
+  | GroupCheck;
 
 /** The name of a check kind. */
 export type CheckKind = Check["kind"];

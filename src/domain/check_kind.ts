@@ -1,4 +1,5 @@
 import type { CheckKind, CheckOf } from "./check.ts";
+import type { Condition } from "./condition.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
@@ -13,6 +14,8 @@ export interface ObserveContext {
   >;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobLog | null;
+  /** The confirmed condition of another check; `null` if it does not run. Absent: nothing is known of any. */
+  conditionOf?(check: string): Condition | null;
   /** The config's directory, absolute. */
   readonly directory: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */

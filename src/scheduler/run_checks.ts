@@ -1,6 +1,6 @@
 /** One run of a check, and one pass over several; what is done with the results is the caller's business. */
 import { entryOf } from "../checks/registry.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
@@ -24,6 +24,8 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */
   readonly jobs: JobLog | null;
+  /** The confirmed condition of a check, for groups; see {@linkcode ObserveContext}. */
+  readonly conditionOf?: ObserveContext["conditionOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
   /** How many checks run at a time; the others wait. */
@@ -37,7 +39,7 @@ export interface PassOptions {
 }
 
 /**
- * Runs each check once, or again if the process stalled or the system was suspended during its run; returns the checks without a result, because
+ * Runs each check once, those that combine others after these, or again if the process stalled or the system was suspended during its run; returns the checks without a result, because
  * the pass was ended early.
  */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
@@ -46,8 +48,10 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
     network: createLimiter(options.limits.network),
   };
   const runs = new StallSafeRuns(options.system.clock);
+  const ends = new Map(checks.map(({ name }) => [name, Promise.withResolvers<void>()]));
   const isFinished = await Promise.all(checks.map(async (check) => {
     const { limit } = await entryOf(check);
+    for (const name of combinedChecks(check)) await ends.get(name)?.promise;
     const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options);
     try {
       options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
@@ -55,6 +59,8 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
     } catch (error) {
       if (options.signal.aborted) return false;
       throw error;
+    } finally {
+      ends.get(check.name)?.resolve();
     }
   })).finally(() => runs.end());
   return checks.filter((_check, index) => !isFinished[index]);
@@ -67,15 +73,21 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
  */
 export async function runCheck(
   check: Check,
-  options: Pick<PassOptions, "system" | "jobs" | "directory" | "signal" | "redact">,
+  options: Pick<PassOptions, "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact">,
 ): Promise<Result> {
-  const { jobs, directory, signal, redact } = options;
+  const { jobs, conditionOf, directory, signal, redact } = options;
   const system = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
   signal.throwIfAborted();
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
-  const context: ObserveContext = { system, jobs, directory, signal };
+  const context: ObserveContext = {
+    system,
+    jobs,
+    ...conditionOf !== undefined && { conditionOf },
+    directory,
+    signal,
+  };
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);

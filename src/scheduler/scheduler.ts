@@ -6,7 +6,8 @@
  * with it, whenever a timer fires or a run ends.
  */
 import { entryOf } from "../checks/registry.ts";
-import type { Check } from "../domain/check.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
+import type { Condition } from "../domain/condition.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/notification.ts";
@@ -115,6 +116,12 @@ export class Scheduler {
   readonly #runs = new Set<Promise<void>>();
   readonly #unfinished: string[] = [];
   readonly #share: WorkShare;
+  /** By the name of a check, the groups that combine it. */
+  #groups = new Map<string, string[]>();
+  /** Groups of which a check changed during their run. */
+  readonly #changed = new Set<string>();
+  /** Names of the checks that run, here or elsewhere. */
+  #active: ReadonlySet<string> = new Set();
   #config: ScheduledConfig;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
@@ -209,6 +216,13 @@ export class Scheduler {
   #adopt(config: ScheduledConfig): void {
     this.#config = config;
     const names = new Set(config.checks.map((check) => check.name));
+    this.#active = names;
+    this.#groups = new Map();
+    for (const check of config.checks) {
+      for (const name of combinedChecks(check)) {
+        this.#groups.set(name, [...this.#groups.get(name) ?? [], check.name]);
+      }
+    }
     for (const [name, slot] of this.#slots) {
       if (!names.has(name)) this.#happen(slot, { event: "removed" });
       else if (slot.task.state.status !== "running") this.#giveAway(slot);
@@ -308,6 +322,7 @@ export class Scheduler {
     if (result !== null && state.status === "running") this.#record(slot, result, state);
     else this.#happen(slot, { event: "ended" });
     if (slot.task.state.status === "idle") this.#giveAway(slot);
+    if (this.#changed.delete(name)) this.#happen(slot, { event: "requested" });
   }
 
   /** Runs a check in its turn; `null` if the run was aborted. */
@@ -317,7 +332,8 @@ export class Scheduler {
     const { limit } = await entryOf(check);
     const { directory, redact } = this.#config;
     const run = async (): Promise<Result> => {
-      const result = await runCheck(check, { system, jobs, directory, redact, signal });
+      const conditionOf = this.#conditionOf.bind(this);
+      const result = await runCheck(check, { system, jobs, conditionOf, directory, redact, signal });
       this.#followClock();
       return result;
     };
@@ -345,6 +361,7 @@ export class Scheduler {
     // A reload may have changed what follows from a check result, such as the threshold.
     const result = { ...observed, check };
     const nowMs = this.#time.nowMs();
+    const { confirmed } = this.#recordOf(check.name).condition;
     const entry = repository.record(result, {
       nowMs,
       ...notifying.deciding(check, nowMs),
@@ -358,6 +375,21 @@ export class Scheduler {
     onEvent({ event: "result", result, entry, lateMs });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
+    if (entry.record.condition.confirmed !== confirmed) this.#requestGroups(check.name);
+  }
+
+  #conditionOf(name: string): Condition | null {
+    return this.#active.has(name) ? this.#recordOf(name).condition.confirmed : null;
+  }
+
+  /** Runs the groups that combine a check whose confirmed condition changed. */
+  #requestGroups(name: string): void {
+    for (const group of this.#groups.get(name) ?? []) {
+      const slot = this.#slots.get(group);
+      if (slot === undefined) continue;
+      if (slot.task.state.status === "idle") this.#happen(slot, { event: "requested" });
+      else this.#changed.add(group);
+    }
   }
 
   /** Sends a notification once it is written, or the store was found unable to write it. */

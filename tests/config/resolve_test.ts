@@ -139,6 +139,15 @@ const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: C
     },
     timeoutMs: 10_000,
   }],
+  group: [{ checks: ["router"] }, {
+    ...SETTINGS,
+    name: "web",
+    threshold: 1,
+    recoveryThreshold: 1,
+    kind: "group",
+    parameters: { checks: ["router"], require: "all" },
+    timeoutMs: 10_000,
+  }],
   job: [{ expected_every: "1 day" }, {
     ...SETTINGS,
     name: "web",
@@ -499,6 +508,11 @@ const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: Ch
       command: "/bin/ping",
     },
   }],
+  group: [{ checks: ["router", "gateway"], require: "any", at_least: 2 }, {
+    ...ALL_SETTINGS_MEANT,
+    kind: "group",
+    parameters: { checks: ["router", "gateway"], require: "any", atLeast: 2 },
+  }],
   job: [{
     expected_every: 3600,
     grace: "5 minutes",
@@ -609,6 +623,7 @@ Deno.test("resolveChecks() gives each kind its own time limit where none is give
     process: 10_000,
     systemd_unit: 10_000,
     job: 10_000,
+    group: 10_000,
   });
 });
 
@@ -664,8 +679,11 @@ Deno.test("pickSetting() takes the check's own, else the defaults', else the bui
   assert.deepEqual(pickSetting("a", { a: null }, options), { value: null, origin: "check" });
 });
 
+/** What a group names. */
+const NAMED = { router: { kind: "test", parameters: {} }, gateway: { kind: "test", parameters: {} } };
+
 async function resolved(check: object, defaults: object = {}): Promise<Check> {
-  const { checks: [found] } = await load({ defaults, checks: { web: check } }, OPTIONS);
+  const { checks: [found] } = await load({ defaults, checks: { web: check, ...NAMED } }, OPTIONS);
   assert.ok(found !== undefined);
   // Objects with free names have no prototype, which is no part of what they mean.
   return structuredClone(found);

@@ -213,6 +213,14 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
     kindRefused("dns_lookup", "a", '"test", "script", "file_timestamp", "http_request"'),
     kindRefused("dns_lookup", "b", '"test", "script", "http_request"'),
   ],
+  "group": [
+    {
+      defaults: {},
+      checks: { web: { kind: "group", parameters: { checks: ["a"] } }, a: { kind: "test", parameters: {} } },
+    },
+    kindRefused("group", "a", '"test", "script", "file_timestamp", "http_request"'),
+    kindRefused("group", "b", '"test", "script", "http_request"'),
+  ],
   "ping": [
     withCheck({ kind: "ping", parameters: { host: "h" } }),
     kindRefused("ping", "a", '"test", "script", "file_timestamp", "http_request"'),

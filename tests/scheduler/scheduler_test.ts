@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import { requestCheck, testCheck } from "../support/checks.ts";
+import { groupCheck, requestCheck, testCheck } from "../support/checks.ts";
 import { createFaultyStore } from "../support/faulty_store.ts";
 import { programCheck } from "../support/fake_commands.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
@@ -626,4 +626,35 @@ Deno.test("startScheduler() tells what a hold kept back soon after its end, not 
     assert.deepStrictEqual([runs().length, notifications().length], [0, 0]);
     await end();
   });
+});
+
+Deno.test("startScheduler() runs a group at once when one of its checks changes, and groups of groups", async () => {
+  const replicas = ["a", "b", "c"].map((name, index) =>
+    requestCheck(`http://${name}/`, { name, regularIntervalMs: (10 + index) * SECOND })
+  );
+  const slowly = { regularIntervalMs: HOUR };
+  const group = groupCheck(["a", "b", "c"], 2, { name: "group", ...slowly });
+  const outer = groupCheck(["group"], 1, { name: "outer", ...slowly });
+  const failing = new Set<string>();
+  const { clock, runs, notifications, end } = await startHarness([outer, group, ...replicas], {
+    respond: (target) => ({ status: failing.has(target) ? 500 : 200, afterMs: 20 }),
+  });
+  await clock.advance(HOUR + MINUTE);
+  const last = (name: string): string => `${runs(name).at(-1)?.condition}`;
+  assert.deepEqual([last("group"), last("outer")], ["ok", "ok"]);
+  const before = runs("group").length;
+  await clock.advance(MINUTE);
+  assert.strictEqual(runs("group").length, before, "nothing changed");
+  failing.add("http://a/");
+  await clock.advance(MINUTE);
+  assert.deepEqual([last("a"), last("group")], ["critical", "ok"]);
+  assert.strictEqual(runs("group").length, before + 1);
+  failing.add("http://c/");
+  await clock.advance(MINUTE);
+  assert.deepEqual([last("group"), last("outer")], ["critical", "critical"]);
+  assert.deepEqual(notifications().map(({ check }) => check), ["a", "c", "group", "outer"]);
+  failing.clear();
+  await clock.advance(MINUTE);
+  assert.deepEqual([last("group"), last("outer")], ["ok", "ok"]);
+  await end();
 });

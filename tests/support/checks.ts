@@ -1,4 +1,4 @@
-import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
+import type { Check, GroupCheck, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { type IntervalSchedule, isCron } from "../../src/domain/schedule.ts";
 
@@ -45,6 +45,15 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
 /** A check that always returns the same. */
 export function testCheck(condition: Condition, options: CheckOptions = {}): TestCheck {
   return { ...settings(options), kind: "test", parameters: { condition, output: `always ${condition}` } };
+}
+
+/** A check over others, of which so many must be ok. */
+export function groupCheck(
+  checks: readonly string[],
+  atLeast: number,
+  options: CheckOptions = {},
+): GroupCheck {
+  return { ...settings(options), kind: "group", parameters: { checks, require: "all", atLeast } };
 }
 
 /** A check whose target a test plays. */

@@ -1,6 +1,6 @@
 import { messageOf } from "../../shared/describe_error.ts";
-import type { Check } from "../../domain/check.ts";
-import { highestSeverity } from "../../domain/condition.ts";
+import { type Check, combinedChecks } from "../../domain/check.ts";
+import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -229,9 +229,18 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     else sending = Promise.all([sending, written]).then(() => notifying.send(queued)).catch(onBug);
   };
 
+  const active = new Set(config.checks.filter((check) => check.active).map(({ name }) => name));
+  /** Names of checks whose confirmed condition changed. */
+  const changed = new Set<string>();
   const pass = {
     system,
     jobs: isKept ? jobLogOf(repository) : null,
+    conditionOf: (name: string): Condition | null => {
+      const { condition, last } = repository.recordOf(name, clock.wallMs());
+      if (!active.has(name)) return null;
+      // Without a state nothing but this run can confirm anything.
+      return isKept ? condition.confirmed : last?.condition ?? null;
+    },
     directory: config.source.directory,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
@@ -246,8 +255,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const recordResult = (result: Result): Recorded => {
     const { check } = result;
     const nowMs = clock.wallMs();
+    const { confirmed } = repository.recordOf(check.name, nowMs).condition;
     const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
     send(entry);
+    if (entry.record.condition.confirmed !== confirmed) changed.add(check.name);
     parents.recorded(check, entry);
     return entry;
   };
@@ -275,6 +286,12 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     });
   reviewOthers(new Set(records.keys()));
   await parents.ended();
+  if (settings.due) {
+    await runChangedGroups(config.checks.filter((check) => check.active && !records.has(check)), {
+      changed,
+      run: (groups) => runPass(groups, { ...pass, onResult: recordResult }),
+    });
+  }
   writing.end();
   await repository.flush();
   await sending;
@@ -298,6 +315,22 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     return code;
   }
   return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
+}
+
+/** Runs the groups that are not due and of which a check changed, until no further one changes. */
+async function runChangedGroups(
+  checks: readonly Check[],
+  { changed, run }: {
+    readonly changed: ReadonlySet<string>;
+    run(groups: readonly Check[]): Promise<unknown>;
+  },
+): Promise<void> {
+  const isAffected = (check: Check): boolean => combinedChecks(check).some((name) => changed.has(name));
+  let left = checks;
+  for (let next = left.filter(isAffected); next.length > 0; next = left.filter(isAffected)) {
+    left = left.filter((check) => !isAffected(check));
+    await run(next);
+  }
 }
 
 /** What decides again what a dependency suppresses. */

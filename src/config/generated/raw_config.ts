@@ -612,6 +612,45 @@ export type Check =
       timeout?: number | string;
       kind: "job";
       parameters: JobParameters;
+    }
+  | {
+      /**
+       * A name for people. Default: the name of the check.
+       */
+      title?: string;
+      tags?: Tags;
+      active?: Active;
+      threshold?: Threshold;
+      recovery_threshold?: RecoveryThreshold;
+      annoy?: Annoy;
+      schedule?: Schedule;
+      maintenance_windows?: MaintenanceWindows;
+      notifications?: Notifications;
+      /**
+       * Names of checks that this one depends on. While one of them is confirmed as a problem, or its state is not known yet, problems of this check are suppressed. Recoveries never are. The check runs all the same.
+       */
+      depends_on?: string[];
+      /**
+       * Makes several checks of this one: lists of values, of which every combination makes a check, or a list of objects with values. `${each:KEY}` is replaced by the value, in the name and in every text.
+       *
+       * @minItems 1
+       */
+      for_each?:
+        | {
+            /**
+             * @minItems 1
+             */
+            [k: string]: (string | number | boolean)[];
+          }
+        | {
+            [k: string]: string | number | boolean;
+          }[];
+      /**
+       * Timeout of one run. It terminates everything that the run started. A `script` is then `condition_on_timeout`, a network check a violation, others `unknown`.
+       */
+      timeout?: number | string;
+      kind: "group";
+      parameters: GroupParameters;
     };
 /**
  * A condition.
@@ -1903,4 +1942,23 @@ export interface JobParameters {
    * A condition.
    */
   condition_on_long_run?: "unknown" | "ok" | "warning" | "critical";
+}
+/**
+ * Combines the confirmed conditions of other checks, so that several problems are one notification.
+ */
+export interface GroupParameters {
+  /**
+   * Names of checks, also of other groups. Inactive ones are left out.
+   *
+   * @minItems 1
+   */
+  checks: string[];
+  /**
+   * How many of them must be ok: `all` or `any`. Otherwise the group has the highest severity that too many of them have.
+   */
+  require?: "all" | "any";
+  /**
+   * A number of them that must be ok, in place of `require`.
+   */
+  at_least?: number;
 }

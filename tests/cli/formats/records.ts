@@ -48,6 +48,7 @@ const PARAMETERS = {
   ping: { host: "localhost", count: 5, loss: {}, roundTrip: {} },
   process: { name: "sh", count: {}, age: {}, memory: {} },
   systemd_unit: { unit: "nginx", state: "active", asWarning: false, restarts: {} },
+  group: { checks: ["web"], require: "all" },
   job: {
     expectedEveryMs: 86_400_000,
     graceMs: 600_000,

@@ -1,0 +1,73 @@
+import type { GroupCheck } from "../domain/check.ts";
+import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import { type Condition, severity } from "../domain/condition.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { quote } from "../shared/quote.ts";
+
+/** The `group` kind: it looks at no target, only at what other checks found. */
+export const groupKind: CheckKindEntry<"group"> = {
+  observe: observeGroup,
+  limit: "none",
+  warnings: () => [],
+  errors: findErrors,
+  requiredPermissions: () => ({}),
+};
+
+const SHOWN_MAX = 10;
+
+/**
+ * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough are,
+ * else what remains after the worst that may fail.
+ */
+export function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
+  if (context.signal.aborted) return Promise.reject(context.signal.reason);
+  const { checks, require, atLeast } = check.parameters;
+  const found = checks.flatMap((name) => {
+    const condition = context.conditionOf?.(name) ?? null;
+    return condition === null ? [] : [{ name, condition }];
+  });
+  if (found.length === 0) return Promise.resolve(unknownResult("none of its checks is active"));
+  const needed = Math.min(atLeast ?? (require === "all" ? found.length : 1), found.length);
+  const conditions: readonly Condition[] = found.map(({ condition }) => condition)
+    .toSorted((one, other) => severity(one) - severity(other));
+  const failing = found.filter(({ condition }) => condition !== "ok");
+  const okCount = found.length - failing.length;
+  const expected = okCount >= needed
+    ? ""
+    : `, expected ${needed === found.length ? "all" : `at least ${needed}`}`;
+  return Promise.resolve({
+    condition: conditions[needed - 1] ?? "unknown",
+    output: `${okCount} of ${found.length} ok${expected}${describeFailing(failing)}`,
+    detail: "",
+    metrics: { ok_count: okCount, check_count: found.length },
+    performanceData: "",
+  });
+}
+
+function describeFailing(
+  failing: readonly { readonly name: string; readonly condition: Condition }[],
+): string {
+  if (failing.length === 0) return "";
+  const shown = failing.toSorted((one, other) => severity(other.condition) - severity(one.condition))
+    .slice(0, SHOWN_MAX).map(({ name, condition }) => `${quote(name)} is ${condition}`);
+  const rest = failing.length - shown.length;
+  return `: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+function* findGroupErrors({ parameters }: GroupCheck): Generator<ParameterProblem> {
+  const { checks, require, atLeast } = parameters;
+  for (const [index, name] of checks.entries()) {
+    if (checks.indexOf(name) < index) {
+      yield { path: ["checks", index], message: `${quote(name)} is specified more than once` };
+    }
+  }
+  if (atLeast === undefined) return;
+  if (require === "any") yield { path: ["require"], message: 'cannot be used with "at_least"' };
+  if (atLeast > checks.length) {
+    yield { path: ["at_least"], message: `is ${atLeast}, and the group has ${checks.length} checks` };
+  }
+}
+
+function findErrors(check: GroupCheck): readonly ParameterProblem[] {
+  return [...findGroupErrors(check)];
+}

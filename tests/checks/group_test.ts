@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { groupKind } from "../../src/checks/group.ts";
+import type { GroupCheck, GroupParameters } from "../../src/domain/check.ts";
+import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import { load, problemsOf } from "../../testing/config_system.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+
+async function groupOf(parameters: Partial<GroupParameters>): Promise<GroupCheck> {
+  const { checks } = await load({
+    defaults: {},
+    checks: { g: { kind: "group", parameters: { checks: ["a"] } }, a: { kind: "test", parameters: {} } },
+  });
+  const [check] = checks;
+  if (check?.kind !== "group") throw new Error("The config has a group");
+  return { ...check, parameters: { ...check.parameters, ...parameters } };
+}
+
+function contextOf(conditions: Readonly<Record<string, Condition>>): ObserveContext {
+  return {
+    system: createMemorySystem(),
+    jobs: null,
+    conditionOf: (name) => conditions[name] ?? null,
+    directory: "/",
+    signal: new AbortController().signal,
+  };
+}
+
+Deno.test("groupKind has the severity that is left of those which may fail", async (t) => {
+  const [o, u, w, c] = ["ok", "unknown", "warning", "critical"] as const;
+  const rows: readonly (readonly [
+    conditions: readonly Condition[],
+    required: Partial<GroupParameters>,
+    condition: Condition,
+    output: string,
+  ])[] = [
+    [[o, o, o], {}, o, "3 of 3 ok"],
+    [[o, w, c], {}, c, '1 of 3 ok, expected all: "c" is critical, "b" is warning'],
+    [[o, o, u], {}, u, '2 of 3 ok, expected all: "c" is unknown'],
+    [[o, c, c], { require: "any" }, o, '1 of 3 ok: "b" is critical, "c" is critical'],
+    [
+      [w, c, c],
+      { require: "any" },
+      w,
+      '0 of 3 ok, expected at least 1: "b" is critical, "c" is critical, "a" is warning',
+    ],
+    [[o, o, c], { atLeast: 2 }, o, '2 of 3 ok: "c" is critical'],
+    [[o, w, c], { atLeast: 2 }, w, '1 of 3 ok, expected at least 2: "c" is critical, "b" is warning'],
+    [[c, o, c], { atLeast: 2 }, c, '1 of 3 ok, expected at least 2: "a" is critical, "c" is critical'],
+  ];
+  for (const [conditions, required, condition, output] of rows) {
+    await t.step(`${conditions.join()} ${JSON.stringify(required)}`, async () => {
+      const check = await groupOf({ checks: ["a", "b", "c"], ...required });
+      const [a = "ok", b = "ok", c = "ok"] = conditions;
+      const result = await groupKind.observe(check, contextOf({ a, b, c }));
+      assert.deepEqual([result.condition, result.output], [condition, output]);
+      assert.deepEqual(result.metrics, {
+        ok_count: conditions.filter((one) => one === "ok").length,
+        check_count: 3,
+      });
+    });
+  }
+  await t.step("inactive checks are left out", async () => {
+    const check = await groupOf({ checks: ["a", "gone", "b"], atLeast: 3 });
+    const result = await groupKind.observe(check, contextOf({ a: "ok", b: "critical" }));
+    assert.equal(result.output, '1 of 2 ok, expected all: "b" is critical');
+    const none = await groupKind.observe(check, contextOf({}));
+    assert.deepEqual([none.condition, none.output], ["unknown", "none of its checks is active"]);
+  });
+  await t.step("a long list is cut", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `n${index}`);
+    const conditions = Object.fromEntries(names.map((name) => [name, "critical" as const]));
+    const { output } = await groupKind.observe(await groupOf({ checks: names }), contextOf(conditions));
+    assert.match(output, /"n9" is critical, and 2 more$/);
+  });
+});
+
+Deno.test("a config says what is wrong with a group", async (t) => {
+  const config = (...groups: readonly (readonly string[])[]): object => ({
+    defaults: {},
+    checks: {
+      a: { kind: "test", parameters: {} },
+      ...Object.fromEntries(
+        groups.map((checks, index) => [`g${index}`, { kind: "group", parameters: { checks } }]),
+      ),
+    },
+  });
+  await t.step("an unknown name", async () => {
+    assert.deepEqual(await problemsOf(config(["a", "bb"])), [
+      'checks.g0.parameters.checks[1]: is "bb", expected the name of a check',
+    ]);
+  });
+  await t.step("a cycle of groups", async () => {
+    assert.deepEqual(await problemsOf(config(["a", "g1"], ["g0"])), [
+      'checks.g0.parameters.checks: is a cycle: "g0" depends on "g1" depends on "g0"',
+    ]);
+  });
+  const rows: readonly (readonly [parameters: Partial<GroupParameters>, path: string, message: string])[] = [
+    [{ checks: ["a", "b", "a"] }, "checks.2", '"a" is specified more than once'],
+    [{ checks: ["a"], atLeast: 2 }, "at_least", "is 2, and the group has 1 checks"],
+    [{ checks: ["a", "b"], atLeast: 1, require: "any" }, "require", 'cannot be used with "at_least"'],
+  ];
+  for (const [parameters, path, message] of rows) {
+    await t.step(message, async () => {
+      const errors = groupKind.errors?.(await groupOf(parameters)) ?? [];
+      assert.deepEqual(errors.map((error) => [error.path.join("."), error.message]), [[path, message]]);
+    });
+  }
+});
