@@ -89,6 +89,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     },
     dropped,
     ownConfig: null,
+    executable: "/usr/local/bin/monitor",
     workingDirectory: options.workingDirectory ?? Deno.cwd(),
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },

@@ -17,6 +17,7 @@ interface Tool {
 /** What not every Debian has. */
 export const TOOLS = {
   "busybox": { package: "busybox-static" },
+  "bwrap": { package: "bubblewrap" },
   "check_disk": plugin("check_disk"),
   "check_dummy": plugin("check_dummy"),
   "check_file_age": plugin("check_file_age"),

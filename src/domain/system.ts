@@ -62,6 +62,8 @@ export interface System {
   readonly workingDirectory: string;
   /** What is neither macOS nor Windows counts as `linux`. */
   readonly platform: "linux" | "darwin" | "windows";
+  /** Absolute path of this executable; from source, of the runtime. */
+  readonly executable: string;
   /** What runs the program: its name, its version, and the machine it was made for, such as `aarch64-apple-darwin`. */
   readonly runtime: { readonly name: string; readonly version: string; readonly target: string };
   /** The user's id; `null` on systems without one. */

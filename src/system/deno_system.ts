@@ -58,6 +58,9 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     randomId: () => crypto.randomUUID(),
     random: () => Math.random(),
     hostName,
+    get executable() {
+      return Deno.execPath();
+    },
     timeZone: () => Temporal.Now.timeZoneId(),
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.

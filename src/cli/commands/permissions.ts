@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
 import { missingPermissions, type RequiredPermission } from "../../permissions/required_permissions.ts";
@@ -6,12 +7,23 @@ import {
   CONFIG_OPTION,
   type Invocation,
   optionValue,
+  optionValues,
   UsageError,
 } from "../command_definition.ts";
-import { openConfig, readSelection, refuseLacks, selectChecks, TAG_OPTION } from "../open_config.ts";
+import {
+  type OpenConfig,
+  openConfig,
+  readSelection,
+  refuseLacks,
+  selectChecks,
+  TAG_OPTION,
+} from "../open_config.ts";
 import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
+import { bwrapCommand } from "../../permissions/bwrap_command.ts";
 import { groupPermissions, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
+import { sandboxOf } from "../../permissions/sandbox.ts";
+import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state.ts";
 
@@ -33,14 +45,16 @@ export const permissionsCommand: Command = {
     {
       name: "format",
       value: "FORMAT",
-      choices: ["flags", "json", "deno"],
-      description: "flags, json, or deno: a permission set for deno.json (default: flags)",
+      choices: ["flags", "json", "deno", "systemd", "bwrap"],
+      description:
+        "flags, json, deno (a permission set), systemd (a drop-in) or bwrap (a command) (default: flags)",
     },
     { name: "check", description: "comparison with the permissions of the running process" },
   ],
   examples: [
     ["monitor permissions", "print the flags on one line"],
     ["monitor permissions --format deno", 'print a set for "deno run -P=monitor"'],
+    ["monitor permissions --format systemd", "print a drop-in that confines the service"],
     ["monitor permissions --check", "fail if a permission is missing"],
   ],
   endings: ["done", "name", "permission", "config"],
@@ -56,7 +70,8 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   const required = await permissionsOfConfig(config, { invocation, system, checks });
   if (!invocation.options.has("check")) {
     warnOfCautions(required, system);
-    system.stdout.write(render(required));
+    const text = await render(required, { command: commandOf({ invocation, system, config }), system });
+    system.stdout.write(text);
     return EXIT.ok;
   }
   warnOfProxies(required, system);
@@ -65,7 +80,16 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   return EXIT.ok;
 }
 
-const FORMATS: Readonly<Record<string, (required: readonly RequiredPermission[]) => string>> = {
+/** What the formats for sandboxes need besides the permissions. */
+interface RenderContext {
+  /** Absolute path of the executable, and its arguments. */
+  readonly command: readonly string[];
+  readonly system: System;
+}
+
+type Render = (required: readonly RequiredPermission[], context: RenderContext) => string | Promise<string>;
+
+const FORMATS: Readonly<Record<string, Render>> = {
   flags: (required) =>
     `${["--no-prompt", ...permissionFlags(groupPermissions(required))].map(shellWord).join(" ")}\n`,
   json: (required) =>
@@ -77,7 +101,34 @@ const FORMATS: Readonly<Record<string, (required: readonly RequiredPermission[])
       )
     }\n`,
   deno: (required) => `${JSON.stringify({ permissions: { monitor: denoSet(required) } }, null, 2)}\n`,
+  systemd: async (required, { command, system }) =>
+    systemdDropIn(await sandboxOf(groupPermissions(required), system), command),
+  bwrap: async (required, { command, system }) =>
+    bwrapCommand(await sandboxOf(groupPermissions(required), system), command),
 };
+
+/** The command that the sandbox is for: a service with the same config, state and checks. */
+function commandOf(
+  { invocation, system, config }: {
+    readonly invocation: Invocation;
+    readonly system: System;
+    readonly config: OpenConfig;
+  },
+): readonly string[] {
+  const path = config.sources[0]?.path ?? null;
+  const state = optionValue(invocation, "state");
+  return [
+    system.executable,
+    "check",
+    ...path === null ? [] : ["--config", resolve(system.workingDirectory, path)],
+    // The URL of a database may hold a password.
+    ...state === undefined || state.includes("://")
+      ? []
+      : ["--state", state === "none" ? state : resolve(system.workingDirectory, state)],
+    ...optionValues(invocation, TAG_OPTION.name).flatMap((tag) => ["--tag", tag]),
+    ...invocation.operands,
+  ];
+}
 
 function valuesOfMachine(required: readonly RequiredPermission[]): readonly string[] {
   return required.flatMap(({ isOfMachine = false, value }) => isOfMachine ? [value] : []);
@@ -94,7 +145,7 @@ function denoSet(
   );
 }
 
-function readFormat(invocation: Invocation): (required: readonly RequiredPermission[]) => string {
+function readFormat(invocation: Invocation): Render {
   const value = optionValue(invocation, "format") ?? "flags";
   const render = Object.hasOwn(FORMATS, value) ? FORMATS[value] : undefined;
   if (render !== undefined) return render;

@@ -1,0 +1,24 @@
+import { shellWord } from "./permission_flags.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/** Writes a command that runs a program with bubblewrap, as a POSIX shell reads it: one option a line. */
+export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): string {
+  const { readOnly, writable, network } = sandbox;
+  const isWhole = readOnly.includes("/");
+  const lines: readonly (readonly string[])[] = [
+    ["bwrap", "--die-with-parent", "--cap-drop", "ALL"],
+    ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    ...network.kind === "none" ? [["--unshare-net"]] : [],
+    ...isWhole ? [["--ro-bind", "/", "/"]] : [],
+    ["--dev", "/dev"],
+    // The process ids stay those of the machine: the state and checks of processes name them.
+    ["--ro-bind", "/proc", "/proc"],
+    ["--ro-bind-try", "/sys/fs/cgroup", "/sys/fs/cgroup"],
+    ["--tmpfs", "/tmp"],
+    ...readOnly.filter((path) => path !== "/").map((path) => ["--ro-bind-try", path, path]),
+    ...writable.map((path) => ["--bind", path, path]),
+    ...isWhole ? [] : [["--ro-bind-try", command[0] ?? "", command[0] ?? ""], ["--remount-ro", "/"]],
+    ["--", ...command],
+  ];
+  return `${lines.map((words) => words.map(shellWord).join(" ")).join(" \\\n  ")}\n`;
+}

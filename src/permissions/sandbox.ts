@@ -1,0 +1,133 @@
+/** What a sandbox of the system must let through, so that a config can run in it. */
+import { dirname } from "node:path";
+import { NET_ALL } from "../domain/runtime_permissions.ts";
+import type { System } from "../domain/system.ts";
+import { canonicalAddress } from "../shared/ip_address.ts";
+import type { PermissionsByClass } from "./permission_flags.ts";
+
+/** What is let through; everything else is not. */
+export interface Sandbox {
+  /** Paths that are read, directories with all that is in them; some may not exist. `/` stands for all. */
+  readonly readOnly: readonly string[];
+  /** Directories that are written, with all that is in them, and files in directories of the system. */
+  readonly writable: readonly string[];
+  /** Files that are executed: the commands of the config. */
+  readonly commands: readonly string[];
+  readonly network: SandboxNetwork;
+}
+
+/** `any`: somewhere, as a command may connect anywhere, or the addresses of a name are not known. */
+export type SandboxNetwork =
+  | { readonly kind: "none" }
+  | { readonly kind: "addresses"; readonly addresses: readonly string[] }
+  | { readonly kind: "any" };
+
+/** What programs load before they do anything. */
+export const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+
+/** Local time, and the user's name. */
+const SETTINGS: readonly string[] = ["/etc/localtime", "/usr/share/zoneinfo", "/etc/passwd", "/etc/group"];
+
+/** Names, and the certificate authorities of Debian, Fedora and others. */
+const NETWORK_SETTINGS: readonly string[] = [
+  "/etc/resolv.conf",
+  "/etc/hosts",
+  "/etc/nsswitch.conf",
+  "/etc/ssl",
+  "/etc/pki",
+  "/etc/ca-certificates",
+  "/usr/share/ca-certificates",
+  "/usr/local/share/ca-certificates",
+];
+
+/** What the interpreter of a script may need, and the sockets of the system's services. */
+const COMMAND_PLACES: readonly string[] = [
+  "/usr",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/etc",
+  "/run",
+];
+
+/** Directories of the system: of what is in one, only that is let through. */
+const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
+  [
+    "/",
+    "/etc",
+    "/home",
+    "/root",
+    "/run",
+    "/srv",
+    "/tmp",
+    "/usr",
+    "/var",
+    "/var/cache",
+    "/var/lib",
+    "/var/log",
+  ],
+);
+
+/** Commands of this program that connect to no network. */
+const LOCAL_COMMANDS = /\/(?:kill|ps|systemctl)$/;
+
+/**
+ * Works out the sandbox of a config.
+ *
+ * Of a file its directory is let through: a file that is replaced, as backups and edited configs are, would otherwise
+ * stay the old one inside.
+ */
+export async function sandboxOf(
+  { read, write, run, net }: PermissionsByClass,
+  { files }: Pick<System, "files">,
+): Promise<Sandbox> {
+  const place = (path: string): Promise<string> => placeOf(path, files);
+  const writable = outermost(await Promise.all(write.map(place)));
+  const isOnNetwork = net.length > 0 || run.some((command) => !LOCAL_COMMANDS.test(command));
+  const readOnly = [
+    ...LIBRARIES,
+    ...SETTINGS,
+    ...isOnNetwork ? NETWORK_SETTINGS : [],
+    ...run.length > 0 ? COMMAND_PLACES : [],
+    ...run,
+    ...await Promise.all(read.map(place)),
+  ];
+  return {
+    readOnly: outermost(readOnly).filter((path) => !isApart(path) && !isWithin(path, writable)),
+    writable,
+    commands: run,
+    network: !isOnNetwork ? { kind: "none" } : networkOf(net, run),
+  };
+}
+
+/** Mounted for every sandbox. */
+function isApart(path: string): boolean {
+  return /^\/(?:proc|sys|dev)(?:\/|$)/.test(path);
+}
+
+async function placeOf(path: string, files: System["files"]): Promise<string> {
+  const directory = dirname(path);
+  const isDirectory = await files.stat(path).then(({ kind }) => kind === "directory", () => false);
+  return isDirectory || SHARED_DIRECTORIES.has(directory) ? path : directory;
+}
+
+function isWithin(path: string, directories: readonly string[]): boolean {
+  return directories.some((directory) =>
+    path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`)
+  );
+}
+
+/** Sorted, each once, without what is within another one. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const all = [...new Set(paths)].sort();
+  return all.filter((path) => !isWithin(path, all.filter((other) => other !== path)));
+}
+
+function networkOf(hosts: readonly string[], commands: readonly string[]): SandboxNetwork {
+  const names = hosts.map((host) => host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"));
+  const isKnown = !hosts.includes(NET_ALL) && commands.every((command) => LOCAL_COMMANDS.test(command)) &&
+    names.every((name) => canonicalAddress(name) !== null || name === "localhost");
+  return isKnown ? { kind: "addresses", addresses: [...new Set(names)].sort() } : { kind: "any" };
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bwrapCommand } from "../../src/permissions/bwrap_command.ts";
+import type { PermissionsByClass } from "../../src/permissions/permission_flags.ts";
+import { type Sandbox, sandboxOf } from "../../src/permissions/sandbox.ts";
+import { systemdDropIn } from "../../src/permissions/systemd_drop_in.ts";
+import { createConfigSystem } from "../../testing/config_system.ts";
+import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
+import { requiredPermissions, tool } from "../../testing/tools.ts";
+import { type Harness, withHarness } from "../life/program.ts";
+import { concurrentTests } from "../support/concurrent_tests.ts";
+import { startServer } from "../support/http_servers.ts";
+import { systemdAnalyze } from "../support/systemd_analyze.ts";
+
+const NONE: PermissionsByClass = { read: [], write: [], net: [], run: [], env: [], sys: [] };
+
+const COMMAND = ["/usr/local/bin/monitor", "check", "--config", "/etc/monitor/monitor.jsonc"];
+
+function sandboxFor(permissions: Partial<PermissionsByClass>): Promise<Sandbox> {
+  const files = { "/srv/data": { kind: "directory" }, "/etc/ca.pem": "", "/srv/app/a.pid": "" } as const;
+  return sandboxOf({ ...NONE, ...permissions }, createConfigSystem({ files }));
+}
+
+Deno.test("sandboxOf() lets a file's directory through, so that a file that is replaced is seen", async (t) => {
+  const rows: Readonly<Record<string, readonly [string, place: string]>> = {
+    "a directory": ["/srv/data", "/srv/data"],
+    "a file": ["/srv/app/a.pid", "/srv/app"],
+    "a file in a directory of the system": ["/etc/ca.pem", "/etc/ca.pem"],
+    "a file that is missing": ["/var/backups/latest.tar", "/var/backups"],
+    "a missing directory in one of the system": ["/var/lib/monitor", "/var/lib/monitor"],
+  };
+  for (const [name, [path, place]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { readOnly } = await sandboxFor({ read: [path] });
+      assert.ok(readOnly.includes(place), readOnly.join(" "));
+      const { writable } = await sandboxFor({ write: [path], read: [path] });
+      assert.deepEqual(writable, [place]);
+    });
+  }
+  await t.step("what is within another place is left out", async () => {
+    const { readOnly } = await sandboxFor({ read: ["/srv/data/a/b", "/srv/data"], write: ["/srv/app/x"] });
+    assert.deepEqual(readOnly.filter((path) => path.startsWith("/srv")), ["/srv/data"]);
+  });
+  await t.step("the root directory stands for everything", async () => {
+    assert.deepEqual((await sandboxFor({ read: ["/"] })).readOnly, ["/"]);
+  });
+});
+
+Deno.test("sandboxOf() restricts the network as far as the addresses are known", async (t) => {
+  const rows: Readonly<Record<string, readonly [Partial<PermissionsByClass>, Sandbox["network"]]>> = {
+    "nothing connects": [{ run: ["/usr/bin/ps", "/usr/bin/kill"] }, { kind: "none" }],
+    "addresses": [
+      { net: ["[::1]:25", "10.0.0.1:443", "10.0.0.1:80", "localhost:6379"] },
+      { kind: "addresses", addresses: ["10.0.0.1", "::1", "localhost"] },
+    ],
+    "a name": [{ net: ["10.0.0.1:443", "example.org:443"] }, { kind: "any" }],
+    "everything": [{ net: ["*"] }, { kind: "any" }],
+    "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
+  };
+  for (const [name, [permissions, network]] of Object.entries(rows)) {
+    await t.step(name, async () => assert.deepEqual((await sandboxFor(permissions)).network, network));
+  }
+});
+
+Deno.test("bwrapCommand() and systemdDropIn() quote what a path may hold", async () => {
+  const sandbox = await sandboxFor({ write: ["/srv/it's 100%/a:b/x"] });
+  assert.match(bwrapCommand(sandbox, COMMAND), / --bind '\/srv\/it'\\''s 100%\/a:b' '/);
+  assert.match(systemdDropIn(sandbox, COMMAND), /^BindPaths="\/srv\/it's 100%%\/a\\:b"$/m);
+});
+
+Deno.test({
+  ...requiredPermissions("systemd-analyze"),
+  name: "systemdDropIn() makes the service of examples/ tighter, and systemd-analyze accepts it",
+  fn: () =>
+    withHarness(async ({ directory }) => {
+      const unit = await Deno.readTextFile(
+        new URL("../../examples/systemd/monitor.service", import.meta.url),
+      );
+      const exposureOf = async (name: string, permissions: Partial<PermissionsByClass> | null) => {
+        const path = `${directory}/${name}.service`;
+        await Deno.writeTextFile(path, unit.replaceAll(COMMAND[0] ?? "", "/bin/true"));
+        if (permissions !== null) {
+          const dropIn = systemdDropIn(await sandboxFor(permissions), ["/bin/true", ...COMMAND.slice(1)]);
+          await Deno.mkdir(`${path}.d`);
+          await Deno.writeTextFile(`${path}.d/least_privilege.conf`, dropIn);
+        }
+        const verified = await systemdAnalyze(["verify", "--man=no", path]);
+        assert.deepEqual([verified.code, verified.stdout, verified.stderr], [0, "", ""]);
+        const { stdout } = await systemdAnalyze(["security", "--offline=yes", path]);
+        return Number(/Overall exposure level .*: ([\d.]+)/.exec(stdout)?.[1]);
+      };
+      const plain = await exposureOf("plain", null);
+      // Commands need more than the other settings give up, and the invisible root directory does not count.
+      await exposureOf("commands", { run: ["/srv/a.sh"], write: ["/srv/data"] });
+      const addresses = await exposureOf("addresses", { net: ["10.0.0.1:25"], write: ["/srv/data"] });
+      const files = await exposureOf("files", { read: ["/srv/data"] });
+      assert.ok(
+        addresses < plain && files < addresses,
+        `${[plain, addresses, files]}`,
+      );
+    }),
+});
+
+const test = concurrentTests("monitor permissions --format bwrap");
+
+/** Runs all checks in the sandbox that is printed for some, or for all. */
+async function runIn(harness: Harness, names: readonly string[]): Promise<string> {
+  const { stdout: printed } = await harness.run(["permissions", ...names, "--format", "bwrap"]);
+  const options = printed.slice(0, printed.indexOf("  -- "));
+  const [runtime = "", ...words] = monitorCommand();
+  // The tests run the source, which an executable has in itself.
+  const own = [
+    tool("bwrap"),
+    dirname(runtime),
+    dirname(words.at(-1) ?? ""),
+    fileURLToPath(new URL("../..", import.meta.url)),
+    sourceEnvironment()["DENO_DIR"] ?? "",
+  ].map((path) => `--ro-bind-try ${path} ${path}`);
+  const shell = `exec ${options.replace("--remount-ro /", `${own.join(" ")} --remount-ro /`)} -- "$@"`;
+  return (await harness.run(["check", "--once"], { shell })).stdout;
+}
+
+test(
+  "monitor permissions --format bwrap: the checks run in the sandbox, and one more does not",
+  () =>
+    withHarness(async (harness) => {
+      await using web = startServer((visitor) => visitor.untilGone());
+      const outside = await Deno.makeTempDir();
+      try {
+        await Deno.writeTextFile(`${outside}/secret`, "");
+        await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
+        harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
+        harness.writeConfig({
+          file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
+          probe: { kind: "script", parameters: { path: "./probe.sh" } },
+          port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
+          "other file": { kind: "file_timestamp", parameters: { path: `${outside}/secret` } },
+          "other probe": { kind: "script", parameters: { path: `${outside}/probe.sh` } },
+        }, { state: "kept.sqlite" });
+        const all = await runIn(harness, []);
+        for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
+        assert.match(all, /OK +probe .*read-only/);
+        assert.match(all, /OK +other probe .*outside/);
+        const some = await runIn(harness, ["file", "probe"]);
+        assert.match(some, /OK +file /);
+        assert.match(some, /OK +probe .*read-only/);
+        assert.match(some, /WARNING +other file .*does not exist/);
+        assert.match(some, /UNKNOWN +other probe .*cannot start/);
+        const one = await runIn(harness, ["file"]);
+        assert.match(one, /OK +file /);
+        assert.match(one, /CRITICAL +port .*connecting to 127\.0\.0\.1:\d+ failed/);
+      } finally {
+        await Deno.remove(outside, { recursive: true });
+      }
+    }),
+  requiredPermissions("bwrap", "kill"),
+);
