@@ -24,7 +24,7 @@ export const reportCommand: Command = {
   operandsMax: Infinity,
   description:
     "Writes one self-contained HTML page from the state, problems first. It shows the condition, availability, durations and " +
-    'last changes of every check, or of the named or tagged ones. The key "report" of the config keeps a page up to date.',
+    'last changes of every check, or of the named or tagged ones. The key "report" of the config keeps a report up to date.',
   page: "guides/html_report.md",
   options: [
     CONFIG_OPTION,
