@@ -68,7 +68,7 @@ interface KeptRun {
 }
 
 /** What one run of a check changes in a state. */
-function updateOf(
+export function updateOf(
   name: string,
   { atMs, nextRunAtMs, intervalMs }: KeptRun,
 ): CheckUpdate {

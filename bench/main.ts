@@ -22,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   startup: async () => (await import("./startup_bench.ts")).benchStartup,
   rates: async () => (await import("./rates_bench.ts")).benchRates,
   minute: async () => (await import("./minute_bench.ts")).benchMinute,
+  shared: async () => (await import("./shared_bench.ts")).benchShared,
 };
 
 /** None takes so long; the longest, `rates`, some ten minutes. */

@@ -103,7 +103,9 @@ export function object<T extends object>(
   const entries = Object.entries<Codec<unknown>>(codecs as Record<string, Codec<unknown>>);
   const convert = (from: object, one: (codec: Codec<unknown>, value: unknown, key: string) => unknown) => {
     const values = from as Readonly<Record<string, unknown>>;
-    return Object.fromEntries(entries.map(([key, codec]) => [key, one(codec, values[key], key)]));
+    const converted: Record<string, unknown> = {};
+    for (const [key, codec] of entries) converted[key] = one(codec, values[key], key);
+    return converted;
   };
   return {
     encode: (value) => convert(value, (codec, field) => codec.encode(field)),

@@ -180,7 +180,9 @@ export function table<T extends object>(
     upsert: `${insert} ${onConflict}`,
     encode: (row) => {
       const values = row as Readonly<Record<string, unknown>>;
-      return entries.flatMap(([key, field]) => field.encode(values[key]));
+      const encoded: SQLInputValue[] = [];
+      for (const [key, field] of entries) encoded.push(...field.encode(values[key]));
+      return encoded;
     },
     decode: (row) => Object.fromEntries(entries.map(([key, field]) => [key, field.decode(row)])) as T,
   };

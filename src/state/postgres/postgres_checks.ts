@@ -196,7 +196,9 @@ function toBatch(
   const next = new Map(names.map((name) => [name, nextVersion(versions.get(name) ?? 0, random)]));
   const checks = names.map((name) => {
     const own = byName.get(name) ?? [];
-    const runs = joined(own.toReversed().map(({ rollup }) => packRun(rollup)));
+    const runs = own.length === 1
+      ? packRun(own[0]?.rollup ?? null)
+      : joined(own.toReversed().map(({ rollup }) => packRun(rollup)));
     const record = own.at(-1)?.record ?? unreachable();
     const check = { ...record, freshRuns: runs.subarray(0, RECENT_BYTES_MAX) };
     return [next.get(name), versions.get(name) ?? 0, ...CHECKS.encode(check)];

@@ -2,7 +2,7 @@
 import type { Column, Merge, Table } from "../table_declaration.ts";
 import { CHECKS, CREATE_INDEXES, TABLES } from "../tables.ts";
 import { MEMBERS, QUEUES } from "./member_tables.ts";
-import { arrayText, type Parameter } from "./protocol.ts";
+import { itemText, type Parameter } from "./protocol.ts";
 
 /** What PostgreSQL needs of a table's declaration. */
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
@@ -115,10 +115,19 @@ export function upsertRows(table: Declared & { readonly columns: string }, first
 
 /** The parameters of rows, as values by row: one array a column. */
 export function toArrays(rows: readonly (readonly unknown[])[], width: number): readonly string[] {
-  return Array.from(
-    { length: width },
-    (_, column) => arrayText(rows.map((row) => row[column] as Parameter)),
-  );
+  return Array.from({ length: width }, (_, column) => `{${itemsOf(rows, column).join(",")}}`);
+}
+
+/** Most values are those of the row before, and numbers take long to become text. */
+function itemsOf(rows: readonly (readonly unknown[])[], column: number): readonly string[] {
+  let before: unknown;
+  let text = "";
+  return rows.map((row) => {
+    const value = row[column];
+    if (value !== before) text = itemText(value as Parameter);
+    before = value;
+    return text;
+  });
 }
 
 /** The parameters of rows of a table. */

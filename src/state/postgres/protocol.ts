@@ -219,11 +219,14 @@ function decode(text: string, typeId: number): string | number | Uint8Array<Arra
 
 /** An array in PostgreSQL's text form. */
 export function arrayText(values: readonly Parameter[]): string {
-  const items = values.map((value) => {
-    if (value === null) return "NULL";
-    if (typeof value === "number") return String(value);
-    const text = typeof value === "string" ? value : `\\x${value.toHex()}`;
-    return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
-  });
-  return `{${items.join(",")}}`;
+  return `{${values.map(itemText).join(",")}}`;
+}
+
+/** A value within an array. */
+export function itemText(value: Parameter): string {
+  if (value === null) return "NULL";
+  if (typeof value === "number") return String(value);
+  const text = typeof value === "string" ? value : `\\x${value.toHex()}`;
+  // Twice as fast as an expression, and most of the time that a save takes here.
+  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }

@@ -1,0 +1,169 @@
+/** A PostgreSQL server of one's own, in a temporary directory. */
+import type { DatabaseTarget } from "../src/domain/connections.ts";
+import type { PostgresPlace } from "../src/domain/postgres_place.ts";
+import type { PostgresClientOptions } from "../src/state/postgres/postgres_client.ts";
+import { createConnections } from "../src/system/tcp/connections.ts";
+import { createRealClock } from "./real_clock.ts";
+import { runChild, startChild, tool } from "./tools.ts";
+
+/** A running server; disposing of it removes it. */
+export interface PostgresServer extends AsyncDisposable {
+  readonly directory: string;
+  /** Its socket. */
+  readonly target: DatabaseTarget;
+  /** Its port on loopback, if it has a certificate. */
+  readonly port: number;
+  /** A place on it, a schema of its own unless one is given. */
+  place(members?: Partial<PostgresPlace>): PostgresPlace;
+  /** Ends it as a crash does, and starts it again. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** How a server is started. */
+export interface PostgresServerOptions {
+  /** Lines of `postgresql.conf`. */
+  readonly settings?: readonly string[];
+  /** The text of `pg_hba.conf`. @default everybody may log in */
+  readonly access?: string;
+  /** With it, the server listens on loopback, too. */
+  readonly certificate?: { readonly cert: string; readonly key: string };
+}
+
+/** The role that owns everything. */
+export const ROLE = "monitor";
+
+const PORT = 5432;
+
+/** The numbers of schemas; a name is never used twice. */
+let schemas = 0;
+
+/** Starts a server on a socket. The server refuses to run as root, so root starts it as the user of the package. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const directory = await Deno.makeTempDir({ dir: "/tmp", prefix: "monitor-pg-" });
+  const data = `${directory}/data`;
+  const owner = Deno.uid() === 0 ? await ownerOfPackage() : null;
+  if (owner !== null) await Deno.chown(directory, owner.userId, owner.groupId);
+  const commandLine = (name: "initdb" | "postgres", args: readonly string[]): [string, readonly string[]] =>
+    owner === null ? [tool(name), args] : [tool("setpriv"), [
+      `--reuid=${owner.userId}`,
+      `--regid=${owner.groupId}`,
+      "--clear-groups",
+      "--",
+      tool(name),
+      ...args,
+    ]];
+  const made = await runChild(
+    ...commandLine("initdb", [
+      `--pgdata=${data}`,
+      `--username=${ROLE}`,
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--locale=C.UTF-8",
+      "--no-sync",
+    ]),
+    { cwd: "/" },
+  );
+  if (!made.success) throw new Error(`initdb failed: ${made.stderr}`);
+  const { certificate } = options;
+  for (const [name, text] of certificate === undefined ? [] : Object.entries(certificate)) {
+    await Deno.writeTextFile(`${data}/${name}.pem`, text, { mode: 0o600 });
+    if (owner !== null) await Deno.chown(`${data}/${name}.pem`, owner.userId, owner.groupId);
+  }
+  const port = certificate === undefined ? PORT : freePort();
+  if (options.access !== undefined) await Deno.writeTextFile(`${data}/pg_hba.conf`, options.access);
+  const settings = [
+    "fsync = off",
+    `port = ${port}`,
+    ...certificate === undefined ? ["listen_addresses = ''"] : [
+      "listen_addresses = '127.0.0.1'",
+      "ssl = on",
+      "ssl_cert_file = 'cert.pem'",
+      "ssl_key_file = 'key.pem'",
+    ],
+    `unix_socket_directories = '${directory}'`,
+    ...options.settings ?? [],
+  ];
+  await Deno.writeTextFile(`${data}/postgresql.conf`, settings.join("\n"), { append: true });
+  const args = commandLine("postgres", ["-D", data]);
+  let child = await startServer(args, data);
+  let isRunning = true;
+  const kill = async (): Promise<void> => {
+    if (isRunning) child.kill("SIGQUIT");
+    isRunning = false;
+    await child.status;
+  };
+  const target = { socketPath: `${directory}/.s.PGSQL.${port}` };
+  return {
+    directory,
+    target,
+    port,
+    place: (members = {}) => ({
+      targets: [target],
+      database: "postgres",
+      user: ROLE,
+      password: null,
+      schema: `test ${++schemas}`,
+      prepare: true,
+      url: "postgres://test",
+      ...members,
+    }),
+    kill,
+    start: async () => {
+      child = await startServer(args, data);
+      isRunning = true;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await kill();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+const LIMIT_MS = 3_600_000;
+const START_MS = 30_000;
+const LOOK_EVERY_MS = 20;
+
+/** Another process may take it before the server does: then the server does not start, and the test fails. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** Starts the server and waits until it takes connections. */
+async function startServer(
+  [path, args]: readonly [string, readonly string[]],
+  data: string,
+): Promise<Deno.ChildProcess> {
+  // A file that a killed server left says "ready", too.
+  await Deno.remove(`${data}/postmaster.pid`).catch(() => {});
+  const child = startChild(path, args, { cwd: "/", stdout: "null", stderr: "null", limitMs: LIMIT_MS });
+  for (const end = performance.now() + START_MS; !isReady(data);) {
+    if (performance.now() > end) {
+      throw new Error(`postgres does not start: see its log: ${path} ${args.join(" ")}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return child;
+}
+
+/** The eighth line of the file says how far the server is. */
+function isReady(data: string): boolean {
+  try {
+    return Deno.readTextFileSync(`${data}/postmaster.pid`).split("\n")[7]?.trim() === "ready";
+  } catch {
+    return false;
+  }
+}
+
+async function ownerOfPackage(): Promise<{ readonly userId: number; readonly groupId: number }> {
+  const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await Deno.readTextFile("/etc/passwd"));
+  if (line === null) throw new Error("There is no user postgres, which comes with Debian's package");
+  return { userId: Number(line[1]), groupId: Number(line[2]) };
+}
+
+/** What a client needs of this machine. */
+export function clientOptions(): PostgresClientOptions {
+  const clock = createRealClock();
+  return { clock, connections: createConnections(clock), randomId: () => crypto.randomUUID() };
+}
