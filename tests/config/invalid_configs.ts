@@ -5,7 +5,7 @@ const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 3
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_KEYS =
-  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, channels, checks";
+  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, metrics, listen, channels, checks";
 const DEFAULTS_KEYS =
   "tags, active, threshold, recovery_threshold, annoy, schedule, maintenance_windows, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +
@@ -579,7 +579,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_job_parameter: {
     problems: [[
       "6:45 checks.web.parameters.gracee",
-      'unknown key "gracee", expected one of expected_every, grace, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
+      'unknown key "gracee", expected one of expected_every, grace, ping_key, duration_max, condition_on_failure, condition_on_overdue, condition_on_long_run',
       'did you mean "grace"?',
     ]],
   },

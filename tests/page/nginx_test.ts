@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
 import { withHarness } from "../life/program.ts";
+import { readPage } from "../docs/pages.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
@@ -9,6 +10,7 @@ import { requiredPermissions, runChild, startChild, tool } from "../../testing/t
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const DIRECTORY = "/var/cache/monitor";
 const LISTEN = "127.0.0.1:8090";
+const LIVE_VIEW = readPage("docs/guides/live_view.md");
 
 Deno.test({
   ...requiredPermissions("nginx"),
@@ -27,7 +29,7 @@ Deno.test({
       const program = harness.start(["check"]);
       await until("the first page with a result", () => readText(`${pages}/index.html`).includes("of order"));
       const port = freePort();
-      await withNginx({ directory: harness.directory, pages, port }, async () => {
+      await withNginx({ directory: harness.directory, site: exampleSite(pages, port), port }, async () => {
         const get = (path: string, etag = ""): Promise<Response> =>
           fetch(`http://127.0.0.1:${port}${path}`, { headers: { "if-none-match": etag } });
         const response = await get("/");
@@ -66,22 +68,62 @@ Deno.test({
     }),
 });
 
+Deno.test({
+  ...requiredPermissions("nginx"),
+  name:
+    "docs/guides/live_view.md: nginx in front of the endpoint serves it below a path, and passes check-ins on",
+  fn: () =>
+    withHarness(async (harness) => {
+      const key = "0123456789abcdef";
+      harness.writeConfig({
+        backup: { kind: "job", parameters: { expected_every: "1 day", ping_key: key } },
+      }, { listen: { address: "127.0.0.1:0" } });
+      const program = harness.start(["check", "--format", "ndjson"]);
+      const line = await program.stderr.next("listening on http://");
+      const address = /127[\d.:]+/.exec(line)?.[0] ?? assert.fail(line);
+      const location = LIVE_VIEW.blocks.find(({ text }) => text.includes("proxy_pass"))?.text ?? "";
+      const site = location.replace("127.0.0.1:9797", address).replace(/ *auth_request.*\n/, "");
+      const port = freePort();
+      const server = `server {\nlisten 127.0.0.1:${port};\n${site}\n}`;
+      await withNginx({ directory: harness.directory, site: server, port }, async () => {
+        const statusOf = async (path: string, init: RequestInit = {}): Promise<number> => {
+          const response = await fetch(`http://127.0.0.1:${port}/monitor/${path}`, init);
+          await response.body?.cancel();
+          return response.status;
+        };
+        for (
+          const path of ["", "live.js", "feed.atom", "api/v1/checks/backup", "badge/backup.svg", "healthz"]
+        ) {
+          assert.equal(await statusOf(path), 200, path);
+        }
+        assert.equal(await statusOf(`ping/${key}/3`, { method: "POST", body: "no space" }), 200);
+        await program.stdout.event("result", (event) => String(event["output"]).endsWith("3: no space"));
+      });
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+});
+
 interface NginxOptions {
   readonly directory: string;
-  readonly pages: string;
+  /** The servers, as nginx reads them. */
+  readonly site: string;
   readonly port: number;
 }
 
-async function withNginx({ directory, pages, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
+/** The server of the example, with another address and directory. */
+function exampleSite(pages: string, port: number): string {
   const site = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
   assert.ok(site.includes(LISTEN) && site.includes(DIRECTORY), "the example says what is replaced here");
+  return site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages);
+}
+
+async function withNginx({ directory, site, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`).join("\n");
   Deno.writeTextFileSync(
     `${directory}/nginx.conf`,
-    `daemon off;\nmaster_process on;\npid ${directory}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\ninclude /etc/nginx/mime.types;\naccess_log off;\n${paths}\n${
-      site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages)
-    }\n}\n`,
+    `daemon off;\nmaster_process on;\npid ${directory}/nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\ninclude /etc/nginx/mime.types;\naccess_log off;\n${paths}\n${site}\n}\n`,
   );
   const args = ["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`];
   const tested = await runChild(tool("nginx"), [...args, "-t"]);
