@@ -26,7 +26,8 @@ export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">)
 export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "written">): boolean {
   const written = String(item.written);
   if (item.format === "url") return hideInAddress(written, () => "") !== written;
-  return isCredential(item) && written !== "" && !holdsSecret(written);
+  // What a step captures is no text of the config.
+  return isCredential(item) && written !== "" && !holdsSecret(written) && !written.includes("${captured:");
 }
 
 /**
