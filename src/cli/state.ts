@@ -269,9 +269,10 @@ export async function openDatabaseTables(
 
 async function openPlace(postgres: PostgresSettings, system: System): Promise<PostgresPlace> {
   const { openPostgresPlace, MissingSettingError } = await import("../config/open_postgres.ts");
-  system.trustMachine();
   try {
-    return await openPostgresPlace(postgres, system);
+    const place = await openPostgresPlace(postgres, system);
+    if (place.targets.some((target) => "tls" in target && target.tls !== null)) system.trustMachine();
+    return place;
   } catch (error) {
     if (!(error instanceof MissingSettingError)) throw error;
     throw new StoreError(`cannot open state "${postgres.url}": ${error.message}`, "other", {

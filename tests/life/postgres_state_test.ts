@@ -69,3 +69,30 @@ Deno.test({
       }
     }),
 });
+
+Deno.test({
+  ...POSTGRES,
+  name: "monitor: commands use a database that --state names",
+  fn: () =>
+    withHarness(async (harness) => {
+      await using server = await startPostgres();
+      harness.writeConfig({
+        good: GOOD,
+        job: { kind: "job", parameters: { expected_every: "1 day" } },
+      });
+      const state = `postgres://${ROLE}@/postgres?host=${server.directory}`;
+      const run = async (...args: readonly string[]): Promise<string> => {
+        const { code, stdout, stderr } = await harness.run([...args, "--state", state]);
+        assert.equal(code, 0, `${args}: ${stderr}`);
+        return stdout;
+      };
+      await run("check", "--once", "--due");
+      await run("silence", "good", "--for", "1h");
+      await run("beat", "job");
+      assert.match(await run("check", "--once", "job"), /^OK +job .* recorded as successful/m);
+      assert.match(await run("status"), /silenced: "good"/);
+      assert.match(await run("history", "good"), /100% ok, .* 1 run,/);
+      assert.match(await run("report"), /<html/);
+      assert.match(await run("unsilence", "--all"), /ended 1 silence/);
+    }),
+});
