@@ -194,7 +194,7 @@ function findErrors({ parameters }: DnsLookupCheck): readonly ParameterProblem[]
   for (const key of ["values", "contains"] as const) {
     for (const value of parameters[key] ?? []) {
       if (isValid(value)) continue;
-      warnings.push({ path: [key], message: `holds no ${type} record, expected one such as ${example}` });
+      warnings.push({ path: [key], message: `contains no ${type} record, expected one such as ${example}` });
     }
   }
   return warnings;

@@ -48,5 +48,5 @@ export async function readAuthorities(
     return `ca_file "${path}" cannot be read: ${describeFileError(error, { path })}`;
   }
   const certificates = text.match(CERTIFICATE) ?? [];
-  return certificates.length > 0 ? certificates : `ca_file "${path}" holds no certificate, expected PEM`;
+  return certificates.length > 0 ? certificates : `ca_file "${path}" contains no certificate, expected PEM`;
 }

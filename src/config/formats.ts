@@ -142,7 +142,7 @@ function checkSize({ value, written }: FormattedValue): Pick<Problem, "message">
   // Negative numbers and fractions are the schema's business.
   const size = typeof value === "number" ? null : parseSize(value);
   if (size === null || "bytes" in size) return null;
-  const problem = value === written ? size.problem : `holds no size, expected ${SIZE_FORMS}`;
+  const problem = value === written ? size.problem : `is not a size, expected ${SIZE_FORMS}`;
   return { message: `${quoteValue(written)} ${problem}` };
 }
 
@@ -153,7 +153,7 @@ function checkLimit(
   // Negative numbers and fractions are the schema's business.
   const parsed = typeof value === "number" ? null : parseLimit(value, format);
   if (parsed === null || "limit" in parsed) return null;
-  const problem = value === written ? parsed.problem : `holds no limit, expected ${LIMIT_FORMS[format]}`;
+  const problem = value === written ? parsed.problem : `is not a limit, expected ${LIMIT_FORMS[format]}`;
   return { message: `${quoteValue(written)} ${problem}` };
 }
 
@@ -274,7 +274,7 @@ function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | nul
 function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   if (!String(item.value).includes("/")) return checkText(item);
   return {
-    message: `${quoteValue(item.written)} holds a slash, expected a pattern of file names`,
+    message: `${quoteValue(item.written)} contains a slash, expected a pattern of file names`,
     hint: 'write the directory in "path"',
   };
 }

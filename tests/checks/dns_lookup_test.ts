@@ -257,14 +257,14 @@ Deno.test("dnsLookupKind rejects names, servers and records that cannot be right
         `server: "${server}" is not an IP address, expected one such as 192.0.2.53 or [2001:db8::53]:5353`,
       ] as const
     ),
-    [{ values: ["::1"] }, "values: holds no A record, expected one such as 192.0.2.1"],
+    [{ values: ["::1"] }, "values: contains no A record, expected one such as 192.0.2.1"],
     [
       { type: "AAAA", contains: ["192.0.2.1"] },
-      "contains: holds no AAAA record, expected one such as 2001:db8::1",
+      "contains: contains no AAAA record, expected one such as 2001:db8::1",
     ],
     [
       { type: "MX", values: ["mail.test"] },
-      "values: holds no MX record, expected one such as 10 mail.example.org",
+      "values: contains no MX record, expected one such as 10 mail.example.org",
     ],
   ];
   for (const [parameters, expected] of rows) {

@@ -308,7 +308,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
     },
     {
       tls: { caFile: at("words.pem") },
-      output: 'tls.ca_file holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+      output: 'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
     },
     {
       tls: { caFile: at("broken.pem") },
@@ -316,7 +316,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
     },
     {
       tls: { certificate: at("words.pem"), key: at("key.pem") },
-      output: 'tls.certificate holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+      output: 'tls.certificate contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
     },
     {
       tls: { certificate: at("broken.pem"), key: at("key.pem") },
@@ -324,7 +324,7 @@ Deno.test("observeHttpRequest() cannot judge a target with files that are of no 
     },
     {
       tls: { certificate, key: at("words.pem") },
-      output: 'tls.key holds no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")',
+      output: 'tls.key contains no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")',
     },
     { tls: { certificate, key: at("broken.key") }, output: "tls.key has a malformed private key" },
     {

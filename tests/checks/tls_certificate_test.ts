@@ -263,7 +263,7 @@ Deno.test("observeTlsCertificate() is unknown where this side is to blame", asyn
     const found = await observeConnection(certificateCheck({ port, caFile: fixture("forever.sh") }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
-      `ca_file "${fixture("forever.sh")}" holds no certificate, expected PEM`,
+      `ca_file "${fixture("forever.sh")}" contains no certificate, expected PEM`,
     ]);
   });
 });

@@ -9,6 +9,15 @@ for (const page of PAGES) {
   });
 }
 
+Deno.test("every file of the project that a page names exists", () => {
+  const named = PAGES.flatMap(({ path, prose }) =>
+    [...prose.matchAll(/`((?:src|scripts|tests|testing|schemas|examples|bench|docs)\/[\w/.-]+)`/g)]
+      .map(([, file = ""]) => ({ path, file }))
+  );
+  assert.ok(named.length > 50);
+  assert.deepEqual(named.filter(({ file }) => !exists(file)), []);
+});
+
 Deno.test("README.md and docs/README.md link to every page", () => {
   const linked = new Set(
     PAGES.filter(({ path }) => path.endsWith("README.md")).flatMap((page) =>

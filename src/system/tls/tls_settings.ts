@@ -20,7 +20,7 @@ export type ClientTls = Pick<Deno.CreateHttpClientOptions, "caCerts"> & { cert?:
 export async function clientTls({ authority, certificate, key }: TlsMaterial): Promise<ClientTls> {
   if (authority !== undefined && !CERTIFICATE.test(authority)) {
     throw new TlsSettingsError(
-      'tls.ca_file holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+      'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
     );
   }
   const trusted = authority === undefined ? {} : { caCerts: [authority] };
@@ -29,7 +29,7 @@ export async function clientTls({ authority, certificate, key }: TlsMaterial): P
   const blocks = certificate.match(CERTIFICATES);
   if (blocks === null) {
     throw new TlsSettingsError(
-      'tls.certificate holds no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
+      'tls.certificate contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")',
     );
   }
   const [first] = blocks.map((block, index) =>
@@ -70,7 +70,7 @@ function describeBadKey(key: string): string {
   if (/ENCRYPTED/.test(key)) return "tls.key is encrypted, expected one without a passphrase";
   return /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(key)
     ? "tls.key has a malformed private key"
-    : 'tls.key holds no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")';
+    : 'tls.key contains no private key, expected PEM ("-----BEGIN PRIVATE KEY-----")';
 }
 
 const RSA_BITS_MIN = 2048;
