@@ -78,7 +78,7 @@ const TRANSITIONS: {
     delivered: onDelivered,
     failed: onFailed,
     aborted: stop,
-    refused: leave,
+    refused: waitToSend,
     reloaded: reloadWhileSending,
     released: leaveAfterSending,
     clock_set_back: setBack,
@@ -204,6 +204,14 @@ function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Queu
     effects: [],
   };
 }
+
+/** Another member may own the queue; if not, its message is sent soon. */
+function waitToSend(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
+  if (queue.status.kind === "sending" && queue.status.next === "release") return leave();
+  return { queue: { ...queue, status: { kind: "batching", untilMs: nowMs + REFUSED_MS } }, effects: [] };
+}
+
+const REFUSED_MS = 1_000;
 
 /** What is persisted of the queue is left to its next owner. */
 function leave(): QueueTransition {

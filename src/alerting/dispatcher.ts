@@ -101,9 +101,12 @@ export class Dispatcher {
     }
   }
 
-  /** Begins with what a channel was last notified of, when this process takes its queue from another one. */
+  /** Learns what channels were notified of by other processes. What is known here is newer. */
   take(markers: readonly DeliveryMarker[]): void {
-    for (const marker of markers) this.#markers.set(markerKey(marker.check, marker.channelKey), marker);
+    for (const marker of markers) {
+      const key = markerKey(marker.check, marker.channelKey);
+      if (!this.#markers.has(key)) this.#markers.set(key, marker);
+    }
   }
 
   /**
@@ -113,7 +116,9 @@ export class Dispatcher {
   receive(notifications: readonly QueuedNotification[]): void {
     const surplus: QueuedNotification[] = [];
     for (const queued of notifications) {
-      const { notification: { check, event }, channelKey } = queued;
+      const { id, notification: { check, event }, channelKey } = queued;
+      const known = this.#queues.get(channelKey)?.queue.notifications ?? [];
+      if (known.some((one) => one.id === id)) continue;
       const isPending = this.lastOf(check, channelKey) !== null;
       const isNotified = isPending || this.markerOf(check, channelKey) !== null;
       if (event === "recovery" ? !isNotified : event === "reminder" && isPending) surplus.push(queued);
@@ -131,6 +136,11 @@ export class Dispatcher {
     for (const [key, marker] of this.#markers) {
       if (marker.channelKey === channelKey) this.#markers.delete(key);
     }
+  }
+
+  /** Leaves all queues. */
+  async releaseAll(): Promise<void> {
+    await Promise.all([...this.#queues.keys()].map((channelKey) => this.release(channelKey)));
   }
 
   /**

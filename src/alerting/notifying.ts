@@ -14,7 +14,7 @@ import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
-import type { KnownNotification } from "../domain/membership.ts";
+import type { KnownNotification, ReceivedNotifications } from "../domain/membership.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -50,8 +50,10 @@ export interface NotifyingOptions {
 
 /** What notifying needs of a member: it sends only the queues that the member owns, whoever queued what is in them. */
 export interface SendingMember {
-  /** Whether it may send now; a queue that it may not send is taken anew. */
+  /** Whether it may send now what waits in a queue. */
   claims(channelKey: string): boolean;
+  /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
+  readonly isOpen: boolean;
   /** Receives what was just persisted, if its queue is owned. */
   poke(): void;
 }
@@ -80,6 +82,8 @@ export class Notifying {
   /** Queued notifications that are not persisted yet, and so not sent. */
   readonly #unsent = new Set<QueuedNotification>();
   readonly #member: SendingMember | null;
+  /** Of a member: notifications that are in memory alone, since the shared state can't be written. */
+  #unsaved: readonly QueuedNotification[] = [];
   /** Of a member: what each channel was last notified of, or will be, by check and channel. */
   readonly #known = new Map<string, Map<string, LastNotified>>();
 
@@ -141,8 +145,26 @@ export class Notifying {
 
   send(queued: readonly QueuedNotification[]): void {
     for (const one of queued) this.#unsent.delete(one);
-    if (this.#member === null) this.#dispatcher.add(queued);
-    else this.#member.poke();
+    if (this.#member === null) return this.#dispatcher.add(queued);
+    this.#member.poke();
+    if (this.#options.repository.isWritable) return;
+    this.#unsaved = [...this.#unsaved, ...queued];
+    if (this.#member.isOpen) this.#dispatcher.add(queued.map(toSentOpen));
+  }
+
+  /** Sends what the shared state does not have. */
+  failOpen(): void {
+    this.#dispatcher.add(this.#unsaved.map(toSentOpen));
+  }
+
+  /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
+  async failClosed(): Promise<boolean> {
+    await this.#writer.retry();
+    if (!this.#writer.isWritable) return false;
+    this.#unsaved = [];
+    await this.#dispatcher.releaseAll();
+    await this.#writer.retry();
+    return true;
   }
 
   /** Goes by silences that were read with a heartbeat. */
@@ -164,8 +186,9 @@ export class Notifying {
   }
 
   /** Adds notifications of own queues. */
-  receive(notifications: readonly QueuedNotification[]): void {
+  receive({ notifications, markers }: ReceivedNotifications): void {
     if (!this.#writer.isWritable) void this.#writer.retry();
+    this.#dispatcher.take(markers);
     this.#dispatcher.receive(notifications);
   }
 
@@ -257,7 +280,8 @@ export class Notifying {
 
   #claims(channelKey: string): boolean {
     // Without a claim in the database, another member may be sending the same.
-    return this.#member === null || this.#writer.isWritable && this.#member.claims(channelKey);
+    return this.#member === null || this.#member.isOpen ||
+      this.#writer.isWritable && this.#member.claims(channelKey);
   }
 
   /** A member knows only its own checks: the last notification of another check is the true one. */
@@ -333,6 +357,20 @@ export class Notifying {
     return queued;
   }
 }
+
+/** Behind everything that was received of its queue, with the reason why it may be sent twice. */
+function toSentOpen(queued: QueuedNotification): QueuedNotification {
+  const { notification } = queued;
+  const output = notification.output === "" ? UNREACHABLE : `${notification.output} (${UNREACHABLE})`;
+  return {
+    ...queued,
+    sequence: queued.sequence + OPEN_SEQUENCE_MIN,
+    notification: { ...notification, output },
+  };
+}
+
+const UNREACHABLE = "shared state unreachable";
+const OPEN_SEQUENCE_MIN = 2 ** 52;
 
 /** A receiver may echo what it was sent. */
 function redactDelivery(delivery: Delivery, redact: Redact): Delivery {

@@ -75,7 +75,7 @@ export type QueueEvent =
   | { readonly kind: "failed"; readonly failure: Failure; readonly jitter: number }
   /** The attempt was aborted because the process ends. */
   | { readonly kind: "aborted" }
-  /** The message was not sent, since another member may own the queue. */
+  /** The message was not sent, since it isn't certain that this member owns the queue. */
   | { readonly kind: "refused" }
   /** Another member owns the queue now. */
   | { readonly kind: "released" }

@@ -246,6 +246,7 @@ async function openShared(
   system: System,
   access: "own" | "read" | "alongside",
 ): Promise<SharedState> {
+  const { failOpenAfterMs } = await import("../config/open_postgres.ts");
   const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
   const { openHeartbeats } = await import("../state/postgres/postgres_members.ts");
   const place = await openPlace(postgres, system);
@@ -254,6 +255,7 @@ async function openShared(
   return {
     store: await openPostgresStore(place, options),
     openHeartbeats: () => openHeartbeats(place, options),
+    failOpenAfterMs: failOpenAfterMs(postgres),
   };
 }
 

@@ -6,6 +6,7 @@ import { describeFileError } from "../shared/describe_error.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import { parseDatabaseHost } from "./database_host.ts";
 import { namedInPlaceholders, substitute } from "./placeholders.ts";
+import { parseInterval } from "./interval.ts";
 import { type PostgresSettings, settingsOf } from "./postgres_settings.ts";
 import { isObject } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
@@ -121,6 +122,15 @@ async function readAuthority(path: string, files: System["files"]): Promise<stri
       cause: error,
     });
   }
+}
+
+const FAIL_OPEN_AFTER_MS = 60_000;
+
+/** How long a database may be unreachable before members send without it. */
+export function failOpenAfterMs({ written }: PostgresSettings): number {
+  const value = written["fail_open_after"];
+  const parsed = typeof value === "number" || typeof value === "string" ? parseInterval(value) : null;
+  return parsed !== null && "ms" in parsed ? parsed.ms : FAIL_OPEN_AFTER_MS;
 }
 
 /** What the runtime must permit for a database; hosts that are placeholders are not known. */

@@ -69,13 +69,21 @@ export interface SharedStore extends Store {
   takeQueue(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   /** Gives a queue back, if it is still owned. */
   giveBackQueue(queue: QueueRow): Promise<void>;
-  /** Returns the notifications in these queues that were not received under their present token, in order. */
-  receive(queues: readonly QueueRow[]): Promise<readonly QueuedNotification[]>;
+  /** Returns the notifications in these queues that were not received under their present token. */
+  receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
   /**
    * Whether a queue that was taken is still owned, as far as is known. `changeOutbox` changes only what is in such a
    * queue, and finds out when another member has taken it.
    */
   owns(channelKey: string): boolean;
+}
+
+/** Notifications of own queues. */
+export interface ReceivedNotifications {
+  /** In the order in which they were saved. */
+  readonly notifications: readonly QueuedNotification[];
+  /** What the channels were last notified of, for the checks of these notifications. */
+  readonly markers: readonly DeliveryMarker[];
 }
 
 /** A queue that was taken. */
@@ -92,4 +100,6 @@ export interface SharedState {
   readonly store: SharedStore;
   /** Opens the connection of the member heartbeats. */
   openHeartbeats(): HeartbeatStore;
+  /** How long it may be unreachable before members send without it. */
+  readonly failOpenAfterMs: number;
 }

@@ -1,6 +1,9 @@
 /**
  * This process as a member: it sends heartbeats, and follows what they show of the others. It changes its share of the
  * checks and of the channel queues, and tells the {@linkcode MemberFollower}.
+ *
+ * While the database is unreachable, it keeps its share of the checks and sends nothing. After some time it fails open: it
+ * sends notifications of its own checks, since a duplicate is better than silence.
  */
 import type { Clock } from "../domain/clock.ts";
 import type {
@@ -9,11 +12,12 @@ import type {
   KnownNotification,
   MemberHeartbeat,
   QueueRow,
+  ReceivedNotifications,
   SharedStore,
   TakenQueue,
   WorkShare,
 } from "../domain/membership.ts";
-import type { QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
@@ -46,10 +50,14 @@ export interface MemberFollower {
   /** Begins with a queue. */
   take(taken: TakenQueue): void;
   /** Takes notifications of own queues. */
-  receive(notifications: readonly QueuedNotification[]): void;
+  receive(received: ReceivedNotifications): void;
   /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */
   release(channelKey: string): Promise<void>;
   silence(silences: readonly Silence[]): void;
+  /** Sends notifications of its own checks without the shared state. */
+  failOpen(): void;
+  /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
+  failClosed(): Promise<boolean>;
   /** How long an attempt to send to a channel may take. */
   attemptTimeoutMs(channelKey: string): number;
 }
@@ -58,7 +66,9 @@ export interface MemberFollower {
 export type MemberEvent =
   | { readonly event: "joined" | "left"; readonly host: string }
   /** Whether this process has the active config. */
-  | { readonly event: "config"; readonly isActive: boolean };
+  | { readonly event: "config"; readonly isActive: boolean }
+  /** Whether it sends without the shared state. */
+  | { readonly event: "fail_open"; readonly isOpen: boolean };
 
 /** What a member needs. */
 export interface MemberOptions {
@@ -67,6 +77,8 @@ export interface MemberOptions {
   readonly id: string;
   readonly location: string | null;
   readonly work: MemberWork;
+  /** How long the shared state may be unreachable before it sends without it. */
+  readonly failOpenAfterMs: number;
   readonly heartbeats: HeartbeatStore;
   readonly store: Pick<
     SharedStore,
@@ -112,6 +124,9 @@ export class Member implements WorkShare {
   readonly #held = new Map<string, HeldQueue>();
   /** Queues of which something may still be being sent here, although they are not held any more. */
   readonly #releasing = new Map<string, Promise<void>>();
+  /** When the first heartbeat failed of those that failed since the last good one; monotonic clock. */
+  #failingSinceMs: number | null = null;
+  #isOpen = false;
   #isWithdrawn = false;
   #hasEnded = false;
   #cancel = (): void => {};
@@ -134,12 +149,20 @@ export class Member implements WorkShare {
     return this.#isHere("prune");
   }
 
-  /** Whether it may send what waits for a channel now; a queue that it may not send is taken anew. */
+  /** Whether it sends without the shared state, which is unreachable. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Whether the last heartbeat succeeded. */
+  get isConnected(): boolean {
+    return this.#failingSinceMs === null;
+  }
+
+  /** Whether it owns the queue of a channel for certain, and so may send what waits in it. */
   claims(channelKey: string): boolean {
-    const isClaimed = this.#held.has(channelKey) && this.#options.store.owns(channelKey) &&
+    return this.#held.has(channelKey) && this.#options.store.owns(channelKey) &&
       maySend(this.#lastSent, this.#now());
-    if (!isClaimed) this.#held.delete(channelKey);
-    return isClaimed;
   }
 
   /** The hosts that share the work, in order. */
@@ -184,11 +207,12 @@ export class Member implements WorkShare {
     this.#cancel();
     await this.#following;
     await Promise.all(this.#releasing.values());
+    // Otherwise the others find out by its heartbeats.
+    if (!this.isConnected) return;
     try {
       for (const { row } of this.#held.values()) await store.giveBackQueue(row);
       await heartbeats.leave({ host, id });
     } catch (error) {
-      // The others find out by its heartbeats.
       if (!(error instanceof StoreError)) throw error;
     }
     this.#held.clear();
@@ -216,6 +240,7 @@ export class Member implements WorkShare {
         : { kind: "sent", sentAtMs: sent.monotonicMs, members: reply.members },
       host,
     );
+    this.#followReach(reply !== null, sent.monotonicMs);
     if (reply !== null) {
       this.#lastSent = sent;
       this.#queues = reply.queues;
@@ -225,6 +250,30 @@ export class Member implements WorkShare {
     }
     const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();
     this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#beat().catch(onBug));
+  }
+
+  #followReach(isReached: boolean, sentAtMs: number): void {
+    const { clock, follower, failOpenAfterMs, onEvent } = this.#options;
+    if (isReached) {
+      this.#failingSinceMs = null;
+      return;
+    }
+    this.#failingSinceMs ??= sentAtMs;
+    const isLong = clock.monotonicMs() - this.#failingSinceMs >= failOpenAfterMs;
+    if (this.#isOpen || !isLong || this.#lastSent === null) return;
+    this.#isOpen = true;
+    onEvent({ event: "fail_open", isOpen: true });
+    follower.failOpen();
+  }
+
+  /** Everything that is in memory goes to the database, and is received from there again. */
+  async #failClosed(): Promise<boolean> {
+    const { follower, onEvent } = this.#options;
+    this.#held.clear();
+    if (!await follower.failClosed()) return false;
+    this.#isOpen = false;
+    onEvent({ event: "fail_open", isOpen: false });
+    return true;
   }
 
   #published(): Omit<MemberHeartbeat, "count"> {
@@ -265,12 +314,13 @@ export class Member implements WorkShare {
 
   /** Follows one time after another; a call while it follows leads to one more. */
   #follow(): void {
-    if (this.#isFollowPlanned || this.#hasEnded) return;
+    if (this.#isFollowPlanned || this.#hasEnded || !this.isConnected) return;
     this.#isFollowPlanned = true;
     this.#following = this.#following.then(async () => {
       this.#isFollowPlanned = false;
       if (this.#hasEnded) return;
       try {
+        if (this.#isOpen && !await this.#failClosed()) return;
         await this.#followChecks();
         await this.#readOthers();
         if (!this.#isWithdrawn) await this.#followQueues();
@@ -380,15 +430,10 @@ export class Member implements WorkShare {
     const ready = [...this.#held.values()].filter(({ receivesFromMs }) => receivesFromMs <= nowMs)
       .map(({ row }) => row);
     if (ready.length === 0) return;
-    try {
-      const notifications = await store.receive(ready);
-      // A queue that was refused meanwhile is received again.
-      follower.receive(notifications.filter(({ channelKey }) => this.#held.has(channelKey)));
-    } catch (error) {
-      // Some may have been received by the database alone.
-      for (const { channelKey } of ready) this.#release(channelKey);
-      throw error;
-    }
+    const { notifications, markers } = await store.receive(ready);
+    // What belongs to a queue that was lost meanwhile is its next owner's.
+    const isHeld = ({ channelKey }: { readonly channelKey: string }): boolean => this.#held.has(channelKey);
+    follower.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
   }
 
   #now(): ClockReading {

@@ -1,7 +1,6 @@
 import { createTrouble } from "../shared/trouble.ts";
 import type { System } from "../domain/system.ts";
 import { sendHeartbeat } from "./heartbeat_sender.ts";
-import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
@@ -15,7 +14,8 @@ interface HeartbeatSchedule {
 interface HeartbeatOptions {
   readonly system: System;
   readonly log: Log;
-  readonly scheduler: Scheduler;
+  /** Whether the checks run, and a state that is shared can be reached. */
+  isWell(): boolean;
   /** Says where the signs go, if anywhere. */
   readonly config: LoadedConfig;
 }
@@ -25,7 +25,7 @@ interface HeartbeatOptions {
  * Trouble with it is said once, and when it is over.
  */
 export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
-  const { system, log, scheduler } = options;
+  const { system, log, isWell } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
   const trouble = createTrouble<string>((failure) =>
@@ -36,7 +36,7 @@ export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   const tick = async (): Promise<void> => {
     if (isEnded || heartbeat === null) return;
     const { intervalMs } = heartbeat;
-    if (scheduler.isAdvancing) {
+    if (isWell()) {
       trouble.set(await sendHeartbeat(heartbeat, system));
     }
     cancel();

@@ -381,9 +381,16 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "idle",
     },
     {
-      name: "is left if it may not send",
+      name: "is tried again soon if it is not certain that it is another member's",
       queued: "a",
-      events: [2, "woke", "refused", 99, "woke"],
+      events: [2, "woke", "refused"],
+      sent: ["a"],
+      status: "batching 1",
+    },
+    {
+      name: "is left if it became another member's before the message was sent",
+      queued: "a",
+      events: [2, "woke", "released", "refused", 99, "woke"],
       sent: ["a"],
       status: "idle",
     },

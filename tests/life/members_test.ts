@@ -6,7 +6,13 @@ import assert from "node:assert/strict";
 import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
 import type { Store } from "../../src/domain/store.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
-import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
+import {
+  POSTGRES,
+  type PostgresServer,
+  sharedPostgres,
+  startPostgres,
+  storeOptions,
+} from "../support/postgres.ts";
 import { inTime } from "./in_time.ts";
 import { type End, type Harness, type Program, withHarness } from "./program.ts";
 import { type Hook, type PostedNotification, startHook } from "./receivers.ts";
@@ -56,18 +62,21 @@ interface Installation {
   /** Writes the config of members that are started, or reload, from now on. */
   writeConfig(others?: Readonly<Record<string, unknown>>): void;
   /** Lets all checks fail, or be well again, and waits until each was notified. */
-  turn(status: 200 | 500): Promise<void>;
+  turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
   /** Asserts that each problem and each recovery was notified once, in order. */
   assertEachOnce(): void;
 }
 
-async function withInstallation(use: (installation: Installation) => Promise<void>): Promise<void> {
+async function withInstallation(
+  use: (installation: Installation) => Promise<void>,
+  server: PostgresServer = postgres(),
+): Promise<void> {
   await withHarness(async (harness: Harness) => {
     await using targets = startTargets();
     await using hook = startHook();
     const names = Array.from({ length: 12 }, (_, index) => `web${index}`);
-    const place = postgres().place();
-    const { directory } = postgres();
+    const place = server.place();
+    const { directory } = server;
     const writeConfig = (others = {}): void =>
       harness.writeConfig(
         Object.fromEntries(
@@ -84,6 +93,7 @@ async function withInstallation(use: (installation: Installation) => Promise<voi
               database: place.database,
               user: place.user,
               schema: place.schema,
+              fail_open_after: 2,
             },
           },
           ...others,
@@ -91,6 +101,8 @@ async function withInstallation(use: (installation: Installation) => Promise<voi
       );
     writeConfig();
     const expected: string[] = [];
+    const programs: Program[] = [];
+    const describe = (): string => [...sent(), ...programs.map(({ stderr }) => stderr.text())].join("\n");
     const sent = (): readonly string[] => {
       const byId = new Map(
         hook.posts.flatMap(({ notifications }) => notifications).map((one) => [one.id, one]),
@@ -105,15 +117,23 @@ async function withInstallation(use: (installation: Installation) => Promise<voi
       targets,
       hook,
       writeConfig,
-      start: (member, args = []) =>
-        harness.start(["check", "--member", member, ...args], { limitMs: 120_000 }),
+      start: (member, args = []) => {
+        const program = harness.start(["check", "--member", member, ...args], { limitMs: 120_000 });
+        programs.push(program);
+        return program;
+      },
       run: (...args) => harness.run(args),
-      turn: async (status) => {
+      turn: async (status, { isStored } = { isStored: true }) => {
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";
         expected.push(...names.map((name) => `${name} ${event}`));
-        await until(`each ${event}`, () => sent().length >= expected.length, () => sent().join("\n"));
-        await until("the end of the queue", async () => (await store.outbox()).notifications.length === 0);
+        await until(`each ${event}`, () => sent().length >= expected.length, describe);
+        if (!isStored) return;
+        await until(
+          "the end of the queue",
+          async () => (await store.outbox()).notifications.length === 0,
+          describe,
+        );
       },
       assertEachOnce: () => assert.deepEqual(sent(), expected.toSorted()),
     });
@@ -241,3 +261,30 @@ Deno.test("a member with another config than most runs nothing, until most have 
     assertEachOnce();
   });
 });
+
+Deno.test(
+  "members send their own notifications while the database is away, and write back",
+  POSTGRES,
+  async () => {
+    await using server = await startPostgres();
+    await withInstallation(async ({ hook, names, start, run, turn, assertEachOnce }) => {
+      const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
+      await turn(500);
+      await turn(200);
+      await server.kill();
+      await turn(500, { isStored: false });
+      const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
+        notifications.map(({ output }) => output)
+      );
+      assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), texts.join("\n"));
+      assert.equal((await run("status")).code, 74);
+      await server.start();
+      await members[0].stderr.next("shared state reachable again");
+      await turn(200);
+      await stop(...members);
+      assertEachOnce();
+      const { stdout } = await run("history", names[0] ?? "");
+      assert.equal(stdout.match(/ok to critical/g)?.length, 2, stdout);
+    }, server);
+  },
+);

@@ -10,6 +10,7 @@ export interface PostedNotification {
   readonly event: string;
   readonly condition: string;
   readonly previous: string;
+  readonly output: string;
   readonly decided_at: string;
   readonly missed_problem: PostedNotification | null;
 }

@@ -167,7 +167,12 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     },
     onBug: stopped.reject,
   });
-  const heartbeat = startHeartbeat({ system, log, scheduler, config });
+  const heartbeat = startHeartbeat({
+    system,
+    log,
+    config,
+    isWell: () => scheduler.isAdvancing && member?.isConnected !== false,
+  });
   const metrics = startMetricsPublisher({
     version: VERSION,
     system,

@@ -44,6 +44,7 @@ export function takePart({ shared, name, system, work, log, parts, fail }: TakeP
     id: system.randomId(),
     location: null,
     work,
+    failOpenAfterMs: shared.failOpenAfterMs,
     heartbeats: shared.openHeartbeats(),
     store: shared.store,
     clock: system.clock,
@@ -53,9 +54,11 @@ export function takePart({ shared, name, system, work, log, parts, fail }: TakeP
       know: (checks, known) => parts().notifying.know(checks, known),
       spread: () => parts().scheduler.spread(),
       take: ({ markers }) => parts().notifying.take(markers),
-      receive: (notifications) => parts().notifying.receive(notifications),
+      receive: (received) => parts().notifying.receive(received),
       release: (channelKey) => parts().notifying.release(channelKey),
       silence: (silences) => parts().notifying.silence(silences),
+      failOpen: () => parts().notifying.failOpen(),
+      failClosed: () => parts().notifying.failClosed(),
       attemptTimeoutMs: (channelKey) => parts().notifying.attemptTimeoutMs(channelKey),
     },
     onEvent: (event) => logMemberEvent(event, log),
@@ -89,9 +92,18 @@ function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly st
 }
 
 function logMemberEvent(event: MemberEvent, log: Log): void {
-  if (event.event !== "config") {
-    if (event.event === "joined") log.info(`member "${event.host}" joined: sharing the work`);
-    else log.warning(`member "${event.host}" left or died: taking over its work`);
-  } else if (event.isActive) log.info("the config of this member is active: running its checks");
-  else log.warning("most members have another config: running no checks; install the same config on each");
+  switch (event.event) {
+    case "joined":
+      return log.info(`member "${event.host}" joined: sharing the work`);
+    case "left":
+      return log.warning(`member "${event.host}" left or died: taking over its work`);
+    case "config":
+      return event.isActive
+        ? log.info("the config of this member is active: running its checks")
+        : log.warning("most members have another config: running no checks; install the same config on each");
+    case "fail_open":
+      return event.isOpen
+        ? log.error("shared state unreachable: sending notifications of own checks without it")
+        : log.info("shared state reachable again: nothing was lost");
+  }
 }

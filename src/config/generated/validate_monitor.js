@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"group"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/group_parameters"},"threshold":{"default":1},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"group_parameters":{"type":"object","additionalProperties":false,"required":["checks"],"properties":{"checks":{"type":"array","minItems":1,"items":{"type":"string"}},"require":{"enum":["all","any"],"default":"all"},"at_least":{"type":"integer","minimum":1}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean"},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
+const schema19 = {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false,"required":["defaults"],"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object"},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"test"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/test_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"script"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/script_parameters"},"timeout":{"default":"30 seconds"}}}},{"if":{"properties":{"kind":{"const":"file_timestamp"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_timestamp_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"http_request"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/http_request_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tcp_connect"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tcp_connect_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"tls_certificate"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/tls_certificate_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"disk_space"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/disk_space_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"memory"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/memory_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"load"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/load_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"dns_lookup"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/dns_lookup_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"ping"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/ping_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"process"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/process_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"systemd_unit"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/systemd_unit_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"job"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/job_parameters"},"timeout":{"default":"10 seconds"}}}},{"if":{"properties":{"kind":{"const":"group"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/group_parameters"},"threshold":{"default":1},"timeout":{"default":"10 seconds"}}}}]},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"required":["kind","parameters"],"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"]},"parameters":{"type":"object"}},"allOf":[{"if":{"properties":{"kind":{"const":"console"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/console_parameters"}}}},{"if":{"properties":{"kind":{"const":"file_touch"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/file_touch_parameters"}}}},{"if":{"properties":{"kind":{"const":"email"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/email_parameters"}}}},{"if":{"properties":{"kind":{"const":"desktop_notification"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/desktop_notification_parameters"}}}},{"if":{"properties":{"kind":{"const":"webhook"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/webhook_parameters"}}}},{"if":{"properties":{"kind":{"const":"command"}},"required":["kind"]},"then":{"properties":{"parameters":{"$ref":"#/$defs/command_parameters"}}}}]},"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}},"script_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}},"range":{"type":["number","string"],"minimum":0,"format":"range"},"file_timestamp_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}},"size":{"type":["integer","string"],"minimum":0,"format":"size"},"age":{"type":["integer","string"],"minimum":1,"format":"interval"},"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"load_parameters":{"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}},"number_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}},"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"systemd_unit_parameters":{"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"restarts_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}},"job_parameters":{"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}},"group_parameters":{"type":"object","additionalProperties":false,"required":["checks"],"properties":{"checks":{"type":"array","minItems":1,"items":{"type":"string"}},"require":{"enum":["all","any"],"default":"all"},"at_least":{"type":"integer","minimum":1}}},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean"},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tcp_connect_parameters":{"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}},"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"console_parameters":{"type":"object","additionalProperties":false},"file_touch_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"}}},"email_parameters":{"type":"object","additionalProperties":false,"required":["access","sender","receivers"],"properties":{"access":{"type":"object","additionalProperties":false,"required":["host","port","username","password"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"username":{"type":"string","format":"username"},"password":{"type":"string","format":"secret"}}},"sender":{"type":"string","format":"address"},"receivers":{"type":"array","items":{"type":"string","format":"address"},"minItems":1},"tags":{"type":"array","items":{"type":"string"},"default":[]}}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"},"default":{}},"body":{"type":"string","format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"command_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"timeout":{"$ref":"#/$defs/interval","default":"30 seconds"}}},"desktop_notification_parameters":{"type":"object","additionalProperties":false,"properties":{"icon":{"type":"string"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -1967,10 +1967,10 @@ const schema39 = {"type":"object","additionalProperties":false,"required":["kind
 const schema40 = {"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}};
 const schema41 = {"enum":["unknown","ok","warning","critical"]};
 
-function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate103.evaluated;
+const evaluated0 = validate104.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1987,16 +1987,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate103.errors = vErrors;
+validate104.errors = vErrors;
 return errors === 0;
 }
-validate103.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate104.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate102.evaluated;
+const evaluated0 = validate103.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2017,8 +2017,8 @@ errors++;
 }
 }
 if(data.condition !== undefined){
-if(!(validate103(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition, {instancePath:instancePath+"/condition",parentData:data,parentDataProperty:"condition",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -2045,19 +2045,19 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate102.errors = vErrors;
+validate103.errors = vErrors;
 return errors === 0;
 }
-validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate103.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema42 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"command"},"arguments":{"type":"array","items":{"type":"string","format":"argument"},"default":[]},"environment":{"type":"object","propertyNames":{"description":"a variable name without =","pattern":"^[^=\\u0000]+$"},"additionalProperties":{"type":"string","format":"variable"},"default":{}},"condition_on_timeout":{"$ref":"#/$defs/condition","default":"unknown"},"exit_code_conditions":{"type":"object","propertyNames":{"description":"an exit code from 0 to 255","pattern":"^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$"},"additionalProperties":{"$ref":"#/$defs/condition"}},"output_part":{"type":"string","minLength":1},"output_pattern":{"type":"string","minLength":1,"format":"pattern"},"value":{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{"pattern":{"type":"string","minLength":1,"format":"pattern"},"warning":{"$ref":"#/$defs/range"},"critical":{"$ref":"#/$defs/range"}}},"performance_data_ranges":{"type":"boolean"},"condition_on_mismatch":{"$ref":"#/$defs/condition"}}};
 const pattern6 = new RegExp("^(0|[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-5])$", "u");
 const schema43 = {"type":["number","string"],"minimum":0,"format":"range"};
 
-function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate109.evaluated;
+const evaluated0 = validate110.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2086,16 +2086,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate109.errors = vErrors;
+validate110.errors = vErrors;
 return errors === 0;
 }
-validate109.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate110.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate106.evaluated;
+const evaluated0 = validate107.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2232,8 +2232,8 @@ errors++;
 }
 }
 if(data.condition_on_timeout !== undefined){
-if(!(validate103(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_timeout, {instancePath:instancePath+"/condition_on_timeout",parentData:data,parentDataProperty:"condition_on_timeout",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -2267,8 +2267,8 @@ errors++;
 }
 }
 for(const key4 in data6){
-if(!(validate103(data6[key4], {instancePath:instancePath+"/exit_code_conditions/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data6,parentDataProperty:key4,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data6[key4], {instancePath:instancePath+"/exit_code_conditions/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data6,parentDataProperty:key4,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -2385,14 +2385,14 @@ errors++;
 }
 }
 if(data10.warning !== undefined){
-if(!(validate109(data10.warning, {instancePath:instancePath+"/value/warning",parentData:data10,parentDataProperty:"warning",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
+if(!(validate110(data10.warning, {instancePath:instancePath+"/value/warning",parentData:data10,parentDataProperty:"warning",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate110.errors : join(vErrors, validate110.errors);
 errors = vErrors.length;
 }
 }
 if(data10.critical !== undefined){
-if(!(validate109(data10.critical, {instancePath:instancePath+"/value/critical",parentData:data10,parentDataProperty:"critical",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
+if(!(validate110(data10.critical, {instancePath:instancePath+"/value/critical",parentData:data10,parentDataProperty:"critical",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate110.errors : join(vErrors, validate110.errors);
 errors = vErrors.length;
 }
 }
@@ -2421,8 +2421,8 @@ errors++;
 }
 }
 if(data.condition_on_mismatch !== undefined){
-if(!(validate103(data.condition_on_mismatch, {instancePath:instancePath+"/condition_on_mismatch",parentData:data,parentDataProperty:"condition_on_mismatch",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_mismatch, {instancePath:instancePath+"/condition_on_mismatch",parentData:data,parentDataProperty:"condition_on_mismatch",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -2437,18 +2437,18 @@ vErrors.push(err23);
 }
 errors++;
 }
-validate106.errors = vErrors;
+validate107.errors = vErrors;
 return errors === 0;
 }
-validate106.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate107.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema44 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"newest_of":{"type":"string","minLength":1,"format":"file_name"},"size_min":{"$ref":"#/$defs/size"},"count_min":{"type":"integer","minimum":1},"warning_age":{"$ref":"#/$defs/age","default":3600},"critical_age":{"$ref":"#/$defs/age","default":86400},"condition_on_missing":{"$ref":"#/$defs/condition","default":"warning"},"condition_on_implausible":{"$ref":"#/$defs/condition","default":"warning"}}};
 const schema45 = {"type":["integer","string"],"minimum":0,"format":"size"};
 
-function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate115.evaluated;
+const evaluated0 = validate116.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2477,17 +2477,17 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate115.errors = vErrors;
+validate116.errors = vErrors;
 return errors === 0;
 }
-validate115.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate116.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema46 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate117.evaluated;
+const evaluated0 = validate118.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2516,16 +2516,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate117.errors = vErrors;
+validate118.errors = vErrors;
 return errors === 0;
 }
-validate117.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate118.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate114.evaluated;
+const evaluated0 = validate115.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2606,8 +2606,8 @@ errors++;
 }
 }
 if(data.size_min !== undefined){
-if(!(validate115(data.size_min, {instancePath:instancePath+"/size_min",parentData:data,parentDataProperty:"size_min",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
+if(!(validate116(data.size_min, {instancePath:instancePath+"/size_min",parentData:data,parentDataProperty:"size_min",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
 }
 }
@@ -2637,26 +2637,26 @@ errors++;
 }
 }
 if(data.warning_age !== undefined){
-if(!(validate117(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
+if(!(validate118(data.warning_age, {instancePath:instancePath+"/warning_age",parentData:data,parentDataProperty:"warning_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate118.errors : join(vErrors, validate118.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_age !== undefined){
-if(!(validate117(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate117.errors : join(vErrors, validate117.errors);
+if(!(validate118(data.critical_age, {instancePath:instancePath+"/critical_age",parentData:data,parentDataProperty:"critical_age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate118.errors : join(vErrors, validate118.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_missing !== undefined){
-if(!(validate103(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_missing, {instancePath:instancePath+"/condition_on_missing",parentData:data,parentDataProperty:"condition_on_missing",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_implausible !== undefined){
-if(!(validate103(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_implausible, {instancePath:instancePath+"/condition_on_implausible",parentData:data,parentDataProperty:"condition_on_implausible",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -2671,18 +2671,18 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate114.errors = vErrors;
+validate115.errors = vErrors;
 return errors === 0;
 }
-validate114.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate115.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema47 = {"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}};
 const schema48 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean"},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}};
 
-function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate124.evaluated;
+const evaluated0 = validate125.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -2990,20 +2990,20 @@ vErrors.push(err23);
 }
 errors++;
 }
-validate124.errors = vErrors;
+validate125.errors = vErrors;
 return errors === 0;
 }
-validate124.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate125.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema49 = {"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}};
 const schema50 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}};
 const schema51 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
-const wrapper0 = {validate: validate128};
+const wrapper0 = {validate: validate129};
 
-function validate128(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate128.evaluated;
+const evaluated0 = validate129.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3037,16 +3037,16 @@ errors = vErrors.length;
 }
 }
 }
-validate128.errors = vErrors;
+validate129.errors = vErrors;
 return errors === 0;
 }
-validate128.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate129.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate128(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate127.evaluated;
+const evaluated0 = validate128.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3066,8 +3066,8 @@ errors++;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate128(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
@@ -3096,14 +3096,14 @@ errors++;
 }
 }
 if(data.equals !== undefined){
-if(!(validate128(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data.equals, {instancePath:instancePath+"/equals",parentData:data,parentDataProperty:"equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
 if(data.not_equals !== undefined){
-if(!(validate128(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data.not_equals, {instancePath:instancePath+"/not_equals",parentData:data,parentDataProperty:"not_equals",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
@@ -3122,8 +3122,8 @@ errors++;
 }
 const len1 = data3.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate128(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data3[i1], {instancePath:instancePath+"/one_of/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
@@ -3165,8 +3165,8 @@ errors++;
 }
 }
 if(data.contains !== undefined){
-if(!(validate128(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
+if(!(validate129(data.contains, {instancePath:instancePath+"/contains",parentData:data,parentDataProperty:"contains",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate129.errors : join(vErrors, validate129.errors);
 errors = vErrors.length;
 }
 }
@@ -3340,17 +3340,17 @@ errors++;
 }
 }
 }
-validate127.errors = vErrors;
+validate128.errors = vErrors;
 return errors === 0;
 }
-validate127.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+validate128.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema52 = {"type":["number","string"],"format":"duration"};
 
-function validate136(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate137(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate136.evaluated;
+const evaluated0 = validate137.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3367,17 +3367,17 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate136.errors = vErrors;
+validate137.errors = vErrors;
 return errors === 0;
 }
-validate136.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate137.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema53 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate139(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate140(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate139.evaluated;
+const evaluated0 = validate140.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3406,16 +3406,16 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate139.errors = vErrors;
+validate140.errors = vErrors;
 return errors === 0;
 }
-validate139.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate140.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate126(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate126.evaluated;
+const evaluated0 = validate127.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3726,8 +3726,8 @@ errors++;
 }
 }
 for(const key5 in data9){
-if(!(validate127(data9[key5], {instancePath:instancePath+"/json/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key5,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate127.errors : join(vErrors, validate127.errors);
+if(!(validate128(data9[key5], {instancePath:instancePath+"/json/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data9,parentDataProperty:key5,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate128.errors : join(vErrors, validate128.errors);
 errors = vErrors.length;
 }
 }
@@ -3744,14 +3744,14 @@ errors++;
 }
 }
 if(data.warning_duration !== undefined){
-if(!(validate136(data.warning_duration, {instancePath:instancePath+"/warning_duration",parentData:data,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate137(data.warning_duration, {instancePath:instancePath+"/warning_duration",parentData:data,parentDataProperty:"warning_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate137.errors : join(vErrors, validate137.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_duration !== undefined){
-if(!(validate136(data.critical_duration, {instancePath:instancePath+"/critical_duration",parentData:data,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate137(data.critical_duration, {instancePath:instancePath+"/critical_duration",parentData:data,parentDataProperty:"critical_duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate137.errors : join(vErrors, validate137.errors);
 errors = vErrors.length;
 }
 }
@@ -3771,14 +3771,14 @@ errors++;
 }
 }
 if(data13.warning_before_expiry !== undefined){
-if(!(validate139(data13.warning_before_expiry, {instancePath:instancePath+"/certificate/warning_before_expiry",parentData:data13,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+if(!(validate140(data13.warning_before_expiry, {instancePath:instancePath+"/certificate/warning_before_expiry",parentData:data13,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
 errors = vErrors.length;
 }
 }
 if(data13.critical_before_expiry !== undefined){
-if(!(validate139(data13.critical_before_expiry, {instancePath:instancePath+"/certificate/critical_before_expiry",parentData:data13,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+if(!(validate140(data13.critical_before_expiry, {instancePath:instancePath+"/certificate/critical_before_expiry",parentData:data13,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
 errors = vErrors.length;
 }
 }
@@ -3805,18 +3805,18 @@ vErrors.push(err27);
 }
 errors++;
 }
-validate126.errors = vErrors;
+validate127.errors = vErrors;
 return errors === 0;
 }
-validate126.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate127.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema54 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}};
 const schema55 = {"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}};
 
-function validate146(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate147(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate146.evaluated;
+const evaluated0 = validate147.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3932,17 +3932,17 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate146.errors = vErrors;
+validate147.errors = vErrors;
 return errors === 0;
 }
-validate146.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate147.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const pattern9 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate144(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate143.evaluated;
+const evaluated0 = validate144.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -3998,14 +3998,14 @@ errors++;
 }
 }
 if(data.request !== undefined){
-if(!(validate124(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
 if(data.response !== undefined){
-if(!(validate126(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate126.errors : join(vErrors, validate126.errors);
+if(!(validate127(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate127.errors : join(vErrors, validate127.errors);
 errors = vErrors.length;
 }
 }
@@ -4039,8 +4039,8 @@ errors++;
 }
 }
 for(const key2 in data3){
-if(!(validate146(data3[key2], {instancePath:instancePath+"/capture/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data3,parentDataProperty:key2,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate146.errors : join(vErrors, validate146.errors);
+if(!(validate147(data3[key2], {instancePath:instancePath+"/capture/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data3,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate147.errors : join(vErrors, validate147.errors);
 errors = vErrors.length;
 }
 }
@@ -4079,16 +4079,16 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate143.errors = vErrors;
+validate144.errors = vErrors;
 return errors === 0;
 }
-validate143.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate144.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate123.evaluated;
+const evaluated0 = validate124.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4109,14 +4109,14 @@ errors++;
 }
 }
 if(data.request !== undefined){
-if(!(validate124(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
+if(!(validate125(data.request, {instancePath:instancePath+"/request",parentData:data,parentDataProperty:"request",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate125.errors : join(vErrors, validate125.errors);
 errors = vErrors.length;
 }
 }
 if(data.response !== undefined){
-if(!(validate126(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate126.errors : join(vErrors, validate126.errors);
+if(!(validate127(data.response, {instancePath:instancePath+"/response",parentData:data,parentDataProperty:"response",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate127.errors : join(vErrors, validate127.errors);
 errors = vErrors.length;
 }
 }
@@ -4135,8 +4135,8 @@ errors++;
 }
 const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate143(data2[i0], {instancePath:instancePath+"/steps/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate143.errors : join(vErrors, validate143.errors);
+if(!(validate144(data2[i0], {instancePath:instancePath+"/steps/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate144.errors : join(vErrors, validate144.errors);
 errors = vErrors.length;
 }
 }
@@ -4175,17 +4175,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate123.errors = vErrors;
+validate124.errors = vErrors;
 return errors === 0;
 }
-validate123.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate124.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema56 = {"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate150(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate151(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate150.evaluated;
+const evaluated0 = validate151.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4449,17 +4449,17 @@ vErrors.push(err20);
 }
 errors++;
 }
-validate150.errors = vErrors;
+validate151.errors = vErrors;
 return errors === 0;
 }
-validate150.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate151.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema57 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 
-function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate152.evaluated;
+const evaluated0 = validate153.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4650,14 +4650,14 @@ errors++;
 }
 }
 if(data.warning_before_expiry !== undefined){
-if(!(validate139(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+if(!(validate140(data.warning_before_expiry, {instancePath:instancePath+"/warning_before_expiry",parentData:data,parentDataProperty:"warning_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
 errors = vErrors.length;
 }
 }
 if(data.critical_before_expiry !== undefined){
-if(!(validate139(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate139.errors : join(vErrors, validate139.errors);
+if(!(validate140(data.critical_before_expiry, {instancePath:instancePath+"/critical_before_expiry",parentData:data,parentDataProperty:"critical_before_expiry",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate140.errors : join(vErrors, validate140.errors);
 errors = vErrors.length;
 }
 }
@@ -4697,18 +4697,18 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate152.errors = vErrors;
+validate153.errors = vErrors;
 return errors === 0;
 }
-validate152.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate153.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema58 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}};
 const schema59 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate158(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate157.evaluated;
+const evaluated0 = validate158.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4789,17 +4789,17 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate157.errors = vErrors;
+validate158.errors = vErrors;
 return errors === 0;
 }
-validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate158.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema60 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}};
 
-function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate160(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate159.evaluated;
+const evaluated0 = validate160.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4880,16 +4880,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate159.errors = vErrors;
+validate160.errors = vErrors;
 return errors === 0;
 }
-validate159.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate160.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate157(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate156.evaluated;
+const evaluated0 = validate157.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -4945,14 +4945,14 @@ errors++;
 }
 }
 if(data.free !== undefined){
-if(!(validate157(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate158(data.free, {instancePath:instancePath+"/free",parentData:data,parentDataProperty:"free",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
 errors = vErrors.length;
 }
 }
 if(data.free_inodes !== undefined){
-if(!(validate159(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate159.errors : join(vErrors, validate159.errors);
+if(!(validate160(data.free_inodes, {instancePath:instancePath+"/free_inodes",parentData:data,parentDataProperty:"free_inodes",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate160.errors : join(vErrors, validate160.errors);
 errors = vErrors.length;
 }
 }
@@ -4967,18 +4967,18 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate156.errors = vErrors;
+validate157.errors = vErrors;
 return errors === 0;
 }
-validate156.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate157.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema61 = {"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}};
 const schema62 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
-function validate164(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate165(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate164.evaluated;
+const evaluated0 = validate165.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5059,16 +5059,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate164.errors = vErrors;
+validate165.errors = vErrors;
 return errors === 0;
 }
-validate164.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate165.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate162(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate163(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate162.evaluated;
+const evaluated0 = validate163.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5089,14 +5089,14 @@ errors++;
 }
 }
 if(data.available !== undefined){
-if(!(validate157(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
+if(!(validate158(data.available, {instancePath:instancePath+"/available",parentData:data,parentDataProperty:"available",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate158.errors : join(vErrors, validate158.errors);
 errors = vErrors.length;
 }
 }
 if(data.swap_used !== undefined){
-if(!(validate164(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate164.errors : join(vErrors, validate164.errors);
+if(!(validate165(data.swap_used, {instancePath:instancePath+"/swap_used",parentData:data,parentDataProperty:"swap_used",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate165.errors : join(vErrors, validate165.errors);
 errors = vErrors.length;
 }
 }
@@ -5111,18 +5111,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate162.errors = vErrors;
+validate163.errors = vErrors;
 return errors === 0;
 }
-validate162.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate163.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema63 = {"type":"object","additionalProperties":false,"properties":{"load1":{"$ref":"#/$defs/number_above","default":{}},"load5":{"$ref":"#/$defs/number_above","default":{"warning_above":2,"critical_above":4}},"load15":{"$ref":"#/$defs/number_above","default":{}}}};
 const schema64 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"number","minimum":0},"critical_above":{"type":"number","minimum":0}}};
 
-function validate168(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate169(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate168.evaluated;
+const evaluated0 = validate169.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5203,16 +5203,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate168.errors = vErrors;
+validate169.errors = vErrors;
 return errors === 0;
 }
-validate168.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate169.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate167(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate168(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate167.evaluated;
+const evaluated0 = validate168.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5233,20 +5233,20 @@ errors++;
 }
 }
 if(data.load1 !== undefined){
-if(!(validate168(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
+if(!(validate169(data.load1, {instancePath:instancePath+"/load1",parentData:data,parentDataProperty:"load1",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate169.errors : join(vErrors, validate169.errors);
 errors = vErrors.length;
 }
 }
 if(data.load5 !== undefined){
-if(!(validate168(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
+if(!(validate169(data.load5, {instancePath:instancePath+"/load5",parentData:data,parentDataProperty:"load5",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate169.errors : join(vErrors, validate169.errors);
 errors = vErrors.length;
 }
 }
 if(data.load15 !== undefined){
-if(!(validate168(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
+if(!(validate169(data.load15, {instancePath:instancePath+"/load15",parentData:data,parentDataProperty:"load15",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate169.errors : join(vErrors, validate169.errors);
 errors = vErrors.length;
 }
 }
@@ -5261,17 +5261,17 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate167.errors = vErrors;
+validate168.errors = vErrors;
 return errors === 0;
 }
-validate167.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate168.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema65 = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}};
 
-function validate173(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate174(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate173.evaluated;
+const evaluated0 = validate174.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5551,17 +5551,17 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate173.errors = vErrors;
+validate174.errors = vErrors;
 return errors === 0;
 }
-validate173.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate174.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema66 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
 
-function validate175(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate176(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate175.evaluated;
+const evaluated0 = validate176.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5744,14 +5744,14 @@ errors++;
 }
 }
 if(data5.warning_above !== undefined){
-if(!(validate136(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate137(data5.warning_above, {instancePath:instancePath+"/round_trip/warning_above",parentData:data5,parentDataProperty:"warning_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate137.errors : join(vErrors, validate137.errors);
 errors = vErrors.length;
 }
 }
 if(data5.critical_above !== undefined){
-if(!(validate136(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate136.errors : join(vErrors, validate136.errors);
+if(!(validate137(data5.critical_above, {instancePath:instancePath+"/round_trip/critical_above",parentData:data5,parentDataProperty:"critical_above",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate137.errors : join(vErrors, validate137.errors);
 errors = vErrors.length;
 }
 }
@@ -5803,18 +5803,18 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate175.errors = vErrors;
+validate176.errors = vErrors;
 return errors === 0;
 }
-validate175.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate176.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema67 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
 const schema68 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
 
-function validate180(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate181(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate180.evaluated;
+const evaluated0 = validate181.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -5945,17 +5945,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate180.errors = vErrors;
+validate181.errors = vErrors;
 return errors === 0;
 }
-validate180.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate181.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema69 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
 
-function validate182(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate183(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate182.evaluated;
+const evaluated0 = validate183.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6086,17 +6086,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate182.errors = vErrors;
+validate183.errors = vErrors;
 return errors === 0;
 }
-validate182.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate183.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema70 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}};
 
-function validate184(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate185(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate184.evaluated;
+const evaluated0 = validate185.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6177,16 +6177,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate184.errors = vErrors;
+validate185.errors = vErrors;
 return errors === 0;
 }
-validate184.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate185.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate179(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate180(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate179.evaluated;
+const evaluated0 = validate180.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6282,20 +6282,20 @@ errors++;
 }
 }
 if(data.count !== undefined){
-if(!(validate180(data.count, {instancePath:instancePath+"/count",parentData:data,parentDataProperty:"count",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate180.errors : join(vErrors, validate180.errors);
+if(!(validate181(data.count, {instancePath:instancePath+"/count",parentData:data,parentDataProperty:"count",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate181.errors : join(vErrors, validate181.errors);
 errors = vErrors.length;
 }
 }
 if(data.age !== undefined){
-if(!(validate182(data.age, {instancePath:instancePath+"/age",parentData:data,parentDataProperty:"age",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate182.errors : join(vErrors, validate182.errors);
+if(!(validate183(data.age, {instancePath:instancePath+"/age",parentData:data,parentDataProperty:"age",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate183.errors : join(vErrors, validate183.errors);
 errors = vErrors.length;
 }
 }
 if(data.memory !== undefined){
-if(!(validate184(data.memory, {instancePath:instancePath+"/memory",parentData:data,parentDataProperty:"memory",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate184.errors : join(vErrors, validate184.errors);
+if(!(validate185(data.memory, {instancePath:instancePath+"/memory",parentData:data,parentDataProperty:"memory",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate185.errors : join(vErrors, validate185.errors);
 errors = vErrors.length;
 }
 }
@@ -6335,18 +6335,18 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate179.errors = vErrors;
+validate180.errors = vErrors;
 return errors === 0;
 }
-validate179.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate180.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema71 = {"type":"object","additionalProperties":false,"required":["unit"],"properties":{"unit":{"type":"string","minLength":1,"format":"argument"},"state":{"enum":["active","not_failed"],"default":"active"},"as_warning":{"type":"boolean","default":false},"restarts":{"$ref":"#/$defs/restarts_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
 const schema72 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
 
-function validate188(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate189(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate188.evaluated;
+const evaluated0 = validate189.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6427,16 +6427,16 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate188.errors = vErrors;
+validate189.errors = vErrors;
 return errors === 0;
 }
-validate188.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate189.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate187(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate188(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate187.evaluated;
+const evaluated0 = validate188.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6517,8 +6517,8 @@ errors++;
 }
 }
 if(data.restarts !== undefined){
-if(!(validate188(data.restarts, {instancePath:instancePath+"/restarts",parentData:data,parentDataProperty:"restarts",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate188.errors : join(vErrors, validate188.errors);
+if(!(validate189(data.restarts, {instancePath:instancePath+"/restarts",parentData:data,parentDataProperty:"restarts",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate189.errors : join(vErrors, validate189.errors);
 errors = vErrors.length;
 }
 }
@@ -6558,17 +6558,17 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate187.errors = vErrors;
+validate188.errors = vErrors;
 return errors === 0;
 }
-validate187.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate188.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema73 = {"type":"object","additionalProperties":false,"required":["expected_every"],"properties":{"expected_every":{"$ref":"#/$defs/interval"},"grace":{"$ref":"#/$defs/interval","default":"10 minutes"},"ping_key":{"type":"string","minLength":16,"format":"secret"},"duration_max":{"$ref":"#/$defs/interval"},"condition_on_failure":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_overdue":{"$ref":"#/$defs/condition","default":"critical"},"condition_on_long_run":{"$ref":"#/$defs/condition","default":"critical"}}};
 
-function validate191(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate192(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate191.evaluated;
+const evaluated0 = validate192.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6642,20 +6642,20 @@ errors = vErrors.length;
 }
 }
 if(data.condition_on_failure !== undefined){
-if(!(validate103(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_failure, {instancePath:instancePath+"/condition_on_failure",parentData:data,parentDataProperty:"condition_on_failure",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_overdue !== undefined){
-if(!(validate103(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_overdue, {instancePath:instancePath+"/condition_on_overdue",parentData:data,parentDataProperty:"condition_on_overdue",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
 if(data.condition_on_long_run !== undefined){
-if(!(validate103(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
+if(!(validate104(data.condition_on_long_run, {instancePath:instancePath+"/condition_on_long_run",parentData:data,parentDataProperty:"condition_on_long_run",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate104.errors : join(vErrors, validate104.errors);
 errors = vErrors.length;
 }
 }
@@ -6670,17 +6670,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate191.errors = vErrors;
+validate192.errors = vErrors;
 return errors === 0;
 }
-validate191.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate192.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema74 = {"type":"object","additionalProperties":false,"required":["checks"],"properties":{"checks":{"type":"array","minItems":1,"items":{"type":"string"}},"require":{"enum":["all","any"],"default":"all"},"at_least":{"type":"integer","minimum":1}}};
 
-function validate199(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate200(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate199.evaluated;
+const evaluated0 = validate200.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6797,16 +6797,16 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate199.errors = vErrors;
+validate200.errors = vErrors;
 return errors === 0;
 }
-validate199.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate200.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate101.evaluated;
+const evaluated0 = validate102.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -6857,8 +6857,8 @@ if(_valid0){
 const _errs5 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate102(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
+if(!(validate103(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate103.errors : join(vErrors, validate103.errors);
 errors = vErrors.length;
 }
 }
@@ -6926,8 +6926,8 @@ if(_valid1){
 const _errs11 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate106(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate106.errors : join(vErrors, validate106.errors);
+if(!(validate107(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate107.errors : join(vErrors, validate107.errors);
 errors = vErrors.length;
 }
 }
@@ -7004,8 +7004,8 @@ if(_valid2){
 const _errs17 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate114(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate114.errors : join(vErrors, validate114.errors);
+if(!(validate115(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate115.errors : join(vErrors, validate115.errors);
 errors = vErrors.length;
 }
 }
@@ -7082,8 +7082,8 @@ if(_valid3){
 const _errs23 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate123(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate123.errors : join(vErrors, validate123.errors);
+if(!(validate124(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate124.errors : join(vErrors, validate124.errors);
 errors = vErrors.length;
 }
 }
@@ -7160,8 +7160,8 @@ if(_valid4){
 const _errs29 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate150(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate150.errors : join(vErrors, validate150.errors);
+if(!(validate151(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate151.errors : join(vErrors, validate151.errors);
 errors = vErrors.length;
 }
 }
@@ -7238,8 +7238,8 @@ if(_valid5){
 const _errs35 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate152(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate152.errors : join(vErrors, validate152.errors);
+if(!(validate153(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate153.errors : join(vErrors, validate153.errors);
 errors = vErrors.length;
 }
 }
@@ -7316,8 +7316,8 @@ if(_valid6){
 const _errs41 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate156(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate156.errors : join(vErrors, validate156.errors);
+if(!(validate157(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate157.errors : join(vErrors, validate157.errors);
 errors = vErrors.length;
 }
 }
@@ -7394,8 +7394,8 @@ if(_valid7){
 const _errs47 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate162(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate162.errors : join(vErrors, validate162.errors);
+if(!(validate163(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate163.errors : join(vErrors, validate163.errors);
 errors = vErrors.length;
 }
 }
@@ -7472,8 +7472,8 @@ if(_valid8){
 const _errs53 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate167(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate167.errors : join(vErrors, validate167.errors);
+if(!(validate168(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate168.errors : join(vErrors, validate168.errors);
 errors = vErrors.length;
 }
 }
@@ -7550,8 +7550,8 @@ if(_valid9){
 const _errs59 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate173(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate173.errors : join(vErrors, validate173.errors);
+if(!(validate174(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate174.errors : join(vErrors, validate174.errors);
 errors = vErrors.length;
 }
 }
@@ -7628,8 +7628,8 @@ if(_valid10){
 const _errs65 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate175(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate175.errors : join(vErrors, validate175.errors);
+if(!(validate176(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate176.errors : join(vErrors, validate176.errors);
 errors = vErrors.length;
 }
 }
@@ -7706,8 +7706,8 @@ if(_valid11){
 const _errs71 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate179(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate179.errors : join(vErrors, validate179.errors);
+if(!(validate180(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate180.errors : join(vErrors, validate180.errors);
 errors = vErrors.length;
 }
 }
@@ -7784,8 +7784,8 @@ if(_valid12){
 const _errs77 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate187(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate187.errors : join(vErrors, validate187.errors);
+if(!(validate188(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate188.errors : join(vErrors, validate188.errors);
 errors = vErrors.length;
 }
 }
@@ -7862,8 +7862,8 @@ if(_valid13){
 const _errs83 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate191(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate191.errors : join(vErrors, validate191.errors);
+if(!(validate192(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate192.errors : join(vErrors, validate192.errors);
 errors = vErrors.length;
 }
 }
@@ -7940,8 +7940,8 @@ if(_valid14){
 const _errs89 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.parameters !== undefined){
-if(!(validate199(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate199.errors : join(vErrors, validate199.errors);
+if(!(validate200(data.parameters, {instancePath:instancePath+"/parameters",parentData:data,parentDataProperty:"parameters",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate200.errors : join(vErrors, validate200.errors);
 errors = vErrors.length;
 }
 }
@@ -8306,10 +8306,10 @@ vErrors.push(err66);
 }
 errors++;
 }
-validate101.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
-validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8497,7 +8497,7 @@ vErrors.push(err13);
 errors++;
 }
 for(const key2 in data5){
-if(!(((((((key2 === "hosts") || (key2 === "database")) || (key2 === "user")) || (key2 === "password")) || (key2 === "ca_file")) || (key2 === "schema")) || (key2 === "prepare"))){
+if(!((((((((key2 === "hosts") || (key2 === "database")) || (key2 === "user")) || (key2 === "password")) || (key2 === "ca_file")) || (key2 === "schema")) || (key2 === "prepare")) || (key2 === "fail_open_after"))){
 const err14 = {instancePath:instancePath+"/state/postgres",keyword:"additionalProperties",params:{additionalProperty: key2}};
 if(vErrors === null){
 vErrors = [err14];
@@ -8683,6 +8683,12 @@ vErrors.push(err28);
 errors++;
 }
 }
+if(data5.fail_open_after !== undefined){
+if(!(validate65(data5.fail_open_after, {instancePath:instancePath+"/state/postgres/fail_open_after",parentData:data5,parentDataProperty:"fail_open_after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err29 = {instancePath:instancePath+"/state/postgres",keyword:"type",params:{type: "object"}};
@@ -8698,9 +8704,9 @@ errors++;
 }
 }
 if(data.heartbeat !== undefined){
-let data14 = data.heartbeat;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-for(const key3 in data14){
+let data15 = data.heartbeat;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key3 in data15){
 if(!(((key3 === "path") || (key3 === "target")) || (key3 === "interval"))){
 const err30 = {instancePath:instancePath+"/heartbeat",keyword:"additionalProperties",params:{additionalProperty: key3}};
 if(vErrors === null){
@@ -8712,10 +8718,10 @@ vErrors.push(err30);
 errors++;
 }
 }
-if(data14.path !== undefined){
-let data15 = data14.path;
-if(typeof data15 === "string"){
-if(data15.length < 1){
+if(data15.path !== undefined){
+let data16 = data15.path;
+if(typeof data16 === "string"){
+if(data16.length < 1){
 const err31 = {instancePath:instancePath+"/heartbeat/path",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err31];
@@ -8737,8 +8743,8 @@ vErrors.push(err32);
 errors++;
 }
 }
-if(data14.target !== undefined){
-if(!(typeof data14.target === "string")){
+if(data15.target !== undefined){
+if(!(typeof data15.target === "string")){
 const err33 = {instancePath:instancePath+"/heartbeat/target",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err33];
@@ -8749,8 +8755,8 @@ vErrors.push(err33);
 errors++;
 }
 }
-if(data14.interval !== undefined){
-if(!(validate65(data14.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data14,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+if(data15.interval !== undefined){
+if(!(validate65(data15.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data15,parentDataProperty:"interval",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
@@ -8774,9 +8780,9 @@ errors = vErrors.length;
 }
 }
 if(data.report !== undefined){
-let data19 = data.report;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-if(data19.path === undefined){
+let data20 = data.report;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.path === undefined){
 const err35 = {instancePath:instancePath+"/report",keyword:"required",params:{missingProperty: "path"}};
 if(vErrors === null){
 vErrors = [err35];
@@ -8786,7 +8792,7 @@ vErrors.push(err35);
 }
 errors++;
 }
-for(const key4 in data19){
+for(const key4 in data20){
 if(!((key4 === "path") || (key4 === "interval"))){
 const err36 = {instancePath:instancePath+"/report",keyword:"additionalProperties",params:{additionalProperty: key4}};
 if(vErrors === null){
@@ -8798,10 +8804,10 @@ vErrors.push(err36);
 errors++;
 }
 }
-if(data19.path !== undefined){
-let data20 = data19.path;
-if(typeof data20 === "string"){
-if(data20.length < 1){
+if(data20.path !== undefined){
+let data21 = data20.path;
+if(typeof data21 === "string"){
+if(data21.length < 1){
 const err37 = {instancePath:instancePath+"/report/path",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err37];
@@ -8823,8 +8829,8 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(data19.interval !== undefined){
-if(!(validate65(data19.interval, {instancePath:instancePath+"/report/interval",parentData:data19,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+if(data20.interval !== undefined){
+if(!(validate65(data20.interval, {instancePath:instancePath+"/report/interval",parentData:data20,parentDataProperty:"interval",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
@@ -8842,9 +8848,9 @@ errors++;
 }
 }
 if(data.metrics !== undefined){
-let data22 = data.metrics;
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(data22.path === undefined){
+let data23 = data.metrics;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+if(data23.path === undefined){
 const err40 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
 if(vErrors === null){
 vErrors = [err40];
@@ -8854,7 +8860,7 @@ vErrors.push(err40);
 }
 errors++;
 }
-for(const key5 in data22){
+for(const key5 in data23){
 if(!(((key5 === "path") || (key5 === "interval")) || (key5 === "name"))){
 const err41 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key5}};
 if(vErrors === null){
@@ -8866,10 +8872,10 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(data22.path !== undefined){
-let data23 = data22.path;
-if(typeof data23 === "string"){
-if(data23.length < 1){
+if(data23.path !== undefined){
+let data24 = data23.path;
+if(typeof data24 === "string"){
+if(data24.length < 1){
 const err42 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err42];
@@ -8891,16 +8897,16 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(data22.interval !== undefined){
-if(!(validate65(data22.interval, {instancePath:instancePath+"/metrics/interval",parentData:data22,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+if(data23.interval !== undefined){
+if(!(validate65(data23.interval, {instancePath:instancePath+"/metrics/interval",parentData:data23,parentDataProperty:"interval",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
 }
-if(data22.name !== undefined){
-let data25 = data22.name;
-if(typeof data25 === "string"){
-if(data25.length < 1){
+if(data23.name !== undefined){
+let data26 = data23.name;
+if(typeof data26 === "string"){
+if(data26.length < 1){
 const err44 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err44];
@@ -8935,9 +8941,9 @@ errors++;
 }
 }
 if(data.listen !== undefined){
-let data26 = data.listen;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-if(data26.address === undefined){
+let data27 = data.listen;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.address === undefined){
 const err47 = {instancePath:instancePath+"/listen",keyword:"required",params:{missingProperty: "address"}};
 if(vErrors === null){
 vErrors = [err47];
@@ -8947,7 +8953,7 @@ vErrors.push(err47);
 }
 errors++;
 }
-for(const key6 in data26){
+for(const key6 in data27){
 if(!((((key6 === "address") || (key6 === "token")) || (key6 === "public")) || (key6 === "interval"))){
 const err48 = {instancePath:instancePath+"/listen",keyword:"additionalProperties",params:{additionalProperty: key6}};
 if(vErrors === null){
@@ -8959,8 +8965,8 @@ vErrors.push(err48);
 errors++;
 }
 }
-if(data26.address !== undefined){
-if(!(typeof data26.address === "string")){
+if(data27.address !== undefined){
+if(!(typeof data27.address === "string")){
 const err49 = {instancePath:instancePath+"/listen/address",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err49];
@@ -8971,10 +8977,10 @@ vErrors.push(err49);
 errors++;
 }
 }
-if(data26.token !== undefined){
-let data28 = data26.token;
-if(typeof data28 === "string"){
-if(data28.length < 16){
+if(data27.token !== undefined){
+let data29 = data27.token;
+if(typeof data29 === "string"){
+if(data29.length < 16){
 const err50 = {instancePath:instancePath+"/listen/token",keyword:"minLength",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err50];
@@ -8996,10 +9002,10 @@ vErrors.push(err51);
 errors++;
 }
 }
-if(data26.public !== undefined){
-let data29 = data26.public;
-if(Array.isArray(data29)){
-if(data29.length < 1){
+if(data27.public !== undefined){
+let data30 = data27.public;
+if(Array.isArray(data30)){
+if(data30.length < 1){
 const err52 = {instancePath:instancePath+"/listen/public",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err52];
@@ -9009,11 +9015,11 @@ vErrors.push(err52);
 }
 errors++;
 }
-const len2 = data29.length;
+const len2 = data30.length;
 for(let i2=0; i2<len2; i2++){
-let data30 = data29[i2];
-if(typeof data30 === "string"){
-if(data30.length < 1){
+let data31 = data30[i2];
+if(typeof data31 === "string"){
+if(data31.length < 1){
 const err53 = {instancePath:instancePath+"/listen/public/" + i2,keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err53];
@@ -9047,8 +9053,8 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data26.interval !== undefined){
-if(!(validate65(data26.interval, {instancePath:instancePath+"/listen/interval",parentData:data26,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+if(data27.interval !== undefined){
+if(!(validate65(data27.interval, {instancePath:instancePath+"/listen/interval",parentData:data27,parentDataProperty:"interval",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
 errors = vErrors.length;
 }
@@ -9066,11 +9072,11 @@ errors++;
 }
 }
 if(data.channels !== undefined){
-let data32 = data.channels;
-if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
-for(const key7 in data32){
-let data33 = data32[key7];
-if(!(data33 && typeof data33 == "object" && !Array.isArray(data33))){
+let data33 = data.channels;
+if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
+for(const key7 in data33){
+let data34 = data33[key7];
+if(!(data34 && typeof data34 == "object" && !Array.isArray(data34))){
 const err57 = {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err57];
@@ -9080,7 +9086,7 @@ vErrors.push(err57);
 }
 errors++;
 }
-if(!(validate77(data33, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data32,parentDataProperty:key7,rootData,dynamicAnchors}))){
+if(!(validate77(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
@@ -9098,11 +9104,11 @@ errors++;
 }
 }
 if(data.checks !== undefined){
-let data34 = data.checks;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-for(const key8 in data34){
-if(!(validate101(data34[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data34,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+let data35 = data.checks;
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+for(const key8 in data35){
+if(!(validate102(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }

@@ -2,7 +2,12 @@
  * The outbox of a state that several processes share. Each channel queue has one owner with a token. A statement of a
  * sender changes only what is in queues of which it still has the token, and locks these rows until it is done.
  */
-import type { KnownNotification, QueueRow, TakenQueue } from "../../domain/membership.ts";
+import type {
+  KnownNotification,
+  QueueRow,
+  ReceivedNotifications,
+  TakenQueue,
+} from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
 import type { Row } from "../connection.ts";
@@ -22,6 +27,8 @@ const TAKE = `UPDATE queues SET owner = $2, token = token + 1 WHERE channel_key 
 const GIVE_BACK = "UPDATE queues SET owner = NULL WHERE channel_key = $1 AND owner = $2 AND token = $3";
 
 const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers`;
+
+const SELECT_MARKERS_OF_CHECKS = `${SELECT_MARKERS} WHERE check_name = ANY($1::text[])`;
 
 const IS_SENDING = `SELECT EXISTS (SELECT FROM outbox WHERE channel_key = $1 AND message_id IS NOT NULL
   AND state <> 'dropped')::integer AS sending`;
@@ -58,7 +65,7 @@ const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.
 export interface SenderQueues {
   take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   giveBack(queue: QueueRow): Promise<void>;
-  receive(queues: readonly QueueRow[]): Promise<readonly QueuedNotification[]>;
+  receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
   change(change: OutboxChange): Promise<void>;
   owns(channelKey: string): boolean;
   /** Whether this process shares the state with others. */
@@ -108,8 +115,15 @@ export function createSenderQueues(client: PostgresClient): SenderQueues {
     },
     async receive(queues) {
       const { rows } = await client.query(RECEIVE, [...ownedParameters(queues), receiveCall]);
+      const notifications = rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
+      const checks = notifications.map(({ notification: { check } }) => columnText.encode(check));
+      const markers = checks.length === 0
+        ? []
+        : (await client.query(SELECT_MARKERS_OF_CHECKS, [arrayText(checks)])).rows.map(
+          DELIVERY_MARKERS.decode,
+        );
       receiveCall++;
-      return rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
+      return { notifications, markers };
     },
     async change({ changed, removed, markers, cleared, counted = [] }) {
       const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
@@ -189,7 +203,7 @@ export async function readKnown(
 ): Promise<readonly KnownNotification[]> {
   const checks = new Set(names);
   const { markers, pending } = await client.transaction(async (session) => ({
-    markers: (await session.run(`${SELECT_MARKERS} WHERE check_name = ANY($1::text[])`, [
+    markers: (await session.run(SELECT_MARKERS_OF_CHECKS, [
       arrayText(names.map(columnText.encode)),
     ])).rows.map(DELIVERY_MARKERS.decode),
     pending: (await session.run(SELECT_PENDING)).rows.map(inDatabaseOrder),

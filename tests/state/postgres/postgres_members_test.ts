@@ -118,7 +118,7 @@ test("receive() returns each notification once to the owner, in the order of sav
   await queueProblem(one, "mail");
   const queue = await take(one, "one");
   const checks = async (store: SharedStore, row: QueueRow) =>
-    (await store.receive([row])).map(({ notification: { check } }) => check);
+    (await store.receive([row])).notifications.map(({ notification: { check } }) => check);
   assert.deepEqual(await checks(one, queue), ["web", "mail"]);
   assert.deepEqual(await checks(one, queue), []);
   await queueProblem(other, "dns");
@@ -132,7 +132,7 @@ test("changeOutbox() changes nothing in a queue that another member has taken", 
   const [one, other] = [await open(), await open()];
   await queueProblem(one, "web");
   const queue = await take(one, "one");
-  const [received] = await one.receive([queue]);
+  const { notifications: [received] } = await one.receive([queue]);
   assert.ok(received !== undefined);
   await take(other, "other", queue.token);
   await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
@@ -145,7 +145,7 @@ test("changeOutbox() counts a delivery before the queue was lost, unless the nex
   const [one, other] = [await open(), await open()];
   await queueProblem(one, "web");
   const queue = await take(one, "one");
-  const [received] = await one.receive([queue]);
+  const { notifications: [received] } = await one.receive([queue]);
   assert.ok(received !== undefined);
   const marker = {
     check: "web",
@@ -170,7 +170,7 @@ test("changeOutbox() never brings back what another member has delivered", async
   const [one, other] = [await open(), await open()];
   await queueProblem(one, "web");
   const queue = await take(one, "one");
-  const [received] = await one.receive([queue]);
+  const { notifications: [received] } = await one.receive([queue]);
   assert.ok(received !== undefined);
   await other.changeOutbox({ ...NOTHING, removed: [received.id] });
   await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
@@ -181,7 +181,7 @@ test("takeQueue() says whether a message may be on its way, and what the channel
   const [one, other] = [await open(), await open()];
   await queueProblem(one, "web");
   const queue = await take(one, "one");
-  const [received] = await one.receive([queue]);
+  const { notifications: [received] } = await one.receive([queue]);
   assert.ok(received !== undefined);
   const marker = {
     check: "mail",
