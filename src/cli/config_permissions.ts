@@ -35,12 +35,15 @@ interface ConfigPermissionsOptions {
   readonly channels?: readonly Channel[];
   /** Whether the HTTP endpoint starts. @default true */
   readonly listens?: boolean;
+  /** Absolute paths of files for the results. @default none */
+  readonly outputs?: readonly string[];
 }
 
 /** Lists what running some checks of a config needs. */
 export async function permissionsOfConfig(
   config: OpenConfig,
-  { invocation, system, checks, notifies = true, channels = [], listens = true }: ConfigPermissionsOptions,
+  { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] }:
+    ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
   const requiredPermissions = await requiredPermissionsOf({ checks, heartbeat, notifies, channels }, system);
@@ -54,6 +57,7 @@ export async function permissionsOfConfig(
     { neededBy: "the HTTP endpoint", requiredPermissions: listen === null ? {} : { net: [listen.address] } },
     { neededBy: "the config", requiredPermissions: permissionsOfText(config, named) },
     { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
+    ...outputs.map((path) => ({ neededBy: "--output", requiredPermissions: permissionsOfReplacing(path) })),
     {
       neededBy: "the page",
       requiredPermissions: config.page === null ? {} : permissionsOfReplacing(config.page.path),

@@ -1,4 +1,6 @@
-import { messageOf } from "../../shared/describe_error.ts";
+import { pathFromHere } from "../../config/source.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
@@ -16,7 +18,7 @@ import type { Invocation } from "../command_definition.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import type { FormatOptions, RunRecord } from "../formats/format.ts";
+import type { FormatOptions, RunRecord, RunSummary } from "../formats/format.ts";
 import { FORMATS } from "../formats/registry.ts";
 import { publishedPageOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
@@ -27,7 +29,7 @@ import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
 import { wantsColor } from "../terminal.ts";
 import { VERSION } from "../version.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckSettings, OutputFile } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 
 /** What a run of `check --once` is about. */
@@ -278,12 +280,28 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     }
   };
   reviewOthers(new Set(checks));
-  const unfinished = await runPass(checks, { ...pass, onResult })
-    .finally(async () => {
-      await parents.ended();
-      progress.end();
-      stopListening();
+  const { retryForMs } = settings;
+  const onRetry = (failing: readonly Check[], leftMs: number): void => {
+    progress.clear();
+    const count = `${failing.length} of ${checks.length} checks`;
+    const names = failing.slice(0, NAMES_MAX).map((check) => printable(check.name)).join(", ");
+    const more = failing.length > NAMES_MAX ? ", …" : "";
+    system.stderr.write(`monitor: retrying ${count}, ${describeDuration(leftMs)} left: ${names}${more}\n`);
+  };
+  const runAll = async (): Promise<readonly Check[]> => {
+    if (retryForMs === null) return await runPass(checks, { ...pass, onResult });
+    const { runRetryPass } = await import("../../scheduler/retry_pass.ts");
+    return await runRetryPass(checks, { ...pass, onResult }, {
+      forMs: retryForMs,
+      isFailure: fails,
+      onRetry,
     });
+  };
+  const unfinished = await runAll().finally(async () => {
+    await parents.ended();
+    progress.end();
+    stopListening();
+  });
   reviewOthers(new Set(records.keys()));
   await parents.ended();
   if (settings.due) {
@@ -309,11 +327,13 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     hostName: system.hostName(),
   };
   if (!isQuiet) print(format.summary(summary, formatOptions), system);
+  const isWritten = await writeOutputs(summary, { system, outputs: settings.outputs, fails });
   if (unfinished.length > 0 && code !== null) {
     const names = unfinished.map((check) => printable(check.name)).join(", ");
     system.stderr.write(`monitor: stopped: no result of ${names}\n`);
     return code;
   }
+  if (!isWritten) return EXIT.input_output;
   return exitCodeOf(ordered.length === 0 ? [format.withoutChecks ?? "ok"] : conditions, fails);
 }
 
@@ -331,6 +351,33 @@ async function runChangedGroups(
     left = left.filter((check) => !isAffected(check));
     await run(next);
   }
+}
+
+const NAMES_MAX = 3;
+
+/** Writes the results to files, each replaced as a whole. Returns `false` if one can't be written, and says so. */
+async function writeOutputs(
+  summary: RunSummary,
+  { system, outputs, fails }: Pick<FormatOptions, "fails"> & {
+    readonly system: System;
+    readonly outputs: readonly OutputFile[];
+  },
+): Promise<boolean> {
+  let isWritten = true;
+  for (const { format: name, path: typed } of outputs) {
+    const format = await FORMATS[name]();
+    const options = { color: false, columns: null, fails };
+    const records = summary.records.map((record) => format.record(record, options));
+    const path = pathFromHere(typed, system);
+    try {
+      await system.files.replace(path, records.join("") + format.summary(summary, options));
+    } catch (error) {
+      isWritten = false;
+      const reason = describeFileError(error, { path, access: "write" });
+      system.stderr.write(`monitor: error: cannot write "${printable(path)}": ${printable(reason)}\n`);
+    }
+  }
+  return isWritten;
 }
 
 /** What decides again what a dependency suppresses. */

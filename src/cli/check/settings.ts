@@ -1,5 +1,12 @@
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
-import { type Invocation, optionChoice, optionValue, UsageError } from "../command_definition.ts";
+import { parseIntervalText } from "../../config/interval.ts";
+import {
+  type Invocation,
+  optionChoice,
+  optionValue,
+  optionValues,
+  UsageError,
+} from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/log.ts";
@@ -9,6 +16,13 @@ export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
 /** The formats of the continuous mode. */
 const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
+
+/** A file for the results of a run. */
+export interface OutputFile {
+  readonly format: FormatName;
+  /** As it was typed. */
+  readonly path: string;
+}
 
 /** What was asked of `monitor check`. */
 export interface CheckSettings {
@@ -27,6 +41,10 @@ export interface CheckSettings {
   /** How much is logged; `once` keeps no log. */
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  /** How long failing checks are retried; `null`: they are not. */
+  readonly retryForMs: number | null;
+  /** Files that the results are written to, in addition to stdout. */
+  readonly outputs: readonly OutputFile[];
   /** The name of this member; `null`: the host's. */
   readonly member: string | null;
 }
@@ -50,10 +68,14 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
   if (once && optionValue(invocation, "listen") !== undefined) {
     throw new UsageError("--listen cannot be used with --once");
   }
+  const [output] = optionValues(invocation, "output");
+  if (!once && output !== undefined) throw new UsageError("--output requires --once");
   return {
     once,
     due,
     format,
+    retryForMs: readRetryFor(invocation, { once, due }),
+    outputs: optionValues(invocation, "output").map(readOutput),
     failOn: optionChoice(invocation, "fail-on", FAIL_ON_CONDITIONS) ?? "warning",
     concurrency: readConcurrency(invocation),
     notifies: !invocation.options.has("no-notify"),
@@ -68,4 +90,27 @@ function readConcurrency(invocation: Invocation): number {
   if (value === undefined) return DEFAULT_LIMITS.process;
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value);
   throw new UsageError(`--concurrency is "${value}", expected a whole number of 1 or more`);
+}
+
+function readRetryFor(
+  invocation: Invocation,
+  { once, due }: Pick<CheckSettings, "once" | "due">,
+): number | null {
+  const value = optionValue(invocation, "retry-for");
+  if (value === undefined) return null;
+  if (!once) throw new UsageError("--retry-for requires --once");
+  if (due) throw new UsageError("--retry-for cannot be used with --due");
+  const interval = parseIntervalText(value);
+  if ("ms" in interval) return interval.ms;
+  throw new UsageError(`--retry-for ${JSON.stringify(value)} ${interval.problem}`);
+}
+
+function readOutput(value: string): OutputFile {
+  const [, name, path] = /^([^=]*)=(.+)$/s.exec(value) ?? [];
+  const format = FORMAT_NAMES.find((other) => other === name);
+  if (format !== undefined && path !== undefined) return { format, path };
+  throw new UsageError(
+    `--output is "${value}", expected FORMAT=FILE with one of ${FORMAT_NAMES.join(", ")}`,
+    "monitor check --once --output junit=monitor.xml",
+  );
 }

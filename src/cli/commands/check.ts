@@ -3,12 +3,26 @@ import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
 import { type CheckSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
-import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
-import { openConfig, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
+import {
+  type OpenConfig,
+  openConfig,
+  readSelection,
+  selectActiveChecks,
+  TAG_OPTION,
+} from "../open_config.ts";
 import { describeMissing, dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { FAIL_ON_CONDITIONS } from "../exit_code.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../../domain/log.ts";
+import { pathFromHere } from "../../config/source.ts";
+import { temporaryPathOf } from "../../shared/temporary_path.ts";
 import { printable } from "../../shared/printable.ts";
 import { LISTEN_OPTION } from "../listen_option.ts";
 import { controlPathsOf } from "../control_paths.ts";
@@ -40,6 +54,17 @@ export const checkCommand: Command = {
       value: "FORMAT",
       choices: FORMAT_NAMES,
       description: `${FORMAT_NAMES.join(", ")}; without --once pretty or ndjson (default: pretty)`,
+    },
+    {
+      name: "output",
+      value: "FORMAT=FILE",
+      repeatable: true,
+      description: "with --once: file for the results in a format, in addition to stdout (repeatable)",
+    },
+    {
+      name: "retry-for",
+      value: "DURATION",
+      description: 'with --once: how long to retry failing checks, such as "2m"; only the last result counts',
     },
     {
       name: "fail-on",
@@ -84,6 +109,8 @@ export const checkCommand: Command = {
     ["monitor check --tag web", "run the checks with a tag"],
     ["monitor check --once --due", "run from cron, every minute"],
     ["monitor check --once --state none --format junit", "run in a CI pipeline"],
+    ["monitor check --once --retry-for 2m", "wait until a deployment is healthy"],
+    ["monitor check --once --output junit=monitor.xml", "print the results, and write them for CI"],
     ["monitor check --once --format plugin", "run as a plugin of Nagios or Icinga"],
   ],
   endings: ["observed", "name", "undelivered", "state", "held", "permission", "config", "interrupted"],
@@ -116,6 +143,7 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
       renderProblems(config.source, config.placedWarnings, { color, severity: "warning" }),
     );
   }
+  await refuseClashes(settings.outputs.map(({ path }) => pathFromHere(path, system)), config);
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
   const place = settings.once ? null : await locateState(invocation, config, system);
@@ -126,6 +154,7 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
     checks,
     notifies,
     listens: !settings.once,
+    outputs: settings.outputs.map(({ path }) => pathFromHere(path, system)),
   });
   const missing = dropOtherPermissions(requiredPermissions, { system, config });
   const options = { invocation, system, config, settings, signals };
@@ -137,4 +166,22 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
   }
   const { runService } = await import("../check/run_service.ts");
   return await runService({ ...options, missing, controlPaths });
+}
+
+/** @throws {UsageError} If an output would overwrite a file that the config, the state or another output needs. */
+async function refuseClashes(paths: readonly string[], config: OpenConfig): Promise<void> {
+  const taken = new Map<string, string>();
+  const take = (path: string, owner: string): void => {
+    taken.set(path, `the file of ${owner}`);
+    taken.set(temporaryPathOf(path), `the temporary file of ${owner}`);
+  };
+  if (config.page !== null) take(config.page.path, "the report");
+  for (const path of paths) {
+    const owner = taken.get(path) ?? taken.get(temporaryPathOf(path));
+    const clash = owner === undefined
+      ? await config.clashOf(path)
+      : `is ${owner}, expected a file of its own because it is overwritten`;
+    if (clash !== null) throw new UsageError(`--output "${path}" ${clash}`);
+    take(path, "another --output");
+  }
 }
