@@ -1,52 +1,117 @@
 /** For each check kind: the printed permissions are enough, and without any one of them the output names its flag. */
 import assert from "node:assert/strict";
 import type { CheckKind } from "../../src/domain/check.ts";
-import { PERMISSION_CLASSES } from "../../src/domain/runtime_permissions.ts";
-import type { PermissionsByClass } from "../../src/permissions/permission_flags.ts";
-import { type Harness, withHarness } from "../life/program.ts";
-import { concurrentTests } from "../support/concurrent_tests.ts";
+import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
+import { groupPermissions, permissionFlags } from "../../src/permissions/permission_flags.ts";
+import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { requiredPermissions } from "../../testing/tools.ts";
+import { withHarness } from "../life/program.ts";
+import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
+import { response, startServer } from "../support/http_servers.ts";
 import { flagsFor } from "./harness.ts";
 
-const test = concurrentTests("monitor permissions: each kind");
+/** What the tests offer to the checks. */
+interface Targets {
+  readonly web: number;
+  readonly secure: number;
+  readonly dns: number;
+}
 
-/** Parameters of a check that is not unknown on any machine of the tests. */
-const PARAMETERS: Readonly<Partial<Record<CheckKind, object>>> = {
-  disk_space: { path: "/" },
-  memory: {},
-  load: {},
-  process: { pid_file: "own.pid", count: {} },
-  systemd_unit: { unit: "web", command: "./systemctl.sh" },
+/** Parameters of a check that is not unknown; a job reads only the state, and a group only its members. */
+const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets: Targets) => object>> = {
+  test: () => ({ condition: "ok" }),
+  script: () => ({ path: "./script.sh" }),
+  file_timestamp: () => ({ path: "own.pid" }),
+  disk_space: () => ({ path: "/" }),
+  memory: () => ({}),
+  load: () => ({}),
+  process: () => ({ pid_file: "own.pid", count: {} }),
+  systemd_unit: () => ({ unit: "web", command: "./systemctl.sh" }),
+  ping: () => ({ host: "127.0.0.1", count: 1 }),
+  dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),
+  http_request: ({ web }) => ({ request: { target: `http://127.0.0.1:${web}/` } }),
+  tcp_connect: ({ web }) => ({ host: "localhost", port: web }),
+  tls_certificate: ({ secure }) => ({ host: "localhost", port: secure, ca_file: "authority.pem" }),
 };
 
-for (const [kind, parameters] of Object.entries(PARAMETERS)) {
-  test(`monitor permissions: ${kind} runs with the printed flags, and names each that is missing`, () =>
+/** Read at the start, if they may be read; no check depends on them. */
+const OPTIONAL: ReadonlySet<PermissionClass> = new Set(["env"]);
+
+Deno.test({
+  ...requiredPermissions("ping", "kill"),
+  name: "monitor permissions: each kind runs with the printed flags, and names each that is missing",
+  fn: (t) =>
     withHarness(async (harness) => {
+      const authority = createAuthority();
+      await using web = startServer(async (visitor) => {
+        await visitor.readHead();
+        await visitor.send(response(200, { "Content-Length": "0", "Connection": "close" }));
+      });
+      await using secure = startServer((visitor) => visitor.untilGone(), {
+        certificate: createCertificate({ authority, toDay: 60 }),
+      });
+      await using dns = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
+      const targets = { web: web.port, secure: secure.port, dns: dns.port };
+      harness.writeScript("script.sh", "echo fine");
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");
       Deno.writeTextFileSync(`${harness.directory}/own.pid`, "1");
-      harness.writeConfig({ own: { kind, parameters }, base: { kind: "test", parameters: {} } });
-      const [requiredPermissions, base] = [
-        await requiredPermissionsOf(harness, "own"),
-        await requiredPermissionsOf(harness, "base"),
-      ];
-      assert.doesNotMatch(await outputOf(harness, flagsFor(requiredPermissions)), /UNKNOWN/);
-      for (const permission of PERMISSION_CLASSES) {
-        for (
-          const value of requiredPermissions[permission].filter((one) => !base[permission].includes(one))
-        ) {
-          const output = await outputOf(harness, flagsFor(requiredPermissions, { permission, value }));
-          assert.match(output, /UNKNOWN/, value);
-          assert.match(output, new RegExp(`--allow-${permission}=(\\S+,)?${value}`));
+      Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
+      harness.writeConfig(Object.fromEntries(
+        Object.entries(PARAMETERS).map((
+          [kind, parameters],
+        ) => [kind, { kind, parameters: parameters(targets) }]),
+      ));
+      const args = ["--state", "none"];
+      const printed = await harness.run(["permissions", ...args, "--format", "json"]);
+      const all = JSON.parse(printed.stdout);
+      const run = async (permissions: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+        const { stdout, stderr } = await harness.run(["check", "--once", ...args, "--format", "json"], {
+          permissions,
+        });
+        assert.notEqual(stdout, "", stderr);
+        const { checks } = JSON.parse(stdout) as {
+          checks: readonly { readonly name: string; readonly condition: string; readonly output: string }[];
+        };
+        return new Map(checks.map(({ name, condition, output }) => [name, `${condition}: ${output}`]));
+      };
+      await t.step("with all of them", async () => {
+        for (const [name, text] of await run(flagsFor(all))) assert.doesNotMatch(text, /^unknown/, name);
+      });
+      const system = createMemorySystem({ workingDirectory: harness.directory });
+      const { checks } = await loadConfig({ path: `${harness.directory}/monitor.json`, named: true }, system);
+      const values = await Promise.all(checks.map(async (check) => {
+        const config = { checks: [check], heartbeat: null, notifies: false };
+        const required = await requiredPermissionsOf(config, system);
+        return { name: check.name, required: required.filter(({ permission }) => !OPTIONAL.has(permission)) };
+      }));
+      const rounds = Math.max(...values.map(({ required }) => required.length));
+      for (let round = 0; round < rounds; round++) {
+        // Each check loses one value; what several need, all of them lose.
+        const lost = values.flatMap(({ required }) => required[round] ?? []);
+        const isLost = (permission: string, value: string): boolean =>
+          lost.some((one) => one.permission === permission && one.value === value);
+        const groups = groupPermissions([]);
+        const kept = Object.fromEntries(
+          Object.keys(groups).map((
+            name,
+          ) => [name, all[name].filter((value: string) => !isLost(name, value))]),
+        ) as typeof groups;
+        const results = await run(permissionFlags(kept));
+        for (const { name, required } of values) {
+          const missing = required.filter(({ permission, value }) => isLost(permission, value));
+          if (missing.length === 0) continue;
+          await t.step(`${name} without its permission ${round + 1}`, () => {
+            const text = results.get(name) ?? "";
+            assert.match(text, /^unknown/);
+            const isNamed = missing.some(({ permission, value }) =>
+              new RegExp(`--allow-${permission}=(\\S+,)?${RegExp.escape(value)}`).test(text)
+            );
+            assert.ok(isNamed, text);
+          });
         }
       }
-    }));
-}
-
-async function requiredPermissionsOf(harness: Harness, name: string): Promise<PermissionsByClass> {
-  const { stdout } = await harness.run(["permissions", name, "--state", "none", "--format", "json"]);
-  return JSON.parse(stdout) as PermissionsByClass;
-}
-
-async function outputOf(harness: Harness, permissions: readonly string[]): Promise<string> {
-  const { stdout } = await harness.run(["check", "--once", "own", "--state", "none"], { permissions });
-  return stdout;
-}
+    }),
+});

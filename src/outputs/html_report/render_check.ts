@@ -4,6 +4,7 @@ import type { ConditionChange } from "../../domain/store.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { describeStatus } from "../../alerting/check_status.ts";
 import { renderChart, STROKE_CLASSES } from "./chart.ts";
+import { renderMeasures } from "./render_measures.ts";
 import { htmlBlock, htmlLine } from "./html_text.ts";
 import type { PageCheck, PageSpan } from "./snapshot.ts";
 import type { TimeText } from "./time_text.ts";
@@ -37,6 +38,7 @@ export function renderCheck(status: PageCheck, options: CheckOptions): string {
     title === null ? "" : `<p class=n>${name}</p>`,
     `<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}</p>`,
     output === "" ? "" : `<p class=o>${output}</p>`,
+    renderMeasures(status.record?.last?.metrics ?? {}),
     renderAvailability(spans),
     renderFaults(spans),
     renderChart(days, options),
