@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { load, problemsOf, warningsOf, withCheck } from "../../testing/config_system.ts";
-import { parseListenAddress } from "../../src/shared/listen_address.ts";
 
 const CHECK = { kind: "test", tags: ["web"], parameters: {} };
 const TOKEN = "0123456789abcdef";
@@ -58,24 +57,4 @@ Deno.test("loadConfig() starts no endpoint whose token is missing on this machin
   const config = await load(withListen({ address: "127.0.0.1:1", token: "${env:NONE}" }));
   assert.equal(config.listen, null);
   assert.match(config.warnings.map(({ message }) => message).join(), /the HTTP endpoint does not start/);
-});
-
-Deno.test("parseListenAddress() accepts IP addresses and localhost with a port", () => {
-  const rows: Readonly<Record<string, ReturnType<typeof parseListenAddress>>> = {
-    "127.0.0.1:9797": { host: "127.0.0.1", port: 9797 },
-    "localhost:0": { host: "localhost", port: 0 },
-    "[::1]:65535": { host: "::1", port: 65_535 },
-    "0.0.0.0:80": { host: "0.0.0.0", port: 80 },
-    "127.1:80": null,
-    "127.0.0.256:80": null,
-    "::1:80": null,
-    "[:1]:80": null,
-    "127.0.0.1:65536": null,
-    "127.0.0.1": null,
-    ":80": null,
-    "": null,
-  };
-  for (const [text, address] of Object.entries(rows)) {
-    assert.deepEqual(parseListenAddress(text), address, text);
-  }
 });

@@ -56,6 +56,8 @@ function sentToken(header: string | null): string | null {
 
 function isLocalHost(header: string | null): boolean {
   if (header === null) return true;
+  // A URL could hide the host behind user information.
+  if (!/^[\w.:[\]-]+$/.test(header)) return false;
   const host = URL.parse(`http://${header}/`)?.hostname ?? "";
   return host.endsWith(".localhost") || isLoopback({ host: host.replace(/^\[(.*)\]$/, "$1") });
 }

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { RenderCache } from "../../../src/outputs/http_endpoint/render_cache.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+
+/** A cache with texts that take 100 ms each. */
+function createScenario(): {
+  readonly clock: ReturnType<typeof createFakeClock>;
+  readonly rendered: string[];
+  get(key: string): Promise<string>;
+} {
+  const clock = createFakeClock();
+  const cache = new RenderCache(clock);
+  const rendered: string[] = [];
+  const render = async (key: string): Promise<string> => {
+    rendered.push(`${key} at ${clock.monotonicMs()}`);
+    await new Promise<void>((resolve) => void clock.after(100, resolve));
+    return `${key} ${rendered.length}`;
+  };
+  return {
+    clock,
+    rendered,
+    get: async (key) => new TextDecoder().decode((await cache.get(key, () => render(key))).bytes),
+  };
+}
+
+Deno.test("RenderCache renders one text at a time, with a pause as long as that took", async () => {
+  const { clock, rendered, get } = createScenario();
+  const texts = Promise.all([get("a"), get("b"), get("a"), get("c")]);
+  await clock.advance(1_000);
+  assert.deepEqual(await texts, ["a 1", "b 2", "a 1", "c 3"]);
+  assert.deepEqual(rendered, ["a at 0", "b at 200", "c at 400"]);
+});
+
+Deno.test("RenderCache sends a text again for 20 times as long as it took", async () => {
+  const { clock, rendered, get } = createScenario();
+  const first = get("a");
+  await clock.advance(2_099);
+  assert.equal(await first, "a 1");
+  assert.equal(await get("a"), "a 1");
+  await clock.advance(1);
+  const second = get("a");
+  await clock.advance(100);
+  assert.equal(await second, "a 2");
+  assert.equal(rendered.length, 2);
+});
+
+Deno.test("RenderCache renders again after a failure, and tells texts apart by their tags", async () => {
+  const clock = createFakeClock();
+  const cache = new RenderCache(clock);
+  await assert.rejects(cache.get("a", () => Promise.reject(new Error("no state"))), /no state/);
+  const { etag } = await cache.get("a", () => Promise.resolve("text"));
+  assert.match(etag, /^"[\w-]+"$/);
+  cache.clear();
+  const after = cache.get("a", () => Promise.resolve("text"));
+  await clock.advance(0);
+  assert.notEqual((await after).etag, etag);
+});
