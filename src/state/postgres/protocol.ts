@@ -222,11 +222,15 @@ export function arrayText(values: readonly Parameter[]): string {
   return `{${values.map(itemText).join(",")}}`;
 }
 
+/** What JSON escapes and PostgreSQL does not. */
+const ESCAPED_BY_JSON = /[\p{Cc}\p{Cs}]/u;
+
 /** A value within an array. */
 export function itemText(value: Parameter): string {
   if (value === null) return "NULL";
   if (typeof value === "number") return String(value);
   const text = typeof value === "string" ? value : `\\x${value.toHex()}`;
-  // Twice as fast as an expression, and most of the time that a save takes here.
-  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+  // It quotes in the same way, and faster: most of the time that a save takes here.
+  if (!ESCAPED_BY_JSON.test(text)) return JSON.stringify(text);
+  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }
