@@ -127,7 +127,7 @@ test("monitor check --log-format json: every line of stderr is an object, notifi
     }
     const levels = new Set(lines.map(({ level }) => level));
     assert.deepEqual([...levels].sort(), ["debug", "error", "info", "notification", "warning"]);
-    const result = lines.find(({ level }) => level === "debug");
+    const result = lines.find(({ message }) => String(message).startsWith("bad: "));
     assert.equal(typeof result?.["duration_ms"], "number");
   }));
 

@@ -155,7 +155,7 @@ test("monitor check: a reload says that another state waits for a restart, and t
     harness.writeConfig({ fine: OK }, { state: "other.sqlite" });
     program.signal("SIGHUP");
     await program.stderr.next(
-      `the state path is now "${harness.directory}/other.sqlite" now; restart to use it`,
+      `the state path is now "${harness.directory}/other.sqlite"; restart to use it`,
     );
     Deno.renameSync(`${harness.directory}/monitor.json`, `${harness.directory}/monitor.jsonc`);
     program.signal("SIGHUP");

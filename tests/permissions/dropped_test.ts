@@ -49,7 +49,7 @@ test(
           const { code, stderr } = await program.end();
           assert.strictEqual(code, 0);
           assert.match(stderr, reason);
-          assert.match(stderr, /the old one stays active: .*restart to read/);
+          assert.match(stderr, /the old one stays active: .*restart to grant it/);
         }));
     }
   },

@@ -60,7 +60,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
     logWarnings(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {
-      log.warning(`the state path is now "${place.path}" now; restart to use it`);
+      log.warning(`the state path is now "${place.path}"; restart to use it`);
     }
     const facts = factsOf(config, scheduled);
     const difference = `${added.length} added, ${changed.length} changed, ${removed.length} removed`;
