@@ -21,6 +21,7 @@ const ENVIRONMENT: readonly Row[] = [
   ["MONITOR_CONFIG", "config file, without --config"],
   ["XDG_CONFIG_HOME", "directory of the user's configuration (default: ~/.config)"],
   ["STATE_DIRECTORY", "directory of the state; systemd sets it from StateDirectory="],
+  ["RUNTIME_DIRECTORY, XDG_RUNTIME_DIR", "directory of the control socket; else that of the state"],
   ["XDG_STATE_HOME", "directory of the user's states (default: ~/.local/state)"],
   ["NO_COLOR", "output without color, with any value"],
   ["HTTP_PROXY, HTTPS_PROXY, NO_PROXY", "proxies of http_request checks and webhooks"],

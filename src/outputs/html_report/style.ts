@@ -17,6 +17,7 @@ p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
 header .z,#live{color:var(--text);font-weight:600}
+#live.z{position:sticky;top:0;z-index:1;margin:0;padding:.3rem 0;background:var(--back)}
 header p{color:var(--soft);margin:.3rem 0;max-width:60rem}
 header,main{position:relative}
 nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
