@@ -3,13 +3,16 @@ import {
   type Command,
   CONFIG_OPTION,
   type Invocation,
+  optionChoice,
   type OptionSpec,
   optionValue,
   UsageError,
 } from "../command_definition.ts";
 import { renderProblems } from "../diagnostics.ts";
 import { ConfigError } from "../../config/problem.ts";
-import { openConfig } from "../open_config.ts";
+import { type OpenConfig, openConfig } from "../open_config.ts";
+import type { Validation } from "../validation_formats.ts";
+import type { System } from "../../domain/system.ts";
 import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
 import { printable } from "../../shared/printable.ts";
@@ -30,6 +33,8 @@ export function readShape(invocation: Invocation): Shape {
   throw new UsageError(`--shape is "${value}", expected a or b`);
 }
 
+const FORMATS = ["pretty", "json", "github"] as const;
+
 /** `monitor validate`: checks the config and stops. */
 export const validateCommand: Command = {
   name: "validate",
@@ -44,39 +49,75 @@ export const validateCommand: Command = {
   }, {
     name: "strict",
     description: "exit code 78 for warnings too",
+  }, {
+    name: "format",
+    value: "FORMAT",
+    choices: FORMATS,
+    description: "pretty, json, or github: annotations of GitHub Actions (default: pretty)",
   }],
   examples: [
     ["monitor validate", "validate the config that check uses"],
     ["monitor validate -c web.jsonc --without-secrets", "validate in a CI pipeline"],
     ["monitor validate --strict", "validate on the machine, before a deployment"],
+    ["monitor validate --format github", "annotate the lines of a pull request"],
     ["monitor validate --shape a", "validate against specification profile a"],
   ],
   uses: ["read", "env", "sys"],
   endings: ["done", "permission", "config"],
   run: async (invocation, system) => {
-    const config = await openConfig(invocation, system, {
-      shape: readShape(invocation),
-      withoutSecrets: invocation.options.has("without-secrets"),
-    });
-    const { checks, placedWarnings, source, sources } = config;
-    const color = wantsColor(invocation, system.stderr, system);
-    if (invocation.options.has("strict") && placedWarnings.length > 0) {
-      const message = `cannot accept config "${source.label}": it has ${
-        count(placedWarnings.length, "warning")
-      }`;
-      throw new ConfigError(message, { source, problems: placedWarnings });
-    }
-    system.stderr.write(renderProblems(source, placedWarnings, { color, severity: "warning" }));
-    const inactive = checks.filter((check) => !check.active).length;
-    const parts = [
-      count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
-      ...(sources.length > 1 ? [count(sources.length, "file")] : []),
-      ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
-    ];
-    system.stdout.write(`${printable(source.label)}: valid, ${parts.join(", ")}\n`);
-    return EXIT.ok;
+    const format = optionChoice(invocation, "format", FORMATS) ?? "pretty";
+    if (format === "pretty") return await validate(invocation, system);
+    const validation = await findProblems(invocation, system);
+    const { VALIDATION_FORMATS } = await import("../validation_formats.ts");
+    system.stdout.write(VALIDATION_FORMATS[format](validation));
+    return validation.isValid ? EXIT.ok : EXIT.config;
   },
 };
+
+async function open(invocation: Invocation, system: System): Promise<OpenConfig> {
+  return await openConfig(invocation, system, {
+    shape: readShape(invocation),
+    withoutSecrets: invocation.options.has("without-secrets"),
+  });
+}
+
+async function validate(invocation: Invocation, system: System): Promise<number> {
+  const { checks, placedWarnings, source, sources } = await open(invocation, system);
+  const color = wantsColor(invocation, system.stderr, system);
+  if (invocation.options.has("strict") && placedWarnings.length > 0) {
+    const message = `cannot accept config "${source.label}": it has ${
+      count(placedWarnings.length, "warning")
+    }`;
+    throw new ConfigError(message, { source, problems: placedWarnings });
+  }
+  system.stderr.write(renderProblems(source, placedWarnings, { color, severity: "warning" }));
+  const inactive = checks.filter((check) => !check.active).length;
+  const parts = [
+    count(checks.length, "check") + (inactive > 0 ? ` (${inactive} inactive)` : ""),
+    ...(sources.length > 1 ? [count(sources.length, "file")] : []),
+    ...(placedWarnings.length > 0 ? [count(placedWarnings.length, "warning")] : []),
+  ];
+  system.stdout.write(`${printable(source.label)}: valid, ${parts.join(", ")}\n`);
+  return EXIT.ok;
+}
+
+/** What a program is to know: an invalid config is no failure of the command here. */
+async function findProblems(invocation: Invocation, system: System): Promise<Validation> {
+  try {
+    const { checks, placedWarnings: warnings, source } = await open(invocation, system);
+    return {
+      isValid: warnings.length === 0 || !invocation.options.has("strict"),
+      ...{ source, warnings, errors: [], failure: null },
+      checkCount: checks.length,
+      inactiveCount: checks.filter((check) => !check.active).length,
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { source, problems: errors, message, hint } = error;
+    const failure = errors.length > 0 ? null : { message, hint };
+    return { isValid: false, source, errors, warnings: [], failure, checkCount: 0, inactiveCount: 0 };
+  }
+}
 
 function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
