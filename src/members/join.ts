@@ -20,7 +20,14 @@ import type {
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
-import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
+import {
+  DEAD_AFTER_MS,
+  HEARTBEAT_EVERY_MS,
+  liveOthers,
+  observe,
+  type Observed,
+  UNOBSERVED,
+} from "./observer.ts";
 import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
 import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
 
@@ -76,6 +83,8 @@ export interface MemberOptions {
   /** This process; unique. */
   readonly id: string;
   readonly location: string | null;
+  /** Whether it runs no checks, and sends only while no other member shares the work: a single run. @default false */
+  readonly isGuest?: boolean;
   readonly work: MemberWork;
   /** How long the shared state may be unreachable before it sends without it. */
   readonly failOpenAfterMs: number;
@@ -154,6 +163,13 @@ export class Member implements WorkShare {
     return this.#isOpen;
   }
 
+  /** Whether it is certain that others share the work. */
+  get isSharedByOthers(): boolean {
+    const { lastSentMs, countingSinceMs } = this.#observed;
+    const isCertain = lastSentMs !== null && lastSentMs - countingSinceMs >= DEAD_AFTER_MS;
+    return isCertain && this.#hosts.some((host) => host !== this.#options.host);
+  }
+
   /** Whether the last heartbeat succeeded. */
   get isConnected(): boolean {
     return this.#failingSinceMs === null;
@@ -207,15 +223,17 @@ export class Member implements WorkShare {
     this.#cancel();
     await this.#following;
     await Promise.all(this.#releasing.values());
-    // Otherwise the others find out by its heartbeats.
-    if (!this.isConnected) return;
     try {
+      // Otherwise the others find out by its heartbeats.
+      if (!this.isConnected || this.#lastSent === null) return;
       for (const { row } of this.#held.values()) await store.giveBackQueue(row);
       await heartbeats.leave({ host, id });
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+    } finally {
+      this.#held.clear();
+      await heartbeats.close();
     }
-    this.#held.clear();
   }
 
   async #beat(): Promise<void> {
@@ -278,7 +296,7 @@ export class Member implements WorkShare {
 
   #published(): Omit<MemberHeartbeat, "count"> {
     const { host, id, location } = this.#options;
-    const config = this.#isWithdrawn ? "" : this.#work.configHash;
+    const config = this.#takesWork ? this.#work.configHash : "";
     return { host, id, config, active: this.#active ?? config, location };
   }
 
@@ -295,13 +313,18 @@ export class Member implements WorkShare {
     const own = this.#published();
     const all = [own, ...liveOthers(this.#observed)].filter(({ config }) => config !== "");
     this.#active = activeConfig(all, this.#active);
-    const isActive = this.#isWithdrawn || this.#active === own.config;
+    const isActive = !this.#takesWork || this.#active === own.config;
     if (isActive !== this.#isActive) onEvent({ event: "config", isActive });
     this.#isActive = isActive;
     const sharing = all.filter(({ config }) => config === this.#active);
     const hosts = sharing.map(({ host }) => host).filter((host) => host !== own.host || this.#hasJoined);
-    this.#hosts = hosts.sort();
+    const isAlone = this.#options.isGuest === true && hosts.length === 0 && this.#hasJoined;
+    this.#hosts = isAlone ? [own.host] : hosts.sort();
     this.#follow();
+  }
+
+  get #takesWork(): boolean {
+    return !this.#isWithdrawn && this.#options.isGuest !== true;
   }
 
   get #hasJoined(): boolean {

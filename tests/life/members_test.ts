@@ -63,6 +63,8 @@ interface Installation {
   writeConfig(others?: Readonly<Record<string, unknown>>): void;
   /** Lets all checks fail, or be well again, and waits until each was notified. */
   turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
+  /** Expects that each check was notified of an event. */
+  expect(event: string): void;
   /** Asserts that each problem and each recovery was notified once, in order. */
   assertEachOnce(): void;
 }
@@ -101,6 +103,7 @@ async function withInstallation(
       );
     writeConfig();
     const expected: string[] = [];
+    const expect = (event: string): void => void expected.push(...names.map((name) => `${name} ${event}`));
     const programs: Program[] = [];
     const describe = (): string => [...sent(), ...programs.map(({ stderr }) => stderr.text())].join("\n");
     const sent = (): readonly string[] => {
@@ -117,6 +120,7 @@ async function withInstallation(
       targets,
       hook,
       writeConfig,
+      expect,
       start: (member, args = []) => {
         const program = harness.start(["check", "--member", member, ...args], { limitMs: 120_000 });
         programs.push(program);
@@ -126,7 +130,7 @@ async function withInstallation(
       turn: async (status, { isStored } = { isStored: true }) => {
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";
-        expected.push(...names.map((name) => `${name} ${event}`));
+        expect(event);
         await until(`each ${event}`, () => sent().length >= expected.length, describe);
         if (!isStored) return;
         await until(
@@ -288,3 +292,34 @@ Deno.test(
     }, server);
   },
 );
+
+Deno.test(
+  "calls by cron on several machines run each due check once, and one of them sends",
+  POSTGRES,
+  async () => {
+    await withInstallation(async ({ targets, names, run, hook, assertEachOnce, expect }) => {
+      names.forEach((name) => targets.statuses.set(name, 500));
+      const ends = await Promise.all([1, 2, 3].map(() => run("check", "--once", "--due")));
+      for (const { code, stderr } of ends) assert.ok([0, 2].includes(code), stderr);
+      const plans = names.filter((name) => (targets.runs.get(name) ?? 0) > 1);
+      assert.deepEqual(plans, []);
+      const later = await run("check", "--once");
+      assert.equal(later.code, 2, later.stderr);
+      expect("problem");
+      assertEachOnce();
+      assert.ok(hook.posts.length <= 3);
+    });
+  },
+);
+
+Deno.test("a single run leaves it to the members that run as services to send", POSTGRES, async () => {
+  await withInstallation(async ({ start, run, turn, assertEachOnce }) => {
+    const member = start("a");
+    await turn(500);
+    const { code } = await run("check", "--once");
+    assert.equal(code, 2);
+    await turn(200);
+    await stop(member);
+    assertEachOnce();
+  });
+});

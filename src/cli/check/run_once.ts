@@ -3,6 +3,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
 import { type Condition, highestSeverity } from "../../domain/condition.ts";
+import type { SharedState } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -56,6 +57,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     warn: (message) => system.stderr.write(`monitor: warning: ${printable(message)}\n`),
   });
   let trouble: StoreError | null = null;
+  const overtaken = new Set<string>();
   try {
     const repository = await openStateRepository({
       store: state.store,
@@ -63,12 +65,16 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       reopen: state.reopen,
       newId: system.randomId,
       hostName: system.hostName(),
+      onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });
     const nowMs = system.clock.wallMs();
     if (settings.due) await recordCronRun(repository.store, config, nowMs);
     const isChosen = (check: Check): boolean =>
       !settings.due || isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs);
-    const due = checks.filter(isChosen);
+    const chosen = checks.filter(isChosen);
+    if (settings.due && state.shared !== null) await claimRuns(chosen, { repository, nowMs });
+    // Another call runs these.
+    const due = chosen.filter(({ name }) => !overtaken.has(name));
     // What has never run waits for its time, so somebody has to know which one that is.
     for (const check of settings.due ? checks : []) {
       if (!due.includes(check) && repository.recordOf(check.name, nowMs).nextRunAtMs === null) {
@@ -78,7 +84,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const isKept = state.path !== null;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runNotifying(due, { ...options, repository, selected: checks, isKept })
+      runNotifying(due, { ...options, repository, shared: state.shared, selected: checks, isKept })
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due && config.heartbeat !== null) {
@@ -106,8 +112,19 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   }
 }
 
+/** Plans checks anew, so that of several calls that share a state only one runs each. */
+async function claimRuns(
+  checks: readonly Check[],
+  { repository, nowMs }: { readonly repository: StateRepository; readonly nowMs: number },
+): Promise<void> {
+  for (const check of checks) repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
+  await repository.flush();
+}
+
 interface NotifyingRunOptions extends OnceOptions {
   readonly repository: StateRepository;
+  /** The state, if several processes share it. */
+  readonly shared: SharedState | null;
   /** All checks that the call is about, those too that are not due. */
   readonly selected: readonly Check[];
   /** Whether there is a state: without one no channel is called. */
@@ -121,7 +138,7 @@ const AT_NEXT_RUN = "retrying at the next run";
 
 /** Runs the checks and sends what they lead to; in the end each pending notification is tried once more. */
 async function runNotifying(checks: readonly Check[], options: NotifyingRunOptions): Promise<number> {
-  const { system, config, settings, repository, isKept } = options;
+  const { system, config, settings, repository, shared, isKept } = options;
   const { redact } = config;
   const progress = startProgress(checks, system);
   const say = (text: string): void => {
@@ -131,6 +148,10 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
   const toStderr = settings.format !== null && settings.format !== "pretty";
   let bug: unknown = null;
   const onBug = (error: unknown): void => void (bug ??= error);
+  const sending = shared === null ? null : await import("./send_once.ts");
+  const guest = sending === null || shared === null
+    ? null
+    : sending.createGuest({ shared, system, config, notifying: () => notifying, onBug });
   const notifying = startNotifying({
     checks: config.checks,
     running: options.selected,
@@ -142,6 +163,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     kept: await repository.store.outbox(),
     notifies: settings.notifies && isKept,
     batchingMs: BATCHING_DELAY_MS,
+    member: guest,
     writeLine: (line) => {
       const text = `${printable(line)}\n`;
       progress.clear();
@@ -154,10 +176,20 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     },
     onBug,
   });
-  await notifying.refresh();
+  if (shared === null) await notifying.refresh();
+  else {
+    const names = config.checks.map(({ name }) => name);
+    notifying.silence(await shared.store.silences(system.clock.wallMs()));
+    notifying.know(names, await shared.store.known(names));
+  }
   const code = await runChosen(checks, { ...options, notifying, progress, onBug });
-  if (settings.notifies && isKept) await notifying.drain(system.clock.wallMs() + DRAIN_MS);
+  const deadlineMs = system.clock.wallMs() + DRAIN_MS;
+  if (settings.notifies && isKept) {
+    if (guest === null || shared === null) await notifying.drain(deadlineMs);
+    else await sending?.sendShared({ shared, guest, notifying, clock: system.clock, deadlineMs });
+  }
   await notifying.stop();
+  await guest?.leave();
   if (bug !== null) throw bug;
   if (isKept) await writeMetrics({ ...options, notifying });
   const waiting = settings.notifies ? notifying.pending : [];

@@ -87,7 +87,8 @@ export function toWork(
   };
 }
 
-function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly string[] {
+/** The keys of the channels of a config. */
+export function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly string[] {
   return [...new Set(checks.flatMap(({ notifications }) => notifications.map(({ key }) => key)))];
 }
 

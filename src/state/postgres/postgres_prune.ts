@@ -70,6 +70,7 @@ async function pruneOutbox(session: Session, limits: Limits): Promise<void> {
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < $1`,
     [limits.droppedMs],
   );
+  await session.run("DELETE FROM members WHERE beat_at < clock_timestamp() - interval '1 day'");
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }

@@ -1,0 +1,83 @@
+/**
+ * How a single run sends what waits in a state that several processes share. If members run as services, they send. If
+ * not, each channel queue is taken by one single run at a time.
+ */
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import type { System } from "../../domain/system.ts";
+import { createMember, type Member } from "../../members/join.ts";
+import type { OpenConfig } from "../open_config.ts";
+import { channelKeysOf } from "./take_part.ts";
+
+/** What a single run needs. */
+interface GuestOptions {
+  readonly shared: SharedState;
+  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
+  readonly config: Pick<OpenConfig, "checks">;
+  /** Asked once it has joined. */
+  notifying(): Notifying;
+  onBug(error: unknown): void;
+}
+
+/** Makes the member that a single run is: one that runs no checks for others. */
+export function createGuest({ shared, system, config, notifying, onBug }: GuestOptions): Member {
+  const id = system.randomId();
+  return createMember({
+    host: `${system.hostName()} once ${id}`,
+    id,
+    location: null,
+    isGuest: true,
+    work: { configHash: "", checks: [], channelKeys: channelKeysOf(config), showsAll: false },
+    failOpenAfterMs: Infinity,
+    heartbeats: shared.openHeartbeats(),
+    store: shared.store,
+    clock: system.clock,
+    follower: {
+      flush: () => Promise.resolve(),
+      load: () => {},
+      know: (checks, known) => notifying().know(checks, known),
+      spread: () => {},
+      take: ({ markers }) => notifying().take(markers),
+      receive: (received) => notifying().receive(received),
+      release: (channelKey) => notifying().release(channelKey),
+      silence: (silences) => notifying().silence(silences),
+      failOpen: () => {},
+      failClosed: () => Promise.resolve(true),
+      attemptTimeoutMs: (channelKey) => notifying().attemptTimeoutMs(channelKey),
+    },
+    onEvent: () => {},
+    onSuperseded: () => {},
+    onBug,
+  });
+}
+
+/** What is sent, and until when. */
+interface SendOptions {
+  readonly shared: SharedState;
+  readonly guest: Member;
+  readonly notifying: Notifying;
+  readonly clock: System["clock"];
+  /** Wall time. */
+  readonly deadlineMs: number;
+}
+
+const LOOK_EVERY_MS = 200;
+
+/** Tries everything that is pending once, unless members that run as services send it. */
+export async function sendShared(
+  { shared, guest, notifying, clock, deadlineMs }: SendOptions,
+): Promise<void> {
+  const isPending = async (): Promise<boolean> =>
+    (await shared.store.outbox()).notifications.some(({ state, channelKey }) =>
+      state !== "dropped" && notifying.channelNames.has(channelKey)
+    );
+  if (!await isPending()) return;
+  await guest.join();
+  while (clock.wallMs() < deadlineMs && !guest.isSharedByOthers) {
+    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+    await notifying.drain(deadlineMs);
+    const { pending } = notifying;
+    if (pending.length > 0 && pending.every(({ lastFailure }) => lastFailure !== null)) return;
+    if (pending.length === 0 && !await isPending()) return;
+  }
+}
