@@ -1,13 +1,33 @@
 import type { CheckStatus } from "../../alerting/check_status.ts";
+import type { KeptResult } from "../../domain/store.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
-/** A status for everybody: without outputs, and without what they are made of. */
+/** A status for everybody: without outputs, what they are made of, and why nothing is sent. */
 export function publicStatus<Status extends CheckStatus>(status: Status): Status {
   const { record } = status;
-  const last = record === null || record.last === null
-    ? null
-    : { ...record.last, output: "", detail: "", performanceData: "", metrics: {} };
-  return { ...status, record: record === null ? null : { ...record, last }, waitsFor: [], maintenance: null };
+  return {
+    ...status,
+    record: record === null
+      ? null
+      : { ...record, last: record.last === null ? null : publicResult(record.last) },
+    waitsFor: [],
+    isSilenced: false,
+    maintenance: null,
+  };
+}
+
+/** Lists what is shown, so that what is added to results stays hidden. */
+function publicResult({ condition, startedAtMs, durationMs, lateMs }: KeptResult): KeptResult {
+  return {
+    condition,
+    startedAtMs,
+    durationMs,
+    lateMs,
+    output: "",
+    detail: "",
+    performanceData: "",
+    metrics: {},
+  };
 }
 
 /** A page for everybody: without outputs, notifications and silences, the host and the config. */
