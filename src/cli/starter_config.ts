@@ -60,6 +60,10 @@ export const STARTER_CONFIG = `// The config of monitor: checks, their schedules
       "parameters": { "path": "/", "free": { "warning_below": "10%", "critical_below": "5%" } }
     },
 
+    // A process, and a unit of systemd.
+    // "nginx": { "kind": "process", "parameters": { "name": "nginx" } },
+    // "nginx_unit": { "kind": "systemd_unit", "parameters": { "unit": "nginx.service" } },
+
     // A command: exit code 0 is ok, 1 warning, 2 critical, 3 unknown. Monitoring Plugins work unchanged.
     // "updates": { "kind": "script", "parameters": { "path": "/usr/lib/nagios/plugins/check_apt" } },
 

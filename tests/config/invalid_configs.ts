@@ -600,7 +600,8 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_request_key: {
     problems: [[
       "6:67 checks.web.parameters.request.url",
-      'unknown key "url", expected one of target, method, headers, body, redirects, tls',
+      'unknown key "url", expected one of target, method, headers, body, redirects, socket, connect_to, ' +
+      "every_address, tls",
       'remove it: "target" is there already',
     ]],
   },

@@ -43,7 +43,7 @@ Deno.test("loadConfig() says what is wrong with metrics", async (t) => {
 Deno.test("loadConfig() refuses metrics by the specification's shapes", async () => {
   for (const shape of ["a", "b"] as const) {
     const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
-    assert.match(problems.join("\n"), /^metrics: is not in Shape [AB]/);
+    assert.match(problems.join("\n"), /^metrics: is not in profile [ab]/);
   }
 });
 

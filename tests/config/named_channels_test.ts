@@ -218,7 +218,7 @@ Deno.test("loadConfig() has no named channels in a specification profile", async
   const config = { defaults: {}, channels: { chat: CONSOLE }, checks: { web: check("chat") } };
   for (const shape of ["a", "b"] as const) {
     await t.step(shape, async () => {
-      const name = `Shape ${shape.toUpperCase()}`;
+      const name = `profile ${shape}`;
       assert.deepEqual(await problemsOf(config, { shape }), [
         `channels: is not in ${name}, expected one of defaults, checks (the default schema has it)`,
         'checks.web.notifications[0]: is the string "chat", expected an object ' +
