@@ -100,7 +100,7 @@ Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent 
         /status is 500: \[[^\n]*Basic \[secret\]/,
         /535 not AUTH PLAIN \[secret\]/,
         /535 not \S+ \[secret\]/,
-        /exit code 1: I got \[secret\]/,
+        /exited with code 1: I got \[secret\]/,
       ]
     ) {
       assert.match(status, reason);
