@@ -55,14 +55,14 @@ function portOf({ port }: URL): number {
  */
 export async function observeHttpRequest(
   check: HttpRequestCheck,
-  { system, signal }: ObserveContext,
+  { system, signal, hide }: ObserveContext,
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   const { parameters: { request, response, steps, asWarning }, timeoutMs } = check;
   using deadline = startDeadline(system.clock, timeoutMs, signal);
   const run = { timeoutMs, system, signal: deadline.signal };
   if (steps !== undefined) {
-    const result = await observeSteps(steps, { ...run, asWarning });
+    const result = await observeSteps(steps, { ...run, asWarning, ...hide !== undefined && { hide } });
     signal.throwIfAborted();
     return result;
   }

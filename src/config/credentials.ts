@@ -3,7 +3,7 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
 /** Whether a header, a variable or a query parameter of this name holds a credential, as far as names tell. */
-function isCredentialName(name: string | number | undefined): boolean {
+export function isCredentialName(name: string | number | undefined): boolean {
   return CREDENTIAL_NAME.test(String(name ?? ""));
 }
 

@@ -16,6 +16,8 @@ export interface ObserveContext {
   readonly jobs: JobLog | null;
   /** The confirmed condition of another check; `null` if it does not run. Absent: nothing is known of any. */
   conditionOf?(check: string): Condition | null;
+  /** Told of secrets that the run found, such as a token of a login. */
+  hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */
   readonly directory: string;
   /** Aborts when the run is to end early; the observer then throws the signal's reason. */

@@ -21,6 +21,8 @@ export interface OutgoingRequest {
 export interface IncomingResponse {
   /** The status code, as it came. */
   readonly status: number;
+  /** The address and port that the request went to, if they are known. */
+  readonly peer?: string;
   /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
   readonly headers: Headers;
   /**

@@ -26,6 +26,8 @@ export interface Result extends CheckResult {
   readonly check: Check;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
+  /** What the run did, line by line, without secrets; absent: it was not traced. */
+  readonly trace?: string;
   /** By the monotonic clock, without the wait for a free place before the run; may have a fraction. */
   readonly durationMs: number;
 }

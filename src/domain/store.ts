@@ -57,6 +57,8 @@ export interface ConditionChange {
   readonly to: Condition;
   /** The output of the result that decided it; a store keeps its first 1,024 bytes. */
   readonly output: string;
+  /** What the run that decided it did, line by line; empty: it was not traced, or the condition is `ok`. */
+  readonly trace: string;
 }
 
 /** Where a reader of changes goes on. */

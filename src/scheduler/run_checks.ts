@@ -3,8 +3,9 @@ import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
-import { type Redact, redactProcesses } from "../shared/redact.ts";
+import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import type { CheckResult, Result } from "../domain/result.ts";
+import type { TraceDepth } from "../domain/trace.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
 
@@ -32,6 +33,8 @@ export interface PassOptions {
   readonly limits: Limits;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
+  /** How much of a run is traced; `null`: nothing. @default nothing */
+  traceOf?(check: Check): TraceDepth | null;
   /** Takes secrets out of a text. */
   readonly redact: Redact;
   /** Called as each check finishes. */
@@ -73,11 +76,18 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
  */
 export async function runCheck(
   check: Check,
-  options: Pick<PassOptions, "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact">,
+  options: Pick<
+    PassOptions,
+    "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact" | "traceOf"
+  >,
 ): Promise<Result> {
   const { jobs, conditionOf, directory, signal, redact } = options;
-  const system = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
   signal.throwIfAborted();
+  const depth = options.traceOf?.(check) ?? null;
+  const redacted = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
+  const traced = depth === null ? null : (await import("./trace_run.ts")).startTrace(redacted, depth);
+  const system = traced?.system ?? redacted;
+  const ownSecrets = new Set<string>();
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
@@ -85,17 +95,22 @@ export async function runCheck(
     system,
     jobs,
     ...conditionOf !== undefined && { conditionOf },
+    hide: (secrets) => {
+      for (const secret of secrets) ownSecrets.add(secret);
+    },
     directory,
     signal,
   };
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
+  const redactOwn = createRedactor(ownSecrets);
   return {
     ...checkResult,
     output: redact(checkResult.output),
     detail: redact(checkResult.detail),
     performanceData: redact(checkResult.performanceData),
+    ...traced !== null && { trace: traced.text((text) => redactOwn(redact(text))) },
     check,
     startedAtMs,
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,

@@ -36,6 +36,8 @@ import {
   type TaskTransition,
   transitionTask,
 } from "./task.ts";
+import { mayConfirmProblem } from "./trace_depth.ts";
+import type { TraceDepth } from "../domain/trace.ts";
 import { TimerGroup } from "./timer_group.ts";
 
 /** What a scheduler runs; a reload replaces it whole. */
@@ -333,7 +335,10 @@ export class Scheduler {
     const { directory, redact } = this.#config;
     const run = async (): Promise<Result> => {
       const conditionOf = this.#conditionOf.bind(this);
-      const result = await runCheck(check, { system, jobs, conditionOf, directory, redact, signal });
+      const traceOf = (): TraceDepth | null =>
+        mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
+      const context = { system, jobs, conditionOf, traceOf, directory, redact, signal };
+      const result = await runCheck(check, context);
       this.#followClock();
       return result;
     };

@@ -11,13 +11,12 @@ import type {
   RollupSum,
   Store,
 } from "../domain/store.ts";
-import { truncateBytes } from "../shared/truncate.ts";
 import { columnText, json, list, number } from "./codec.ts";
 import type { Connection, Row } from "./connection.ts";
 import { keepQueued } from "./database_outbox.ts";
 import { FRESH_BYTES_MAX, packRun, unpackRuns } from "./recent_runs.ts";
 import { HOUR_MS } from "../shared/time_units.ts";
-import { CHANGE_OUTPUT_BYTES_MAX, startOf } from "./retention.ts";
+import { cutChange, startOf } from "./retention.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
@@ -42,8 +41,7 @@ export function keepUpdate(connection: Connection, { record, rollup, change, que
     connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...rollupOf(rollup), checkId: id }));
   }
   if (change !== null) {
-    const output = truncateBytes(change.output, CHANGE_OUTPUT_BYTES_MAX);
-    connection.run(CHANGES.insert, ...CHANGES.encode({ ...change, output, checkId: id }));
+    connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId: id }));
   }
   for (const notification of queued) keepQueued(connection, notification);
 }
@@ -78,8 +76,8 @@ export function readChanges(
 ): readonly ConditionChange[] {
   const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
   return connection.all(SELECT_CHANGES, ...values).map((row) => {
-    const { atMs, from, to, output } = CHANGES.decode(row);
-    return { name, atMs, from, to, output };
+    const { checkId: _, ...change } = CHANGES.decode(row);
+    return { name, ...change };
   });
 }
 

@@ -69,9 +69,14 @@ export function recordResult(
   const update: CheckUpdate = {
     record,
     rollup: rollupEntryOf(before, record, result, nowMs),
-    change: change === null
-      ? null
-      : { name: check.name, atMs: nowMs, from: change.from, to: change.to, output },
+    change: change === null ? null : {
+      name: check.name,
+      atMs: nowMs,
+      from: change.from,
+      to: change.to,
+      output,
+      trace: change.to === "ok" ? "" : result.trace ?? "",
+    },
     queued: decided.queued,
   };
   return { ...decided, update };

@@ -1,10 +1,27 @@
 import { DAY_MS } from "../shared/time_units.ts";
+import type { ConditionChange } from "../domain/store.ts";
+import { truncateBytes } from "../shared/truncate.ts";
 
 /** How many changes of one check are kept at most. */
 export const CHANGES_MAX = 1000;
 
 /** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
 export const CHANGE_OUTPUT_BYTES_MAX = 1024;
+/** How much of a change's trace is kept: with all of its changes, a check stays below some megabytes. */
+export const CHANGE_TRACE_BYTES_MAX = 4096;
+
+/** A change as much of it as is kept. */
+export function cutChange(change: ConditionChange): ConditionChange {
+  const { name, atMs, from, to, output, trace } = change;
+  return {
+    name,
+    atMs,
+    from,
+    to,
+    output: truncateBytes(output, CHANGE_OUTPUT_BYTES_MAX),
+    trace: truncateBytes(trace, CHANGE_TRACE_BYTES_MAX),
+  };
+}
 
 /** How many runs of one check are kept with their time, condition and duration. */
 export const RECENT_RUNS_MAX = 50;

@@ -98,6 +98,7 @@ export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: 
   from: field("from_condition", "TEXT NOT NULL", condition),
   to: field("to_condition", "TEXT NOT NULL", condition),
   output: string("output"),
+  trace: string("trace"),
 });
 
 /** Hourly aggregates, and daily ones of older days. */

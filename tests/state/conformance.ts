@@ -123,11 +123,12 @@ export function testStore(
       await store.save([
         updateOf("web", {
           record: recordOf("web", { last }),
-          change: changeOf("web", NOW_MS, { output: text }),
+          change: changeOf("web", NOW_MS, { output: text, trace: text }),
         }),
       ]);
       assert.deepEqual((await store.records())[0]?.last, last);
-      assert.deepEqual((await store.changes("web", { sinceMs: 0, limit: 1 }))[0]?.output, text);
+      const [change] = await store.changes("web", { sinceMs: 0, limit: 1 });
+      assert.deepEqual([change?.output, change?.trace], [text, text]);
     }
   });
 
@@ -175,6 +176,17 @@ export function testStore(
     assert.deepEqual(await outputs(1000, 1), []);
     const all = await Array.fromAsync(allChanges(store, "web"));
     assert.deepEqual(all, await store.changes("web", ALL));
+  });
+
+  test("keeps the trace of a change, its first 4,096 bytes", async (store) => {
+    const traces = ["  0.1 ms  connected\n  0.2 ms  closed", "é".repeat(40_000), ""];
+    const changes = traces.map((trace, index) => changeOf("web", index, { trace }));
+    await store.save(changes.map((change) => updateOf("web", { change })));
+    assert.deepEqual((await store.changes("web", ALL)).map(({ trace }) => trace), [
+      "",
+      `${"é".repeat(2046)}…`,
+      traces[0],
+    ]);
   });
 
   test("keeps the first 1,024 bytes of a change's output, and the whole of a result's", async (store) => {

@@ -207,6 +207,7 @@ function updates(): fc.Arbitrary<CheckUpdate> {
     from: condition,
     to: condition,
     output: fc.string({ unit: "binary" }),
+    trace: fc.string({ unit: "binary" }),
   });
   return fc.record({
     name: fc.constantFrom(...NAMES),

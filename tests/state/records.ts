@@ -77,7 +77,7 @@ export function changeOf(
   atMs: number,
   fields: Partial<ConditionChange> = {},
 ): ConditionChange {
-  return { name, atMs, from: "ok", to: "critical", output: "connection refused", ...fields };
+  return { name, atMs, from: "ok", to: "critical", output: "connection refused", trace: "", ...fields };
 }
 
 /** An update of a check that was seen lately, with nothing else in it unless given. */

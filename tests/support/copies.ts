@@ -7,9 +7,8 @@ import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { Notification } from "../../src/domain/notification.ts";
-import { truncateBytes } from "../../src/shared/truncate.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../../src/domain/store.ts";
-import { CHANGE_OUTPUT_BYTES_MAX } from "../../src/state/retention.ts";
+import { cutChange } from "../../src/state/retention.ts";
 
 /** A copy of a record. */
 export function copyRecord(record: CheckRecord): CheckRecord {
@@ -58,8 +57,7 @@ export function copyKeptResult(result: KeptResult): KeptResult {
 
 /** A copy of a change, of its output as much as is kept. */
 export function copyChange(change: ConditionChange): ConditionChange {
-  const { name, atMs, from, to, output } = change;
-  return { name, atMs, from, to, output: truncateBytes(output, CHANGE_OUTPUT_BYTES_MAX) };
+  return cutChange(change);
 }
 
 /** A copy of a roll-up. */

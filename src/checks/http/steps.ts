@@ -1,5 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
 import { highestSeverity } from "../../domain/condition.ts";
+import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { HttpStep } from "../../domain/http_check.ts";
 import type { CheckResult } from "../../domain/result.ts";
 import { createRedactor } from "../../shared/redact.ts";
@@ -8,7 +9,7 @@ import { withCookies } from "./cookies.ts";
 import { conditionOf, describeFindings, examine, type Exchange } from "./exchange.ts";
 
 /** What {@linkcode observeSteps} needs besides the steps. */
-interface StepsRun extends Omit<Exchange, "step" | "startedMs"> {
+interface StepsRun extends Omit<Exchange, "step" | "startedMs">, Pick<ObserveContext, "hide"> {
   readonly asWarning: boolean;
 }
 
@@ -18,7 +19,7 @@ interface StepsRun extends Omit<Exchange, "step" | "startedMs"> {
  */
 export async function observeSteps(
   steps: readonly HttpStep[],
-  { asWarning, ...run }: StepsRun,
+  { asWarning, hide, ...run }: StepsRun,
 ): Promise<CheckResult> {
   const { clock } = run.system;
   const jar = withCookies(run.system.requests, () => clock.wallMs());
@@ -50,7 +51,9 @@ export async function observeSteps(
   }
   metrics["total_ms"] = tenths(clock.monotonicMs() - beganMs);
   const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
-  const redact = createRedactor([...captured.values(), ...jar.secrets()]);
+  const secrets = [...captured.values(), ...jar.secrets()];
+  hide?.(secrets);
+  const redact = createRedactor(secrets);
   return {
     condition: highestSeverity(conditions),
     output: redact(texts.length === 0 ? passed : texts.join("; ")),

@@ -7,6 +7,9 @@ import type { SharedState } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import type { TraceDepth } from "../../domain/trace.ts";
+import { mayConfirmProblem } from "../../scheduler/trace_depth.ts";
+import { renderTrace } from "../render_trace.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
 import { jobLogOf } from "../../state/job_log.ts";
 import { WriteSchedule } from "../../state/write_schedule.ts";
@@ -278,6 +281,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     directory: config.source.directory,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
+    traceOf: (check: Check): TraceDepth | null => {
+      if (settings.traces) return "full";
+      return mayConfirmProblem(check, repository.recordOf(check.name, clock.wallMs())) ? "brief" : null;
+    },
     redact: config.redact,
   };
   const parents = createParentRuns(checks, {
@@ -305,6 +312,9 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     if (isQuiet) return;
     progress.clear();
     print(format.record(record, formatOptions), system);
+    if (settings.traces) {
+      print(`trace of ${printable(check.name)}:\n${renderTrace(result.trace ?? "")}\n`, system);
+    }
   };
   const reviewOthers = (ran: ReadonlySet<Check>): void => {
     if (settings.due) {

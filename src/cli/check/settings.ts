@@ -34,6 +34,8 @@ export interface CheckSettings {
   readonly format: FormatName | null;
   /** The lowest severity that fails a run; only `once` heeds it. */
   readonly failOn: FailOn;
+  /** Whether everything that a run does is printed. */
+  readonly traces: boolean;
   /** How many checks that start a process run at a time. */
   readonly concurrency: number;
   /** Whether notifications are made; if not, they are suppressed and stay due. */
@@ -70,7 +72,13 @@ export function readCheckSettings(invocation: Invocation): CheckSettings {
   }
   const [output] = optionValues(invocation, "output");
   if (!once && output !== undefined) throw new UsageError("--output requires --once");
+  const traces = invocation.options.has("trace");
+  if (traces && !once) throw new UsageError("--trace requires --once", "monitor check --once --trace NAME");
+  if (traces && (due || (format !== null && format !== "pretty"))) {
+    throw new UsageError(`--trace cannot be used with ${due ? "--due" : `--format ${format}`}`);
+  }
   return {
+    traces,
     once,
     due,
     format,

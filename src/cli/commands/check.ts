@@ -74,6 +74,10 @@ export const checkCommand: Command = {
         "unknown always does",
     },
     {
+      name: "trace",
+      description: "with --once: everything that each run sends and receives, without secrets",
+    },
+    {
       name: "no-notify",
       description: "no notifications; a later run sends those of lasting problems",
     },
@@ -105,6 +109,7 @@ export const checkCommand: Command = {
     ["monitor check", "run on schedules, as a service"],
     ["monitor check --once", "run every active check once"],
     ["monitor check --once -c web.jsonc web mail", "run two checks of one config"],
+    ["monitor check --once --trace web", "show why a check fails"],
     ["monitor check --listen 127.0.0.1:9797", "show every check live in a browser"],
     ["monitor check --tag web", "run the checks with a tag"],
     ["monitor check --once --due", "run from cron, every minute"],

@@ -16,6 +16,7 @@ import { EXIT } from "../exit_code.ts";
 import { historyJson, type HistorySpan, readHistory } from "../../outputs/json/history_json.ts";
 import { openKnownConfig } from "../known_config.ts";
 import { printable } from "../../shared/printable.ts";
+import { renderTrace } from "../render_trace.ts";
 import { readState, STATE_OPTION } from "../state.ts";
 
 const CHANGES_SHOWN = 20;
@@ -31,9 +32,15 @@ export const historyCommand: Command = {
     "Shows the changes of a check's confirmed condition. For the last 24 hours, 7 days and 30 days it also shows " +
     "availability, failed runs and durations.",
   page: "reference/output_formats.md",
-  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    REPORT_FORMAT_OPTION,
+    { name: "trace", description: "the trace of each run that confirmed a problem" },
+  ],
   examples: [
     ["monitor history web", "show one check"],
+    ["monitor history --trace web", "show what the runs did that confirmed problems"],
     ["monitor history --format json web", "print every stored change as JSON"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -63,7 +70,7 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   const changes = allChanges(store, name);
   const pieces = format === "json"
     ? historyJson(history, changes)
-    : renderPretty(name, changes, history.spans);
+    : renderPretty(name, changes, { spans: history.spans, traces: invocation.options.has("trace") });
   for await (const piece of pieces) {
     if (system.stdout.closed) break;
     system.stdout.write(piece);
@@ -75,18 +82,19 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
 async function* renderPretty(
   name: string,
   changes: AsyncIterable<ConditionChange>,
-  spans: readonly HistorySpan[],
+  { spans, traces }: { readonly spans: readonly HistorySpan[]; readonly traces: boolean },
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n\n`;
   for (const span of spans) {
     yield `last ${span.name.padEnd(8)}  ${describeSpan(span)}\n`;
   }
   let count = 0;
-  for await (const { atMs, from, to, output } of changes) {
+  for await (const { atMs, from, to, output, trace } of changes) {
     if (count === 0) yield "\nchanges, newest first:\n";
     if (count++ === CHANGES_SHOWN) return yield "  more with --format json\n";
     const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
     yield `  ${time}  ${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}\n`;
+    if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";
 }

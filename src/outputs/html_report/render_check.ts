@@ -10,7 +10,7 @@ import type { PageCheck, PageSpan } from "./snapshot.ts";
 import type { TimeText } from "./time_text.ts";
 
 /** How much of each text is shown, in UTF-16 units. */
-export const TEXT_MAX = { name: 120, output: 240, detail: 1500, changeOutput: 120 } as const;
+export const TEXT_MAX = { name: 120, output: 240, detail: 1500, changeOutput: 120, trace: 4096 } as const;
 
 /** What the items of one page have in common. */
 interface CheckOptions {
@@ -91,6 +91,8 @@ const PLACES = { places: 2 };
 
 function renderMore({ record }: PageCheck, { time, changes, hasDetail }: CheckOptions): string {
   const detail = hasDetail ? record?.last?.detail ?? "" : "";
+  // Of the problem that lasts.
+  const trace = hasDetail ? changes[0]?.trace ?? "" : "";
   if (detail === "" && changes.length === 0) return "";
   const items = changes.map((change) => `<li>${time(change.atMs)} ${renderMove(change)}`).join("");
   const summary = changes.length === 0
@@ -100,7 +102,13 @@ function renderMore({ record }: PageCheck, { time, changes, hasDetail }: CheckOp
     : `Last ${changes.length} changes`;
   return `<details><summary>${summary}</summary>${
     detail === "" ? "" : `<pre>${htmlBlock(detail, TEXT_MAX.detail)}</pre>`
-  }${items === "" ? "" : `<ul class=e>${items}</ul>`}</details>`;
+  }${items === "" ? "" : `<ul class=e>${items}</ul>`}</details>${
+    trace === ""
+      ? ""
+      : `<details><summary>Trace of the run that confirmed the problem</summary><pre>${
+        htmlBlock(trace, TEXT_MAX.trace)
+      }</pre></details>`
+  }`;
 }
 
 /** What a change of a confirmed condition was, and the output that decided it. */

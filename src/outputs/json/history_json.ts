@@ -68,8 +68,11 @@ export async function* historyJson(
   };
   yield `${jsonText(fields, { indent: 2 }).slice(0, -2)},\n  "changes": [`;
   let isFirst = true;
-  for await (const { atMs, from, to, output } of changes) {
-    const text = jsonText({ at: isoTime(atMs), from, to, output }, { indent: 2 }).replaceAll("\n", "\n    ");
+  for await (const { atMs, from, to, output, trace } of changes) {
+    const text = jsonText({ at: isoTime(atMs), from, to, output, trace }, { indent: 2 }).replaceAll(
+      "\n",
+      "\n    ",
+    );
     yield `${isFirst ? "" : ","}\n    ${text}`;
     isFirst = false;
   }

@@ -11,12 +11,11 @@ import type {
   RollupSum,
   Store,
 } from "../../domain/store.ts";
-import { truncateBytes } from "../../shared/truncate.ts";
 import { columnText } from "../codec.ts";
 import { nameIn, rollupOf, sumsOf, toRowLimit } from "../database_checks.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { CHANGE_OUTPUT_BYTES_MAX } from "../retention.ts";
+import { cutChange } from "../retention.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { lastOf, newRows, onConflict, toArrays } from "./postgres_tables.ts";
@@ -211,8 +210,7 @@ function toBatch(
   );
   const changes = updates.flatMap(({ change, record: { name } }) => {
     if (change === null) return [];
-    const output = truncateBytes(change.output, CHANGE_OUTPUT_BYTES_MAX);
-    return [[columnText.encode(name), ...CHANGES.encode({ ...change, output, checkId: 0 }).slice(1)]];
+    return [[columnText.encode(name), ...CHANGES.encode({ ...cutChange(change), checkId: 0 }).slice(1)]];
   });
   const queued = lastOf(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),
@@ -279,8 +277,8 @@ export async function readChanges(
   const values = [columnText.encode(name), sinceMs, from.atMs, toRowLimit(limit), from.skip];
   const { rows } = await client.query(SELECT_CHANGES, values);
   return rows.map((row) => {
-    const { atMs, from, to, output } = CHANGES.decode(row);
-    return { name, atMs, from, to, output };
+    const { checkId: _, ...change } = CHANGES.decode(row);
+    return { name, ...change };
   });
 }
 

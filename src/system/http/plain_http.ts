@@ -10,6 +10,7 @@
 import { setImmediate } from "node:timers";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
+import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { connectStream, type ConnectTcpOptions } from "../tcp/connect_tcp.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 import { BODY_BROKEN, bodyReader, decoded, isCompressed, type ReadBody } from "./http_body.ts";
@@ -74,7 +75,7 @@ export async function sendPlain(
     const head = await readHead(bytes);
     const read = bodyReader(head, { bytes, method: request.method });
     phase = "body";
-    return responseOf(head, read, close);
+    return responseOf(head, read, { close, peer: describePeer(connection.remoteAddr) });
   } catch (error) {
     close();
     throw error;
@@ -86,11 +87,20 @@ function plainTarget({ hostname, port }: URL): ConnectionTarget {
   return { host: hostname, port: port === "" ? 80 : Number(port) };
 }
 
-function responseOf(head: ResponseHead, read: ReadBody | null, close: () => void): IncomingResponse {
+function describePeer(address: Deno.Addr): string {
+  return "hostname" in address ? hostAndPort(address.hostname, address.port) : "a socket";
+}
+
+function responseOf(
+  head: ResponseHead,
+  read: ReadBody | null,
+  { close, peer }: { close(): void; readonly peer: string },
+): IncomingResponse {
   const coding = headerOf(head, "content-encoding");
   let headers: Headers | null = null;
   return {
     status: head.status,
+    peer,
     get headers() {
       return headers ??= headersOf(head, read !== null && isCompressed(coding));
     },

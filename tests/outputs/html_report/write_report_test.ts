@@ -193,6 +193,19 @@ Deno.test("writeReport() makes a page before anything was kept, and of a config 
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
+Deno.test("writeReport() shows the trace of a problem that lasts", async () => {
+  const store = createMemoryStore();
+  const trace = "     0.1 ms  request GET http://web/\n             < x: <b>";
+  await store.save(["fails", "recovered"].map((name) => {
+    const record = recordOf(name);
+    const condition = name === "fails" ? record.condition : { ...record.condition, confirmed: "ok" as const };
+    return updateOf(name, { record: { ...record, condition }, change: changeOf(name, NOW_MS, { trace }) });
+  }));
+  const html = await write(["fails", "recovered"].map((name) => testCheck("ok", { name })), store);
+  assert.equal(html.split("Trace of the run that confirmed the problem").length - 1, 1);
+  assert.match(html, /<pre> {5}0\.1 ms {2}request GET http:\/\/web\/\n +&lt; x: &lt;b&gt;<\/pre>/);
+});
+
 Deno.test("writeReport() lets no text out of its place", async () => {
   const texts = [
     ...HOSTILE_TEXTS,
@@ -205,7 +218,7 @@ Deno.test("writeReport() lets no text out of its place", async () => {
   await store.save(texts.map((name) =>
     updateOf(name, {
       record: recordOf(name, { last: resultOf({ output: name, detail: name }) }),
-      change: changeOf(name, NOW_MS, { output: name }),
+      change: changeOf(name, NOW_MS, { output: name, trace: name }),
       queued: [
         queuedOf(name, 1, { notification: notificationOf(name), channelName: name, lastFailure: name }),
       ],
@@ -235,7 +248,7 @@ Deno.test("writeReport() stays small however long outputs are", async () => {
   await store.save(names.flatMap((name) => [
     updateOf(name, { record: recordOf(name, { last: resultOf({ output: long, detail: long }) }) }),
     ...[1, 2, 3, 4, 5, 6].map((hours) =>
-      updateOf(name, { change: changeOf(name, NOW_MS - hours * HOUR_MS, { output: long }) })
+      updateOf(name, { change: changeOf(name, NOW_MS - hours * HOUR_MS, { output: long, trace: long }) })
     ),
   ]));
   const html = await write(names.map((name) => testCheck("ok", { name })), store);

@@ -1,0 +1,155 @@
+/** What a traced run shows, and what it hides. */
+import assert from "node:assert/strict";
+import { runCheck } from "../../src/scheduler/run_checks.ts";
+import { mayConfirmProblem } from "../../src/scheduler/trace_depth.ts";
+import type { TraceDepth } from "../../src/domain/trace.ts";
+import { createRedactor } from "../../src/shared/redact.ts";
+import { load } from "../../testing/config_system.ts";
+import { httpContext } from "../support/http_check.ts";
+
+/** Runs a check of a config, and returns its trace without times. */
+async function traceOf(
+  check: object,
+  { environment = {}, depth = "brief" }: {
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly depth?: TraceDepth;
+  } = {},
+): Promise<readonly string[]> {
+  const { checks: [loaded], secrets } = await load({ defaults: {}, checks: { x: check } }, { environment });
+  if (loaded === undefined) throw new Error("The config has a check");
+  const { system, signal } = httpContext();
+  const { trace = "" } = await runCheck(loaded, {
+    system,
+    jobs: null,
+    directory: "/",
+    signal,
+    redact: createRedactor(secrets),
+    traceOf: () => depth,
+  });
+  return trace.split("\n").map((line) => line.replace(/^ +[\d.]+ ms {2}/, "").trim());
+}
+
+Deno.test("a trace shows requests, responses and redirects", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ({ url }) =>
+      url.endsWith("/next")
+        ? new Response("not now", { status: 503, headers: { "X-Reason": "maintenance" } })
+        : new Response(null, { status: 302, headers: { Location: "/next", "Set-Cookie": "sid=1234567" } }),
+  );
+  const place = `127.0.0.1:${server.addr.port}`;
+  const request = { target: `http://${place}/?page=2&token=abcdef`, headers: { "X-Trace": "yes" } };
+  const lines = await traceOf({
+    kind: "http_request",
+    parameters: { request, response: { body_part: "fine" } },
+  });
+  assert.deepEqual(lines.filter((line) => !/^< (content|vary|date|x-powered)/.test(line)), [
+    `request GET http://${place}/?page=2&token=(hidden)`,
+    "> user-agent: monitor",
+    "> X-Trace: yes",
+    `response 302 from ${place}`,
+    "< location: /next",
+    "< set-cookie: (hidden)",
+    "body not read",
+    `request GET http://${place}/next`,
+    "> user-agent: monitor",
+    "> X-Trace: yes",
+    `response 503 from ${place}`,
+    "< x-reason: maintenance",
+    "body of 7 B",
+    "< not now",
+  ]);
+});
+
+Deno.test("a trace shows why there is no response", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const request = { target: `http://127.0.0.1:${port}/` };
+  assert.deepEqual((await traceOf({ kind: "http_request", parameters: { request } })).slice(-1), [
+    "no response: connecting: connection refused",
+  ]);
+  assert.deepEqual(await traceOf({ kind: "tcp_connect", parameters: { host: "127.0.0.1", port } }), [
+    `connecting to 127.0.0.1:${port}`,
+    "failed: connection refused",
+  ]);
+});
+
+Deno.test("a trace hides secrets, captured values and tokens in JSON", async () => {
+  const token = `captured-${"x".repeat(600)}-token`;
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) =>
+      Response.json({
+        value: token,
+        refresh_token: "never-captured",
+        echo: `${request.headers.get("x-any")} ${await request.text()}`,
+      }),
+  );
+  const target = `http://127.0.0.1:${server.addr.port}/`;
+  const lines = await traceOf({
+    kind: "http_request",
+    parameters: {
+      steps: [
+        { request: { target, method: "POST", body: "${env:PASSWORD}" }, capture: { t: { json: "$.value" } } },
+        { request: { target, method: "POST", headers: { "X-Any": "${captured:t}" }, body: "x" } },
+      ],
+    },
+  }, { environment: { PASSWORD: "swordfish" } });
+  const text = lines.join("\n");
+  for (const secret of ["swordfish", "captured-", "xxxxx", "never-captured"]) {
+    assert.ok(!text.includes(secret), `${secret} in ${text}`);
+  }
+  assert.match(text, /"value":"\[secret\]","refresh_token":"\(hidden\)","echo":"null \[secret\]"/);
+  assert.match(text, /> X-Any: \[secret\]/);
+});
+
+Deno.test("a trace shows the command of a script, the names of its variables, and its outputs", async () => {
+  const lines = await traceOf({
+    kind: "script",
+    parameters: {
+      path: "/bin/sh",
+      arguments: ["-c", "echo out; echo err >&2; exit 2"],
+      environment: { API_TOKEN: "abcdef" },
+    },
+  });
+  assert.deepEqual(lines, [
+    'run "/bin/sh" "-c" "echo out; echo err >&2; exit 2"',
+    "> in /, with API_TOKEN MONITOR_CHECK",
+    "exit code 2",
+    "< stdout:",
+    "< out",
+    "< stderr:",
+    "< err",
+  ]);
+});
+
+Deno.test("a trace is bounded, whatever a target sends", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response(`${"line\n".repeat(200_000)}`, { headers: { "X-Long": "y".repeat(5000) } }),
+  );
+  const request = { target: `http://127.0.0.1:${server.addr.port}/` };
+  const lines = await traceOf({
+    kind: "http_request",
+    parameters: { request, response: { body_part: "none" } },
+  });
+  assert.ok(lines.join("\n").length < 10_000, `${lines.length} lines`);
+  for (const line of lines) assert.ok(line.length <= 520, line);
+});
+
+Deno.test("mayConfirmProblem() is true for the runs that may confirm a problem", () => {
+  const rows = [
+    { threshold: 1, observed: "ok", expected: true },
+    { threshold: 1, observed: null, expected: true },
+    { threshold: 3, observed: null, expected: false },
+    { threshold: 3, observed: "ok", expected: false },
+    { threshold: 3, observed: "critical", expected: true },
+    { threshold: 3, observed: "unknown", expected: true },
+  ] as const;
+  for (const { threshold, observed, expected } of rows) {
+    const check = { threshold } as Parameters<typeof mayConfirmProblem>[0];
+    const record = { condition: { observed } } as Parameters<typeof mayConfirmProblem>[1];
+    assert.equal(mayConfirmProblem(check, record), expected, `${threshold} ${observed}`);
+  }
+});
