@@ -138,6 +138,46 @@ test("monitor permissions: the printed flags are enough to ask a name server", (
     assert.deepStrictEqual([code, stderr], [0, ""]);
   }));
 
+test(
+  "monitor permissions: of ping and of other connections, every flag is needed and named",
+  async (_add, t) => {
+    await withPermissions(async (harness) => {
+      await using greeter = startServer((visitor) => visitor.untilGone());
+      const connect_to = "127.0.0.1";
+      const target = `http://shop.example.test:${harness.web.port}/`;
+      harness.writeConfig({
+        ping: { kind: "ping", parameters: { host: "127.0.0.1", count: 1 } },
+        tcp: {
+          kind: "tcp_connect",
+          parameters: { host: "db.example.test", connect_to, port: greeter.port, every_address: true },
+        },
+        http: { kind: "http_request", parameters: { request: { target, connect_to, every_address: true } } },
+      });
+      const options = ["--state", "none"];
+      const { stdout } = await harness.run(["permissions", ...options, "--format", "json"]);
+      const required = JSON.parse(stdout);
+      const places = [greeter.port, harness.web.port].map((port) => `${connect_to}:${port}`);
+      assert.deepStrictEqual(required.net, places.toSorted());
+      const all = await harness.run(["check", "--once", ...options], { permissions: flagsFor(required) });
+      assert.deepStrictEqual([all.code, all.stderr], [0, ""], all.stdout);
+      const removals = [
+        ...required.run.map((value: string) => ({ permission: "run" as const, value })),
+        ...required.net.map((value: string) => ({ permission: "net" as const, value })),
+      ];
+      assert.strictEqual(removals.length, 4);
+      for (const { permission, value } of removals) {
+        await t.step(`--allow-${permission} without ${value.replace(/\d+$/, "PORT")}`, async () => {
+          const permissions = flagsFor(required, { permission, value });
+          const refused = await harness.run(["check", "--once", ...options], { permissions });
+          assert.strictEqual(refused.code, 3, refused.stdout);
+          assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-${permission}=.*${value}`, "m"));
+        });
+      }
+    });
+  },
+  requiredPermissions("kill", "ping"),
+);
+
 test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
   withPermissions(async (harness) => {
     const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
