@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { createHost } from "../../src/system/host.ts";
+
+Deno.test("createHost() asks a file system once at a time, however often it is wanted", async () => {
+  const host = createHost();
+  const first = host.fileSystem("/");
+  assert.strictEqual(host.fileSystem("/"), first);
+  assert.notStrictEqual(host.fileSystem("/tmp"), first);
+  await Promise.all([first, host.fileSystem("/tmp")]);
+  const missing = host.fileSystem("/does/not/exist");
+  assert.strictEqual(host.fileSystem("/does/not/exist"), missing);
+  await assert.rejects(missing, { code: "ENOENT" });
+  assert.notStrictEqual(host.fileSystem("/"), first, "a later run asks again");
+});
