@@ -23,7 +23,7 @@ const TERMINAL_CONFIG = {
     disk: {
       title: "Root disk",
       kind: "script",
-      parameters: { path: "sh", arguments: ["-c", "echo '42% of / used | used=42%'"] },
+      parameters: { path: "sh", arguments: ["-c", "echo 'free 58% (58 GB of 100 GB)'"] },
     },
     backup: {
       title: "Nightly backup",
