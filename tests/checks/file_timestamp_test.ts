@@ -330,7 +330,7 @@ Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
 
 Deno.test({
   name: "fileTimestampKind names the flag that a refused path needs",
-  permissions: { read: false },
+  permissions: { read: false, sys: ["uid"] },
   fn: async () => {
     const { system } = createFakes(CHANGED_AT_MS);
     const { condition, output } = await observe({ path: "/etc/hosts" }, { system });
