@@ -77,11 +77,12 @@ const LOCAL_COMMANDS = /\/(?:kill|ps|systemctl)$/;
  * Works out the sandbox of a config.
  *
  * Of a file its directory is let through: a file that is replaced, as backups and edited configs are, would otherwise
- * stay the old one inside.
+ * stay the old one inside. `listen` is the address of the HTTP endpoint: who connects to it is not known, unless it is
+ * of this machine alone.
  */
 export async function sandboxOf(
   { read, write, run, net }: PermissionsByClass,
-  { files }: Pick<System, "files">,
+  { files, listen }: Pick<System, "files"> & { readonly listen: string | null },
 ): Promise<Sandbox> {
   const place = (path: string): Promise<string> => placeOf(path, files);
   const writable = outermost(await Promise.all(write.map(place)));
@@ -98,7 +99,7 @@ export async function sandboxOf(
     readOnly: outermost(readOnly).filter((path) => !isApart(path) && !isWithin(path, writable)),
     writable,
     commands: run,
-    network: !isOnNetwork ? { kind: "none" } : networkOf(net, run),
+    network: !isOnNetwork ? { kind: "none" } : isOpen(listen) ? { kind: "any" } : networkOf(net, run),
   };
 }
 
@@ -123,6 +124,10 @@ function isWithin(path: string, directories: readonly string[]): boolean {
 function outermost(paths: readonly string[]): readonly string[] {
   const all = [...new Set(paths)].sort();
   return all.filter((path) => !isWithin(path, all.filter((other) => other !== path)));
+}
+
+function isOpen(listen: string | null): boolean {
+  return listen !== null && !/^(?:127\.|\[::1\]|localhost:)/.test(listen);
 }
 
 function networkOf(hosts: readonly string[], commands: readonly string[]): SandboxNetwork {

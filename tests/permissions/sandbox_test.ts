@@ -17,9 +17,12 @@ const NONE: PermissionsByClass = { read: [], write: [], net: [], run: [], env: [
 
 const COMMAND = ["/usr/local/bin/monitor", "check", "--config", "/etc/monitor/monitor.jsonc"];
 
-function sandboxFor(permissions: Partial<PermissionsByClass>): Promise<Sandbox> {
+function sandboxFor(
+  permissions: Partial<PermissionsByClass>,
+  listen: string | null = null,
+): Promise<Sandbox> {
   const files = { "/srv/data": { kind: "directory" }, "/etc/ca.pem": "", "/srv/app/a.pid": "" } as const;
-  return sandboxOf({ ...NONE, ...permissions }, createConfigSystem({ files }));
+  return sandboxOf({ ...NONE, ...permissions }, { files: createConfigSystem({ files }).files, listen });
 }
 
 Deno.test("sandboxOf() lets a file's directory through, so that a file that is replaced is seen", async (t) => {
@@ -61,6 +64,12 @@ Deno.test("sandboxOf() restricts the network as far as the addresses are known",
   for (const [name, [permissions, network]] of Object.entries(rows)) {
     await t.step(name, async () => assert.deepEqual((await sandboxFor(permissions)).network, network));
   }
+  await t.step("an endpoint that others connect to", async () => {
+    const kinds = ["127.0.0.1:9797", "[::1]:9797", "10.0.0.1:9797", "0.0.0.0:9797"].map(async (listen) =>
+      (await sandboxFor({ net: [listen] }, listen)).network.kind
+    );
+    assert.deepEqual(await Promise.all(kinds), ["addresses", "addresses", "any", "any"]);
+  });
 });
 
 Deno.test("bwrapCommand() and systemdDropIn() quote what a path may hold", async () => {

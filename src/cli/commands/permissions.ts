@@ -19,6 +19,7 @@ import {
   TAG_OPTION,
 } from "../open_config.ts";
 import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from "../config_permissions.ts";
+import { listenOf } from "../listen_option.ts";
 import { EXIT } from "../exit_code.ts";
 import { bwrapCommand } from "../../permissions/bwrap_command.ts";
 import { groupPermissions, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
@@ -70,7 +71,11 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   const required = await permissionsOfConfig(config, { invocation, system, checks });
   if (!invocation.options.has("check")) {
     warnOfCautions(required, system);
-    const text = await render(required, { command: commandOf({ invocation, system, config }), system });
+    const text = await render(required, {
+      command: commandOf({ invocation, system, config }),
+      files: system.files,
+      listen: listenOf(invocation, config)?.address ?? null,
+    });
     system.stdout.write(text);
     return EXIT.ok;
   }
@@ -84,7 +89,9 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
 interface RenderContext {
   /** Absolute path of the executable, and its arguments. */
   readonly command: readonly string[];
-  readonly system: System;
+  readonly files: System["files"];
+  /** The address of the HTTP endpoint; `null`: none. */
+  readonly listen: string | null;
 }
 
 type Render = (required: readonly RequiredPermission[], context: RenderContext) => string | Promise<string>;
@@ -101,10 +108,10 @@ const FORMATS: Readonly<Record<string, Render>> = {
       )
     }\n`,
   deno: (required) => `${JSON.stringify({ permissions: { monitor: denoSet(required) } }, null, 2)}\n`,
-  systemd: async (required, { command, system }) =>
-    systemdDropIn(await sandboxOf(groupPermissions(required), system), command),
-  bwrap: async (required, { command, system }) =>
-    bwrapCommand(await sandboxOf(groupPermissions(required), system), command),
+  systemd: async (required, { command, ...context }) =>
+    systemdDropIn(await sandboxOf(groupPermissions(required), context), command),
+  bwrap: async (required, { command, ...context }) =>
+    bwrapCommand(await sandboxOf(groupPermissions(required), context), command),
 };
 
 /** The command that the sandbox is for: a service with the same config, state and checks. */
