@@ -21,6 +21,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   silence: async () => (await import("./commands/silence.ts")).silenceCommand,
   unsilence: async () => (await import("./commands/unsilence.ts")).unsilenceCommand,
   beat: async () => (await import("./commands/beat.ts")).beatCommand,
+  members: async () => (await import("./commands/members.ts")).membersCommand,
   state: async () => (await import("./commands/state.ts")).stateCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,

@@ -10,7 +10,7 @@ import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
 import type { System } from "../domain/system.ts";
-import type { SharedState } from "../domain/membership.ts";
+import type { SharedState, SharedStore } from "../domain/membership.ts";
 import { NO_STORE } from "../state/no_store.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 import { EXIT } from "./exit_code.ts";
@@ -360,6 +360,22 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
   } catch (error) {
     if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
     sayMissing(place.path, system);
+    return null;
+  }
+}
+
+/**
+ * Opens a state in PostgreSQL to read it. `null` if it is elsewhere, or nothing was stored yet, which is printed.
+ *
+ * @throws {StoreError} If it can't be read.
+ */
+export async function readSharedState({ postgres }: StatePlace, system: System): Promise<SharedStore | null> {
+  if (postgres === undefined) return null;
+  try {
+    return (await openShared(postgres, system, "read")).store;
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
+    sayMissing(postgres.url, system);
     return null;
   }
 }

@@ -61,6 +61,8 @@ export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "c
 export interface SharedStore extends Store {
   /** Reads the records of checks that run here from now on, and goes by them in `save`. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
+  /** Returns all members, those too that died, by name. */
+  members(): Promise<readonly MemberStatus[]>;
   /** Reads the records of checks that others run. */
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns what the channels were last notified of, for some checks; nothing of those without a problem. */
@@ -76,6 +78,14 @@ export interface SharedStore extends Store {
    * queue, and finds out when another member has taken it.
    */
   owns(channelKey: string): boolean;
+}
+
+/** A member as others see it. */
+export interface MemberStatus extends MemberHeartbeat {
+  /** The time since its last heartbeat, by the clock of the database. */
+  readonly silentForMs: number;
+  /** The channels whose queues it owns. */
+  readonly channelKeys: readonly string[];
 }
 
 /** Notifications of own queues. */

@@ -323,3 +323,28 @@ Deno.test("a single run leaves it to the members that run as services to send", 
     assertEachOnce();
   });
 });
+
+Deno.test("monitor members shows who is live, has the active config, and runs what", POSTGRES, async () => {
+  await withInstallation(async ({ names, start, run, turn, writeConfig }) => {
+    const [killed, live] = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    await turn(500);
+    writeConfig({ defaults: { threshold: 2, schedule: { regular_interval: 1 } } });
+    const other = start("c");
+    await other.stderr.next("most members have another config");
+    writeConfig();
+    const { stdout } = await run("members");
+    const counts = [...stdout.matchAll(/^[ab] {2}live, (\d+) checks?, sends for [01] channels?$/gm)];
+    assert.equal(counts.reduce((sum, [, count]) => sum + Number(count), 0), names.length, stdout);
+    assert.match(stdout, /^c {2}live, has another config than most: runs no checks$/m);
+    killed.signal("SIGKILL");
+    await live.stderr.next('member "a" left or died');
+    const { stdout: text } = await run("members", "--format", "json");
+    const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
+    assert.deepEqual(members.map(({ member, live }) => [member, live]), [["a", false], ["b", true], [
+      "c",
+      true,
+    ]]);
+    await stop(live, other);
+    assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
+  });
+});

@@ -1,5 +1,5 @@
 /** The heartbeats of members in PostgreSQL, and who owns which channel queue. */
-import type { HeartbeatStore, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
+import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { type Codec, columnText, json, list, nullable } from "../codec.ts";
 import type { Row } from "../connection.ts";
@@ -71,22 +71,17 @@ function rowsIn<T>(table: Table<T>, stored: unknown): readonly T[] {
   return json(list(row)).decode(stored, table.name);
 }
 
-/** A member with the time since its last heartbeat, by the clock of the database. */
-export interface MemberRow extends MemberHeartbeat {
-  readonly silentForMs: number;
-}
-
 const SELECT_MEMBERS =
-  `SELECT ${MEMBERS.columns}, extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS silent_for_ms
+  `SELECT ${MEMBERS.columns}, extract(epoch FROM clock_timestamp() - beat_at)::float8 * 1000 AS silent_for_ms,
+    (SELECT coalesce(json_agg(channel_key ORDER BY channel_key), '[]') FROM queues WHERE owner = process)::text AS channel_keys
   FROM members ORDER BY host`;
 
-/** Returns all members, those too that died. */
-export async function readMembers(client: PostgresClient): Promise<readonly MemberRow[]> {
+/** Implements `members()` of the store. */
+export async function readMembers(client: PostgresClient): Promise<readonly MemberStatus[]> {
   const { rows } = await client.query(SELECT_MEMBERS);
-  return rows.map((row) => ({ ...MEMBERS.decode(row), silentForMs: Number(row["silent_for_ms"]) }));
-}
-
-/** Returns all queues with their owners. */
-export async function readQueues(client: PostgresClient): Promise<readonly QueueRow[]> {
-  return (await client.query(`SELECT ${QUEUES.columns} FROM queues`)).rows.map(QUEUES.decode);
+  return rows.map((row) => ({
+    ...MEMBERS.decode(row),
+    silentForMs: Number(row["silent_for_ms"]),
+    channelKeys: json(list(columnText)).decode(row["channel_keys"], "channel_keys"),
+  }));
 }

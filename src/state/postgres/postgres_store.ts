@@ -12,6 +12,7 @@ import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
 import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
+import { readMembers } from "./postgres_members.ts";
 import { createSenderQueues, readKnown } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
@@ -80,6 +81,7 @@ function createPostgresStore(
     outbox: () => read(() => readOutbox(client)),
     changeOutbox: (change) =>
       write(() => queues.isShared ? queues.change(change) : changeOutbox(client, change)),
+    members: () => read(() => readMembers(client)),
     readOthers: (names) => read(() => writer.readOthers(names)),
     known: (names) => read(() => readKnown(client, names)),
     takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),

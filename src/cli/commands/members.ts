@@ -1,0 +1,124 @@
+import { describeDuration } from "../../domain/duration.ts";
+import type { MemberStatus } from "../../domain/membership.ts";
+import type { System } from "../../domain/system.ts";
+import { activeConfig } from "../../members/active_config.ts";
+import { DEAD_AFTER_MS } from "../../members/observer.ts";
+import { hostOf, placesOf } from "../../members/rendezvous.ts";
+import { printable } from "../../shared/printable.ts";
+import { textWidth } from "../../shared/text_width.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { openKnownConfig } from "../known_config.ts";
+import type { OpenConfig } from "../open_config.ts";
+import { readSharedState, STATE_OPTION } from "../state.ts";
+
+/** `monitor members`: the monitors that share a state. */
+export const membersCommand: Command = {
+  name: "members",
+  summary: "show the monitors that share a state",
+  operands: "",
+  operandsMax: 0,
+  description:
+    "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, whether it has the config of most " +
+    "members, its share of the checks, and for how many channels it sends.",
+  page: "guides/several_machines.md",
+  options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
+  examples: [
+    ["monitor members", "show the members"],
+    ["monitor members --format json", "print JSON for scripts"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "state", "permission", "config"],
+  run: runMembers,
+};
+
+async function runMembers(invocation: Invocation, system: System): Promise<number> {
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const store = await readSharedState(place, system);
+  const rows = await store?.members() ?? [];
+  await store?.close();
+  const active = activeConfig(rows.filter((row) => isLive(row) && row.config !== ""), null);
+  const members = rows.map((row) => viewOf(row, active));
+  const shares = sharesOf(members, config);
+  const text = format === "json"
+    ? `${jsonText(members.map((member) => fieldsOf(member, shares)), { indent: 2 })}\n`
+    : renderMembers(members, shares);
+  system.stdout.write(text);
+  return EXIT.ok;
+}
+
+/** A member as it is shown. */
+interface MemberView extends MemberStatus {
+  readonly isLive: boolean;
+  /** A single run has none; `other`: most members have another one. */
+  readonly configState: "active" | "other" | "none";
+}
+
+function viewOf(member: MemberStatus, active: string | null): MemberView {
+  const { config } = member;
+  const configState = config === "" ? "none" : config === active ? "active" : "other";
+  return { ...member, isLive: isLive(member), configState };
+}
+
+function isLive({ silentForMs }: MemberStatus): boolean {
+  return silentForMs < DEAD_AFTER_MS;
+}
+
+/** The number of checks of each member that runs some, by its name; of a config with errors nothing is known. */
+function sharesOf(members: readonly MemberView[], config: OpenConfig | null): ReadonlyMap<string, number> {
+  if (config === null) return new Map();
+  const hosts = members.filter(({ isLive, configState }) => isLive && configState === "active")
+    .map(({ host }) => host);
+  const shares = new Map(hosts.map((host) => [host, 0]));
+  for (const place of placesOf(config.checks.filter(({ active }) => active)).values()) {
+    const host = hostOf(place, hosts);
+    if (host !== null) shares.set(host, (shares.get(host) ?? 0) + 1);
+  }
+  return shares;
+}
+
+function renderMembers(members: readonly MemberView[], shares: ReadonlyMap<string, number>): string {
+  if (members.length === 0) return "no members: no monitor shares a state in PostgreSQL\n";
+  const columns = Math.max(...members.map(({ host }) => textWidth(printable(host))));
+  return members.map((member) => {
+    const name = printable(member.host);
+    return `${name}${" ".repeat(columns - textWidth(name))}  ${describeMember(member, shares)}\n`;
+  }).join("");
+}
+
+function describeMember(
+  { host, isLive, silentForMs, configState, channelKeys }: MemberView,
+  shares: ReadonlyMap<string, number>,
+): string {
+  if (!isLive) return `dead, last heartbeat ${describeDuration(silentForMs)} ago`;
+  if (configState === "none") return "live, a single run or leaving";
+  if (configState === "other") return "live, has another config than most: runs no checks";
+  const share = shares.get(host);
+  const checks = share === undefined ? "" : `, ${share} ${share === 1 ? "check" : "checks"}`;
+  const count = channelKeys.length;
+  return `live${checks}, sends for ${count} ${count === 1 ? "channel" : "channels"}`;
+}
+
+function fieldsOf(
+  { host, isLive, silentForMs, configState, channelKeys, location }: MemberView,
+  shares: ReadonlyMap<string, number>,
+): Readonly<Record<string, unknown>> {
+  return {
+    member: host,
+    live: isLive,
+    last_heartbeat_ms_ago: Math.round(silentForMs),
+    config: configState,
+    location,
+    checks: shares.get(host) ?? null,
+    channels: channelKeys.length,
+  };
+}
