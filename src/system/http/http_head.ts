@@ -44,26 +44,32 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t \x21-\x7e\x80-\xff]*)?
  */
 export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
   let leftBytes = HEADS_BYTES_MAX;
-  const nextLine = async (isFirst = false): Promise<string> => {
-    for (;;) {
-      if (isFirst) refuseOther(bytes.peek(BEGINNING.length));
-      const line = bytes.line();
-      leftBytes -= line === null ? 0 : line.length + 1;
-      if (leftBytes < (line === null ? bytes.size : 0)) throw new HttpError("head", "head is too large");
-      if (line !== null) return line.endsWith("\r") ? line.slice(0, -1) : line;
-      if (!await bytes.fill()) throw new HttpError("head", "connection closed before a response head");
-    }
+  const takeLine = (): string | null => {
+    const line = bytes.line();
+    leftBytes -= line === null ? 0 : line.length + 1;
+    if (leftBytes < (line === null ? bytes.size : 0)) throw new HttpError("head", "head is too large");
+    return line?.endsWith("\r") ? line.slice(0, -1) : line;
+  };
+  const more = async (): Promise<void> => {
+    if (!await bytes.fill()) throw new HttpError("head", "connection closed before a response head");
   };
   for (let count = 0; count <= INFORMATIONAL_MAX; count++) {
-    let first = "";
-    while (first === "") first = await nextLine(true);
+    let first: string | null = "";
+    while (first === "" || first === null) {
+      refuseOther(bytes.peek(BEGINNING.length));
+      if ((first = takeLine()) === null) await more();
+    }
     const [, minorVersion, digits] = STATUS_LINE.exec(first) ?? [];
     if (digits === undefined) {
       const isHttp = /^HTTP\/1\.[01] /.test(first);
       throw new HttpError("head", isHttp ? "response has no valid status" : "response is not HTTP");
     }
     const fields: Field[] = [];
-    for (let line = await nextLine(); line !== ""; line = await nextLine()) {
+    for (let line = takeLine(); line !== ""; line = takeLine()) {
+      if (line === null) {
+        await more();
+        continue;
+      }
       const field = fieldOf(line);
       if (field === null) throw new HttpError("head", "response has a malformed header");
       fields.push(field);
