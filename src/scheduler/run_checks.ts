@@ -51,11 +51,12 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
     network: createLimiter(options.limits.network),
   };
   const runs = new StallSafeRuns(options.system.clock);
+  const runOptions = { ...options, system: withoutSecrets(options.system, options.redact) };
   const ends = new Map(checks.map(({ name }) => [name, Promise.withResolvers<void>()]));
   const isFinished = await Promise.all(checks.map(async (check) => {
     const { limit } = await entryOf(check);
     for (const name of combinedChecks(check)) await ends.get(name)?.promise;
-    const run = (): Promise<Result> => runs.run(() => runCheck(check, options), options);
+    const run = (): Promise<Result> => runs.run(() => runCheck(check, runOptions), options);
     try {
       options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
       return true;
@@ -69,8 +70,13 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
   return checks.filter((_check, index) => !isFinished[index]);
 }
 
+/** The system of runs: what commands print has no secrets. Made once for many runs. */
+export function withoutSecrets(system: ObserveContext["system"], redact: Redact): ObserveContext["system"] {
+  return { ...system, processes: redactProcesses(system.processes, redact) };
+}
+
 /**
- * Runs one check and measures it.
+ * Runs one check and measures it, on what {@linkcode withoutSecrets} returned.
  *
  * @throws The signal's reason, if it aborts before there is a result.
  */
@@ -84,10 +90,9 @@ export async function runCheck(
   const { jobs, conditionOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
-  const redacted = { ...options.system, processes: redactProcesses(options.system.processes, redact) };
-  const traced = depth === null ? null : (await import("./trace_run.ts")).startTrace(redacted, depth);
-  const system = traced?.system ?? redacted;
-  const ownSecrets = new Set<string>();
+  const traced = depth === null ? null : (await import("./trace_run.ts")).startTrace(options.system, depth);
+  const system = traced?.system ?? options.system;
+  const ownSecrets: string[] = [];
   const entry = await entryOf(check);
   const startedAtMs = system.clock.wallMs();
   const startedMonotonicMs = system.clock.monotonicMs();
@@ -95,22 +100,20 @@ export async function runCheck(
     system,
     jobs,
     ...conditionOf !== undefined && { conditionOf },
-    hide: (secrets) => {
-      for (const secret of secrets) ownSecrets.add(secret);
-    },
+    hide: (secrets) => void ownSecrets.push(...secrets),
     directory,
     signal,
   };
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
-  const redactOwn = createRedactor(ownSecrets);
+  const trace = traced?.text((text) => createRedactor(ownSecrets)(redact(text)));
   return {
     ...checkResult,
     output: redact(checkResult.output),
     detail: redact(checkResult.detail),
     performanceData: redact(checkResult.performanceData),
-    ...traced !== null && { trace: traced.text((text) => redactOwn(redact(text))) },
+    ...trace !== undefined && { trace },
     check,
     startedAtMs,
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,

@@ -18,7 +18,7 @@ import type { ObserveContext } from "../domain/check_kind.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
-import { type Limits, runCheck } from "./run_checks.ts";
+import { type Limits, runCheck, withoutSecrets } from "./run_checks.ts";
 import { nextRunAfter } from "./next_run.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Notifying } from "../alerting/notifying.ts";
@@ -94,8 +94,8 @@ const WAKE_EVERY_MS = 30_000;
 interface Slot {
   task: Task;
   cancelTimer: (() => void) | null;
-  /** Ends the run in progress. */
-  abort: AbortController;
+  /** Ends the run in progress; `null`: none is, and idle checks keep nothing of their last run. */
+  abort: AbortController | null;
 }
 
 /** Starts a scheduler with a config. */
@@ -125,6 +125,8 @@ export class Scheduler {
   /** Names of the checks that run, here or elsewhere. */
   #active: ReadonlySet<string> = new Set();
   #config: ScheduledConfig;
+  /** What runs may reach, without the secrets of the config. */
+  #system: ObserveContext["system"];
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
 
@@ -134,6 +136,7 @@ export class Scheduler {
     this.#options = options;
     this.#share = share;
     this.#config = config;
+    this.#system = withoutSecrets(options.system, config.redact);
     this.#time = createScheduleTime(clock);
     this.#timers = new TimerGroup(clock);
     this.#limiters = { process: createLimiter(limits.process), network: createLimiter(limits.network) };
@@ -212,11 +215,12 @@ export class Scheduler {
   }
 
   #abortRuns(isMeant: (task: Task) => boolean): void {
-    for (const { task, abort } of this.#slots.values()) if (isMeant(task)) abort.abort(new Error("Stopped"));
+    for (const { task, abort } of this.#slots.values()) if (isMeant(task)) abort?.abort(new Error("Stopped"));
   }
 
   #adopt(config: ScheduledConfig): void {
     this.#config = config;
+    this.#system = withoutSecrets(this.#options.system, config.redact);
     const names = new Set(config.checks.map((check) => check.name));
     this.#active = names;
     this.#groups = new Map();
@@ -253,7 +257,7 @@ export class Scheduler {
     for (const check of checks) {
       const record = this.#recordOf(check.name);
       const next = createTask(check, { record, nowMs, isBehindOverdue });
-      const slot: Slot = { task: next.task, cancelTimer: null, abort: new AbortController() };
+      const slot: Slot = { task: next.task, cancelTimer: null, abort: null };
       this.#slots.set(check.name, slot);
       this.#carryOut(slot, next);
     }
@@ -286,7 +290,7 @@ export class Scheduler {
       case "start":
         return this.#start(slot);
       case "abort":
-        return slot.abort.abort(new Error(effect.reason));
+        return slot.abort?.abort(new Error(effect.reason));
       case "report_late":
         return this.#reportLate(name, effect.lateMs);
       case "forget":
@@ -306,19 +310,23 @@ export class Scheduler {
   }
 
   #start(slot: Slot): void {
-    slot.abort = new AbortController();
-    const run = this.#run(slot).catch(this.#options.onBug).finally(() => this.#runs.delete(run));
+    const abort = new AbortController();
+    slot.abort = abort;
+    const run = this.#run(slot, abort.signal).catch(this.#options.onBug).finally(() =>
+      this.#runs.delete(run)
+    );
     this.#runs.add(run);
   }
 
-  async #run(slot: Slot): Promise<void> {
+  async #run(slot: Slot, signal: AbortSignal): Promise<void> {
     const { name } = slot.task.check;
-    const result = await this.#observe(slot);
+    const result = await this.#observe(slot, signal);
     // Another process may have silenced the check meanwhile.
     if (result !== null && (result.condition !== "ok" || this.#recordOf(name).condition.confirmed !== "ok")) {
       await this.#options.notifying.refresh();
     }
     this.#followClock();
+    slot.abort = null;
     const { state } = slot.task;
     if (result === null && this.#isStopping && hasStarted(slot.task)) this.#unfinished.push(name);
     if (result !== null && state.status === "running") this.#record(slot, result, state);
@@ -328,13 +336,14 @@ export class Scheduler {
   }
 
   /** Runs a check in its turn; `null` if the run was aborted. */
-  async #observe(slot: Slot): Promise<Result | null> {
-    const { task: { check }, abort: { signal } } = slot;
-    const { system, jobs } = this.#options;
+  async #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
+    const { check } = slot.task;
+    const { jobs } = this.#options;
     const { limit } = await entryOf(check);
     const { directory, redact } = this.#config;
+    const system = this.#system;
+    const conditionOf = this.#conditionOf;
     const run = async (): Promise<Result> => {
-      const conditionOf = this.#conditionOf.bind(this);
       const traceOf = (): TraceDepth | null =>
         mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
       const context = { system, jobs, conditionOf, traceOf, directory, redact, signal };
@@ -383,9 +392,8 @@ export class Scheduler {
     if (entry.record.condition.confirmed !== confirmed) this.#requestGroups(check.name);
   }
 
-  #conditionOf(name: string): Condition | null {
-    return this.#active.has(name) ? this.#recordOf(name).condition.confirmed : null;
-  }
+  readonly #conditionOf = (name: string): Condition | null =>
+    this.#active.has(name) ? this.#recordOf(name).condition.confirmed : null;
 
   /** Runs the groups that combine a check whose confirmed condition changed. */
   #requestGroups(name: string): void {

@@ -19,7 +19,7 @@ export interface StallSafeRun {
 }
 
 /**
- * Runs that don't error trouble of this machine for trouble of a target. A result that is not `ok` doesn't count if
+ * Runs that tell trouble of this machine from trouble of a target. A result that is not `ok` doesn't count if
  * this process stalled during the run, or the system was suspended: the check runs again, and that result counts.
  */
 export class StallSafeRuns {

@@ -101,16 +101,17 @@ export function object<T extends object>(
   codecs: { readonly [K in keyof T]-?: Codec<T[K]> },
 ): Codec<T, object> {
   const entries = Object.entries<Codec<unknown>>(codecs as Record<string, Codec<unknown>>);
-  const convert = (from: object, one: (codec: Codec<unknown>, value: unknown, key: string) => unknown) => {
-    const values = from as Readonly<Record<string, unknown>>;
-    const converted: Record<string, unknown> = {};
-    for (const [key, codec] of entries) converted[key] = one(codec, values[key], key);
-    return converted;
-  };
   return {
-    encode: (value) => convert(value, (codec, field) => codec.encode(field)),
-    decode: (stored, name) =>
-      convert(objectIn(stored, name), (codec, field, key) => codec.decode(field, key)) as T,
+    encode: (value) => {
+      const values = value as Readonly<Record<string, unknown>>;
+      const encoded: Record<string, unknown> = {};
+      for (const [key, codec] of entries) encoded[key] = codec.encode(values[key]);
+      return encoded;
+    },
+    decode: (stored, name) => {
+      const values = objectIn(stored, name) as Readonly<Record<string, unknown>>;
+      return Object.fromEntries(entries.map(([key, codec]) => [key, codec.decode(values[key], key)])) as T;
+    },
   };
 }
 

@@ -28,7 +28,8 @@ export interface Column {
 /** A field of a row, and the columns that store it: one, or one for each condition. */
 export interface Field<T> {
   readonly columns: readonly Column[];
-  encode(value: T): readonly SQLInputValue[];
+  /** Appends the values of the columns: a list for each field would be garbage of every run. */
+  encode(value: T, into: SQLInputValue[]): void;
   decode(row: Row): T;
 }
 
@@ -40,7 +41,7 @@ export function field<T>(
 ): Field<T> {
   return {
     columns: [{ name, type, merge }],
-    encode: (value) => [encode(value)],
+    encode: (value, into) => void into.push(encode(value)),
     decode: (row) => decode(row[name], name),
   };
 }
@@ -104,7 +105,9 @@ export function counts(
   const fields = CONDITIONS.map((condition) => integer(nameOf(condition), options));
   return {
     columns: fields.flatMap(({ columns }) => columns),
-    encode: (value) => CONDITIONS.map((condition) => value[condition]),
+    encode: (value, into) => {
+      for (const condition of CONDITIONS) into.push(value[condition]);
+    },
     decode: (row) => {
       const count = (condition: Condition): number =>
         number.decode(row[nameOf(condition)], nameOf(condition));
@@ -181,7 +184,7 @@ export function table<T extends object>(
     encode: (row) => {
       const values = row as Readonly<Record<string, unknown>>;
       const encoded: SQLInputValue[] = [];
-      for (const [key, field] of entries) encoded.push(...field.encode(values[key]));
+      for (const [key, field] of entries) field.encode(values[key], encoded);
       return encoded;
     },
     decode: (row) => Object.fromEntries(entries.map(([key, field]) => [key, field.decode(row)])) as T,
