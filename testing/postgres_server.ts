@@ -70,11 +70,9 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     await Deno.writeTextFile(`${data}/${name}.pem`, text, { mode: 0o600 });
     if (owner !== null) await Deno.chown(`${data}/${name}.pem`, owner.userId, owner.groupId);
   }
-  const port = certificate === undefined ? PORT : freePort();
   if (options.access !== undefined) await Deno.writeTextFile(`${data}/pg_hba.conf`, options.access);
   const settings = [
     "fsync = off",
-    `port = ${port}`,
     ...certificate === undefined ? ["listen_addresses = ''"] : [
       "listen_addresses = '127.0.0.1'",
       "ssl = on",
@@ -85,8 +83,16 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     ...options.settings ?? [],
   ];
   await Deno.writeTextFile(`${data}/postgresql.conf`, settings.join("\n"), { append: true });
-  const args = commandLine("postgres", ["-D", data]);
-  let child = await startServer(args, data);
+  const start = (onPort: number): Promise<Deno.ChildProcess | null> =>
+    startServer(commandLine("postgres", ["-D", data, "-p", String(onPort)]), data);
+  let port = PORT;
+  let started: Deno.ChildProcess | null = null;
+  for (let tries = 0; started === null && tries < TRIES; tries++) {
+    if (certificate !== undefined) port = freePort();
+    started = await start(port);
+  }
+  if (started === null) throw new Error(`postgres does not start in ${directory}`);
+  let child: Deno.ChildProcess = started;
   let isRunning = true;
   const kill = async (): Promise<void> => {
     if (isRunning) child.kill("SIGQUIT");
@@ -110,7 +116,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     }),
     kill,
     start: async () => {
-      child = await startServer(args, data);
+      child = await start(port) ?? child;
       isRunning = true;
     },
     [Symbol.asyncDispose]: async () => {
@@ -124,24 +130,27 @@ const LIMIT_MS = 3_600_000;
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
-/** Another process may take it before the server does: then the server does not start, and the test fails. */
+/** Another process may take a free port before the server does. */
+const TRIES = 5;
+
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
 
-/** Starts the server and waits until it takes connections. */
+/** Starts the server and waits until it takes connections; `null` if it ends before. */
 async function startServer(
   [path, args]: readonly [string, readonly string[]],
   data: string,
-): Promise<Deno.ChildProcess> {
+): Promise<Deno.ChildProcess | null> {
   // A file that a killed server left says "ready", too.
   await Deno.remove(`${data}/postmaster.pid`).catch(() => {});
   const child = startChild(path, args, { cwd: "/", stdout: "null", stderr: "null", limitMs: LIMIT_MS });
+  let hasEnded = false;
+  child.status.then(() => hasEnded = true);
   for (const end = performance.now() + START_MS; !isReady(data);) {
-    if (performance.now() > end) {
-      throw new Error(`postgres does not start: see its log: ${path} ${args.join(" ")}`);
-    }
+    if (hasEnded) return null;
+    if (performance.now() > end) throw new Error(`postgres does not get ready: ${path} ${args.join(" ")}`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   return child;
