@@ -107,7 +107,8 @@ export async function runCheck(
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
-  const trace = traced?.text((text) => createRedactor(ownSecrets)(redact(text)));
+  const redactOwn = traced === null ? null : createRedactor(ownSecrets);
+  const trace = traced?.text((text, cut) => redactOwn?.(redact(text, cut), cut) ?? "");
   return {
     ...checkResult,
     output: redact(checkResult.output),

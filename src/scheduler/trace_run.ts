@@ -72,7 +72,7 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
     // Redacted before it is cut: a part of a secret would not be found.
     text: (redact) =>
       entries.flatMap(({ prefix, text }) =>
-        truncate(hideValues(redact(text)), EXCERPT_LENGTH_MAX).split("\n")
+        truncate(hideValues(redact(text, { isCut: true })), EXCERPT_LENGTH_MAX).split("\n")
           .map((line) => `${prefix}${truncate(line, LINE_LENGTH_MAX)}`)
       ).join("\n"),
   };
@@ -213,13 +213,17 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException;
 }
 
+/** What was received is shown in one piece: a secret may come in two. */
 function traceConnection(connection: Connection, tracer: Tracer): Connection {
   const decoder = new TextDecoder();
+  let received = "";
   return {
     async read() {
       const chunk = await connection.read();
       tracer.add(chunk === null ? "the server ended the connection" : `received ${chunk.length} B`);
-      if (chunk !== null) tracer.addBlock("<", decoder.decode(chunk.subarray(0, KEPT_LENGTH_MAX)));
+      if (chunk !== null && received.length < KEPT_LENGTH_MAX) {
+        received += decoder.decode(chunk.subarray(0, KEPT_LENGTH_MAX), { stream: true });
+      }
       return chunk;
     },
     async write(bytes) {
@@ -229,7 +233,9 @@ function traceConnection(connection: Connection, tracer: Tracer): Connection {
     },
     close: () => {
       connection.close();
+      if (received !== "") tracer.addBlock("<", received);
       tracer.add("closed");
+      received = "";
     },
   };
 }

@@ -104,6 +104,31 @@ Deno.test("a trace hides secrets, captured values and tokens in JSON", async () 
   assert.match(text, /> X-Any: \[secret\]/);
 });
 
+Deno.test("a trace hides a secret that comes in pieces, and one that is cut", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serving = (async () => {
+    const connection = await listener.accept();
+    for (const part of ["hello swor", "dfish, and hor", "seradi"]) {
+      await connection.write(new TextEncoder().encode(part));
+      // Each is an answer of its own.
+      await connection.read(new Uint8Array(1)).catch(() => null);
+    }
+    connection.close();
+  })();
+  const { port } = listener.addr;
+  const lines = await traceOf({
+    kind: "tcp_connect",
+    timeout: 1,
+    parameters: { host: "127.0.0.1", port, send: "${env:ONE}${env:TWO}xx", expect: "never" },
+  }, { environment: { ONE: "swordfish", TWO: "horseradish" } });
+  listener.close();
+  await serving;
+  assert.deepEqual(lines.filter((line) => /^[<>]/.test(line)), [
+    "> [secret][secret]xx",
+    "< hello [secret], and [secret]",
+  ]);
+});
+
 Deno.test("a trace shows the command of a script, the names of its variables, and its outputs", async () => {
   const lines = await traceOf({
     kind: "script",
