@@ -13,6 +13,7 @@ import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Failure } from "./retry.ts";
+import { startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
 import { lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
@@ -68,7 +69,6 @@ interface RunningQueue {
   readonly channelKey: string;
   queue: ChannelQueue;
   timer: { readonly atMs: number; cancel(): void } | null;
-  abort: AbortController | null;
   /** The attempt in progress, or the last one; ends when its outcome is persisted. */
   attempt: Promise<void>;
 }
@@ -82,7 +82,7 @@ export class Dispatcher {
   readonly #dropped = new Map<string, QueuedNotification>();
   readonly #unassigned = new Map<string, QueuedNotification>();
   #unassignedTimer: (() => void) | null = null;
-  #isStopping = false;
+  readonly #stop = new AbortController();
 
   /** Starts with what was persisted. */
   constructor(
@@ -158,6 +158,7 @@ export class Dispatcher {
     for (const running of this.#queues.values()) {
       const notifications = byChannel.get(running.channelKey) ?? [];
       this.#apply(running, { kind: "reloaded", notifications, moved: new Set(movedById.keys()) });
+      this.#forgetUnused(running);
     }
     const { markers, cleared } = moveMarkers([...this.#markers.values()], rekeyed, {
       isUnwanted: ({ check, channelKey }) => this.#options.placeOf(check, channelKey) === "unwanted",
@@ -184,11 +185,8 @@ export class Dispatcher {
 
   /** Aborts the attempts in progress, and starts no more. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    for (const running of this.#queues.values()) {
-      this.#apply(running, { kind: "stopped" });
-      running.abort?.abort(new Error("Stopped"));
-    }
+    this.#stop.abort(new Error("Stopped"));
+    for (const running of this.#queues.values()) this.#apply(running, { kind: "stopped" });
     this.#unassignedTimer?.();
     await Promise.all([...this.#queues.values()].map((running) => this.#untilIdle(running)));
   }
@@ -222,10 +220,16 @@ export class Dispatcher {
   #queueOf(channelKey: string): RunningQueue {
     let running = this.#queues.get(channelKey);
     if (running === undefined) {
-      running = { channelKey, queue: EMPTY_QUEUE, timer: null, abort: null, attempt: Promise.resolve() };
+      running = { channelKey, queue: EMPTY_QUEUE, timer: null, attempt: Promise.resolve() };
       this.#queues.set(channelKey, running);
     }
     return running;
+  }
+
+  /** Forgets the queue of a channel that left the config, once it is empty. */
+  #forgetUnused({ channelKey, queue }: RunningQueue): void {
+    const isUnused = queue.status.kind === "idle" && queue.notifications.length === 0;
+    if (isUnused && this.#options.targetOf(channelKey) === null) this.#queues.delete(channelKey);
   }
 
   /** Returns notifications by the channel whose queue they belong to; keeps or drops the others. */
@@ -307,27 +311,22 @@ export class Dispatcher {
   async #deliver(running: RunningQueue, { id, notifications }: SentMessage): Promise<QueueEvent> {
     const { clock, random, onBug } = this.#options;
     const target = this.#options.targetOf(running.channelKey);
-    if (this.#isStopping) return { kind: "aborted" };
+    if (this.#stop.signal.aborted) return { kind: "aborted" };
     const failed = (failure: Failure): QueueEvent => ({ kind: "failed", failure, jitter: random() });
     const failure = { delivered: false, retryable: true, mayHaveArrived: true, retryAfterMs: null } as const;
     // A reload came between, and has moved the notifications.
     if (target === null) return failed({ ...failure, mayHaveArrived: false, reason: "no such channel" });
     const { channel, attemptTimeoutMs } = target;
-    const abort = running.abort = new AbortController();
-    const cancel = clock.after(attemptTimeoutMs, () => abort.abort(new Error("Time is up")));
+    using deadline = startDeadline(clock, attemptTimeoutMs, this.#stop.signal);
     try {
       const message = messageOf(id, notifications, this.#markers);
-      const delivery = await this.#options.deliver(message, channel, abort.signal);
+      const delivery = await this.#options.deliver(message, channel, deadline.signal);
       return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
     } catch (error) {
-      if (this.#isStopping) return { kind: "aborted" };
-      if (!abort.signal.aborted) onBug(error);
-      const reason = abort.signal.aborted
-        ? `no response within ${attemptTimeoutMs / 1000} s`
-        : "internal error";
+      if (this.#stop.signal.aborted) return { kind: "aborted" };
+      if (!deadline.isTimeUp) onBug(error);
+      const reason = deadline.isTimeUp ? `no response within ${attemptTimeoutMs / 1000} s` : "internal error";
       return failed({ ...failure, reason });
-    } finally {
-      cancel();
     }
   }
 
@@ -375,7 +374,7 @@ export class Dispatcher {
     );
     for (const { id } of old) this.#unassigned.delete(id);
     this.#drop(old, "neither its check nor its channel is in the config any more");
-    if (this.#unassigned.size === 0 || this.#unassignedTimer !== null || this.#isStopping) {
+    if (this.#unassigned.size === 0 || this.#unassignedTimer !== null || this.#stop.signal.aborted) {
       return;
     }
     this.#unassignedTimer = clock.after(UNASSIGNED_EVERY_MS, () => {
