@@ -35,7 +35,7 @@ export function newRound(failures: number, isForced: boolean): Round {
 }
 
 /** What {@linkcode nextBatch} goes by. */
-export interface BatchOptions {
+interface BatchOptions {
   readonly batches: boolean;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -39,7 +39,7 @@ export interface CheckStatus {
 }
 
 /** What {@linkcode statusOf} goes by. */
-export interface StatusOptions {
+interface StatusOptions {
   /** What is kept of a check; `null` when nobody has looked. */
   recordOf(name: string): CheckRecord | null;
   /** Names of inactive checks, which suppress nothing. @default none */

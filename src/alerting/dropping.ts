@@ -30,7 +30,7 @@ export function isStale(
 }
 
 /** What {@linkcode dropChange} goes by. */
-export interface DropOptions {
+interface DropOptions {
   readonly reason: string;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

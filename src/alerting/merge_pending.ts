@@ -43,7 +43,7 @@ export function mergeNow(before: ChannelQueue, nowMs: number): QueueTransition {
 }
 
 /** What merging changes. */
-export interface Merged {
+interface Merged {
   /** All that is left, in order. */
   readonly notifications: readonly QueuedNotification[];
   /** Those that are other than before. */

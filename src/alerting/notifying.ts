@@ -31,7 +31,7 @@ import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
 
 /** What notifying needs besides the config. */
-export interface NotifyingOptions {
+interface NotifyingOptions {
   readonly system: System;
   /** Has the confirmed conditions, and persists queued notifications. */
   readonly repository: StateRepository;
@@ -49,7 +49,7 @@ export interface NotifyingOptions {
 }
 
 /** What notifying needs of a member: it sends only the queues that the member owns, whoever queued what is in them. */
-export interface SendingMember {
+interface SendingMember {
   /** Whether it may send now what waits in a queue. */
   claims(channelKey: string): boolean;
   /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
@@ -59,7 +59,7 @@ export interface SendingMember {
 }
 
 /** What a notification of a check is decided by. */
-export type Deciding = Pick<RecordOptions, "suppressedBy" | "queue"> & Required<Pick<RecordOptions, "known">>;
+type Deciding = Pick<RecordOptions, "suppressedBy" | "queue"> & Required<Pick<RecordOptions, "known">>;
 
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;

@@ -14,7 +14,7 @@ export interface QueuedNotifications {
 const SHOWN_MAX = 20;
 
 /** Where kept notifications are shown. */
-export interface QueuedNotificationsOptions {
+interface QueuedNotificationsOptions {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */

@@ -12,7 +12,7 @@ import type { StateRepository } from "../state/state_repository.ts";
 import { joinChanges } from "./outbox_changes.ts";
 
 /** What a writer needs. */
-export interface OutcomeWriterOptions {
+interface OutcomeWriterOptions {
   readonly repository: Pick<StateRepository, "store" | "isWritable" | "flush" | "amend">;
   readonly counts: readonly ChannelCount[];
   snapshot(): Pick<KeptOutbox, "notifications" | "markers">;

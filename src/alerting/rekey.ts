@@ -10,7 +10,7 @@ import { markerKey } from "./delivery_markers.ts";
 import { newQueued } from "./queued_notifications.ts";
 
 /** The channel in the place of another, as queued notifications name it. */
-export type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
+type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
 
 /** By the check and its old channel, see {@linkcode markerKey}. */
 export type Rekeyed = ReadonlyMap<string, NewChannel>;
@@ -42,7 +42,7 @@ export function findRekeyed(
 }
 
 /** A queued notification before and after. */
-export interface RekeyedNotification {
+interface RekeyedNotification {
   readonly old: QueuedNotification;
   readonly moved: QueuedNotification;
 }

@@ -52,7 +52,7 @@ export async function searchPattern(
 }
 
 /** Searches texts that come one by one for a regular expression. */
-export interface TextMatcher {
+interface TextMatcher {
   readonly pattern: string;
   /** Returns `null` if the texts together are too long for the pattern; all of them take some 50 ms at worst. */
   test(text: string): boolean | null;
@@ -79,7 +79,7 @@ export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
 }
 
 /** What a pattern found in a text. */
-export interface CaptureSearch extends PatternSearch {
+interface CaptureSearch extends PatternSearch {
   /** What the first group matched, or the whole pattern if it has none; `null`: nothing. */
   readonly captured: string | null;
 }

@@ -19,7 +19,7 @@ const SHOWN_MAX = 10;
  * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough are,
  * else what remains after the worst that may fail.
  */
-export function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
+function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);
   const { checks, require, atLeast } = check.parameters;
   const found = checks.flatMap((name) => {

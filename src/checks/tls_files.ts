@@ -8,7 +8,7 @@ import type { TlsMaterial } from "../domain/tls.ts";
 type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
 /** Far more than any list of authorities has. */
-export const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
+const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Reads the files that a config names for TLS. */
 export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {

@@ -1,5 +1,5 @@
 /** A database server as a config names it. */
-export type DatabaseHost =
+type DatabaseHost =
   | { readonly host: string; readonly port: number }
   | { readonly socketPath: string };
 

@@ -4,7 +4,7 @@ import { isObject } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** A file whose checks with `for_each` are replaced by what they stand for. */
-export interface ExpandedFile {
+interface ExpandedFile {
   readonly written: JsonObject;
   readonly problems: readonly Problem[];
   /** The name in the file of each check that was made, by its own name. */
@@ -14,7 +14,7 @@ export interface ExpandedFile {
 }
 
 /** Of one file. */
-export const EXPANDED_CHECKS_MAX = 10_000;
+const EXPANDED_CHECKS_MAX = 10_000;
 /** Of one file, in characters: as much as large configs have that are written by hand. */
 const EXPANDED_LENGTH_MAX = 16 * 1024 * 1024;
 

@@ -13,7 +13,7 @@ import { absolutePath } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 
 /** Why a URL can't be used: a message, and what to do. */
-export interface UrlProblem {
+interface UrlProblem {
   readonly message: string;
   readonly hint: string;
 }

@@ -1,5 +1,5 @@
 /** Writes one line for each notification. */
-export interface ConsoleChannel {
+interface ConsoleChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "console";
   /** None; the config gives an empty object. */
@@ -7,7 +7,7 @@ export interface ConsoleChannel {
 }
 
 /** Touches a file for each notification. */
-export interface FileTouchChannel {
+interface FileTouchChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "file_touch";
   readonly parameters: {
@@ -17,7 +17,7 @@ export interface FileTouchChannel {
 }
 
 /** How a mail server is reached. */
-export interface MailAccess {
+interface MailAccess {
   /** A name or an address, without a port. */
   readonly host: string;
   /** 1 to 65535. On 465 the connection is TLS from the start, on every other port by STARTTLS. */
@@ -75,7 +75,7 @@ export interface CommandChannel {
 }
 
 /** What every channel of a resolved config has. */
-export interface ChannelIdentity {
+interface ChannelIdentity {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
   /** As the user named it. Absent: it stands in a list of `notifications`. */

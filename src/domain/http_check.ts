@@ -1,7 +1,7 @@
 import type { TimeLeft } from "./time_left.ts";
 
 /** A class of statuses: `"2xx"` is every status from 200 to 299. */
-export type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
+type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
 
 /** A status, or a class of them. */
 export type ExpectedStatus = number | StatusClass;
@@ -60,7 +60,7 @@ export interface HttpExpectation {
 }
 
 /** What a header's value must be, if not equal to a text. */
-export interface HeaderExpectation {
+interface HeaderExpectation {
   /** A regular expression in RE2 syntax. */
   readonly matches: string;
 }

@@ -2,7 +2,7 @@
 export const WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 
 /** A day of the week. */
-export type Weekday = (typeof WEEKDAYS)[number];
+type Weekday = (typeof WEEKDAYS)[number];
 
 /** A time that comes every week, by the clock on the wall, during which notifications are suppressed. */
 export interface MaintenanceWindow {

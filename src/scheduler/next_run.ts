@@ -13,7 +13,7 @@ import type { Recorded, RecordOptions, StateRepository } from "../state/state_re
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
 /** A planned run. */
-export interface NextRun {
+interface NextRun {
   /** Later than the time it was planned at. */
   readonly atMs: number;
   /** The interval that applies until then. */
@@ -23,7 +23,7 @@ export interface NextRun {
 }
 
 /** What {@linkcode nextRunAfter} goes by. */
-export interface PlannedRunOptions {
+interface PlannedRunOptions {
   readonly state: ConditionState;
   /** When the run was planned. */
   readonly plannedMs: number;
@@ -180,7 +180,7 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 }
 
 /** What is the case when the result of a requested run is recorded. */
-export type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
+type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 /** Records the result of a requested run, and plans the next one. */
 export function recordRequested(

@@ -40,7 +40,7 @@ export function nextAtOffset(afterMs: number, intervalMs: number, splay: number)
 }
 
 /** When a run is planned, and how many runs were left out before it. */
-export interface Plan {
+interface Plan {
   /** Always later than the `nowMs` it was planned at. */
   readonly atMs: number;
   /** Runs whose time has passed and that are skipped; 0 or more. */
@@ -48,7 +48,7 @@ export interface Plan {
 }
 
 /** What {@linkcode planNext} goes by. */
-export interface PlanOptions {
+interface PlanOptions {
   /** When the last run was planned. */
   readonly plannedMs: number;
   /** Now: what lies before it is skipped, never made up. */
@@ -78,7 +78,7 @@ export function planNext(options: PlanOptions): Plan {
 }
 
 /** What {@linkcode planFirst} goes by. */
-export interface FirstPlanOptions {
+interface FirstPlanOptions {
   /** When the kept state says that the check is to run next; `null` when it never ran. */
   readonly keptMs: number | null;
   /** The answer is never before this. */

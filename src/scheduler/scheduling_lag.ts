@@ -7,7 +7,7 @@ export interface LagSummary {
 }
 
 /** What {@linkcode createLagReporter} needs. */
-export interface LagReporterOptions {
+interface LagReporterOptions {
   /** Calls back once after a delay. */
   after(delayMs: number, callback: () => void): void;
   /** Gets each summary. */

@@ -11,7 +11,7 @@ export const AFTER_SUSPEND_MS = 10_000;
 const AFTER_STALL_MS = 1_000;
 
 /** One stall-safe run. */
-export interface StallSafeRun {
+interface StallSafeRun {
   /** Ends the wait before the second run. */
   readonly signal: AbortSignal;
   /** Called before the check runs again because of a stall. */

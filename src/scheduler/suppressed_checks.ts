@@ -3,7 +3,7 @@ import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 
 /** What {@linkcode SuppressedChecks} needs of the scheduler and of the layers below. */
-export interface SuppressedChecksOptions {
+interface SuppressedChecksOptions {
   readonly repository: Pick<StateRepository, "review">;
   /** Knows what suppresses notifications, and which dependencies have to run first. */
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun">;

@@ -36,7 +36,7 @@ interface Tracer {
 }
 
 /** A run that is traced. */
-export interface TracedRun {
+interface TracedRun {
   /** For the check. */
   readonly system: TracedSystem;
   /** What the run did, without secrets. */

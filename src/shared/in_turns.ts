@@ -7,7 +7,7 @@ import type { Clock } from "../domain/clock.ts";
 const TURNS = 20;
 
 /** What {@linkcode inTurns} needs. */
-export interface InTurnsOptions {
+interface InTurnsOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
   /** Makes the error when time is up. */

@@ -100,7 +100,7 @@ export function availabilityOf(lastedMs: ConditionCounts): Availability {
 }
 
 /** How many places of a percentage are shown. */
-export interface PercentOptions {
+interface PercentOptions {
   /** 0 or more. */
   readonly places: number;
 }

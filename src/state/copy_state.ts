@@ -8,10 +8,10 @@ import { TABLES } from "./tables.ts";
 export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** A row, in the order of {@linkcode copiedColumns}. */
-export type StoredRow = readonly SQLInputValue[];
+type StoredRow = readonly SQLInputValue[];
 
 /** Inserts rows as they are. */
-export type InsertRows = (table: CopiedTable, rows: readonly StoredRow[]) => Promise<void>;
+type InsertRows = (table: CopiedTable, rows: readonly StoredRow[]) => Promise<void>;
 
 /** The tables of a state that is open. */
 export interface StateTables {

@@ -1,7 +1,7 @@
 import { COMPANIONS, type StoreFiles } from "../domain/store_files.ts";
 
 /** How a file is quarantined. */
-export interface QuarantineOptions {
+interface QuarantineOptions {
   readonly files: StoreFiles;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

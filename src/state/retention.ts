@@ -6,9 +6,9 @@ import { truncateBytes } from "../shared/truncate.ts";
 export const CHANGES_MAX = 1000;
 
 /** How many bytes of a change's output are kept at most: with {@linkcode CHANGES_MAX} a megabyte a check. */
-export const CHANGE_OUTPUT_BYTES_MAX = 1024;
+const CHANGE_OUTPUT_BYTES_MAX = 1024;
 /** How much of a change's trace is kept: with all of its changes, a check stays below some megabytes. */
-export const CHANGE_TRACE_BYTES_MAX = 4096;
+const CHANGE_TRACE_BYTES_MAX = 4096;
 
 /** A change as much of it as is kept. */
 export function cutChange(change: ConditionChange): ConditionChange {

@@ -11,7 +11,7 @@ export class DamagedFileError extends Error {
 }
 
 /** How files are reached, and for whom. */
-export interface FileAccess {
+interface FileAccess {
   readonly files: StoreFiles;
   /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
   readonly userId: number | null;

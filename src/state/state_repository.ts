@@ -19,7 +19,7 @@ import { HOUR_MS } from "../shared/time_units.ts";
 export type { Recorded, RecordOptions, ReviewOptions } from "./record_result.ts";
 
 /** Where the state is persisted, and the source of its notifications. */
-export interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
+interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
   /** Called when another process has written records of these checks, and results that were recorded here don't count. */
   onOvertaken?(checks: readonly string[]): void;
 }

@@ -47,7 +47,7 @@ export function field<T>(
 }
 
 /** Optional settings of a field. */
-export interface FieldOptions {
+interface FieldOptions {
   /** @default "replace" */
   readonly merge?: Merge;
 }

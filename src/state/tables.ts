@@ -85,7 +85,7 @@ export const CHECKS: Table<CheckRecord & { readonly freshRuns: Uint8Array }> = t
 export const RECORDS: Table<CheckRecord> = table("checks", RECORD, { unique: ["name"] });
 
 /** The packed runs of a check that aren't fresh any more. */
-export const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }> = table(
+const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }> = table(
   "recent_runs",
   { checkId: reference("check_id", "checks"), runs: blob("runs") },
   { primary: ["check_id"] },

@@ -9,7 +9,7 @@ const AGGREGATED_COUNT_MAX = 10_000;
 const CHANGES_MAX = 100_000;
 
 /** Writes a batch; resolves to whether it was written. */
-export type Save = (batch: readonly CheckUpdate[]) => Promise<boolean>;
+type Save = (batch: readonly CheckUpdate[]) => Promise<boolean>;
 
 /**
  * The updates that are not persisted yet (write-behind).

@@ -3,7 +3,7 @@ import type { WorkShare } from "../domain/membership.ts";
 import type { StateRepository } from "./state_repository.ts";
 
 /** The repository and its time. */
-export interface WriteScheduleOptions {
+interface WriteScheduleOptions {
   readonly repository: Pick<StateRepository, "flush" | "isUrgent" | "isWritable" | "pending">;
   /** Calls back once after a delay; the returned function cancels it. */
   after(delayMs: number, callback: () => void): () => void;
@@ -64,7 +64,7 @@ export class WriteSchedule {
 }
 
 /** The same for {@linkcode startPersisting}. */
-export interface PersistingOptions extends WriteScheduleOptions {
+interface PersistingOptions extends WriteScheduleOptions {
   readonly repository: StateRepository;
   /** Every check of the config as it is now, of this process's share. */
   checks(): readonly Check[];

@@ -5,7 +5,7 @@ const COOKIES_MAX = 50;
 const COOKIE_LENGTH_MAX = 4096;
 
 /** Requests with a cookie jar. */
-export interface CookieRequests {
+interface CookieRequests {
   readonly requests: Requests;
   /** Every value that was in the jar. */
   secrets(): Iterable<string>;

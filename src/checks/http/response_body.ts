@@ -1,6 +1,6 @@
 import type { IncomingResponse } from "../../domain/requests.ts";
 
-export type ResponseBody = Pick<IncomingResponse, "read">;
+type ResponseBody = Pick<IncomingResponse, "read">;
 
 /** How much of a body is searched for texts, in decoded bytes. */
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;

@@ -13,7 +13,7 @@ import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../state.ts";
 
 /** What the command line asked of this member. */
-export interface MemberSettings {
+interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;
 }

@@ -1,6 +1,6 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
 import type { Column, Merge, Table } from "../table_declaration.ts";
-import { CHECKS, CREATE_INDEXES, TABLES } from "../tables.ts";
+import { CREATE_INDEXES, TABLES } from "../tables.ts";
 import { MEMBERS, QUEUES } from "./member_tables.ts";
 import { itemText, type Parameter } from "./protocol.ts";
 
@@ -139,6 +139,3 @@ export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly str
 export function lastOf<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
 }
-
-/** The number of columns of `checks` that its declaration has. */
-export const CHECK_COLUMNS: number = CHECKS.declared.length;

@@ -9,7 +9,7 @@ import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
 
 /** What is known of an error beside its text. */
-export interface ErrorCircumstances {
+interface ErrorCircumstances {
   /** Whether it comes from a connection on which the TLS handshake had succeeded. @default {false} */
   readonly isBehindHandshake?: boolean;
 }

@@ -64,7 +64,7 @@ export function createMail(
 const CONNECT_MS = 30_000;
 
 /** What connecting needs. */
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly clock: Clock;
   /** Called after each step that succeeded. */
   onStep(step: string): void;

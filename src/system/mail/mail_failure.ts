@@ -7,7 +7,7 @@ import type { MailEnd } from "../../domain/mail.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 
 /** An email that was not sent. */
-export type MailFailure = Extract<MailEnd, { readonly sent: false }>;
+type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
 /** Why a conversation with a mail server cannot go on; the message is one line for people. */
 export class SmtpError extends Error {

@@ -8,7 +8,7 @@ import type { SmtpConnection } from "./smtp_connection.ts";
 import { quoteReply, type Reply } from "./smtp_reply.ts";
 
 /** What a conversation needs. */
-export interface SessionOptions {
+interface SessionOptions {
   /** The email as it is sent. */
   readonly composed: Composed;
   readonly protection: Protection;
