@@ -22,7 +22,7 @@ function itemsOf(text: string): readonly ArrivedItem[] {
 
 function itemInFull(text: string): ArrivedItem {
   const [headline = "", , output = ""] = text.split("\n");
-  const previous = /^(?:Before|Was): ([A-Z]+)$|^Was ([A-Z]+): from/m.exec(text);
+  const previous = /^Previous: ([A-Z]+)$|^Was ([A-Z]+): from/m.exec(text);
   return {
     ...fromHeadline(headline),
     previous: (previous?.[1] ?? previous?.[2] ?? "?").toLowerCase(),
