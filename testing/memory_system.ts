@@ -70,7 +70,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     foreground: createForeground(clock),
     requests: createRequests({ clock: createRealClock() }),
     connections: createConnections(clock),
-    dns: createDns(),
+    dns: createDns(createRealClock()),
     mail: createMail(clock),
     host: createHost(),
     httpServers: createHttpServers(clock),

@@ -75,7 +75,7 @@ function evaluate(
     const place = server ?? "the resolver of this machine";
     if ("reason" in answer) {
       if (answer.isObstacle) obstacles.push(answer.reason);
-      else violations.push(`${answer.reason} from ${place}`);
+      else violations.push(`${answer.reason} (${place})`);
       continue;
     }
     const key = JSON.stringify(answer.records.map(canonical).sort());

@@ -10,7 +10,7 @@ export interface DnsServerAddress {
 }
 
 /** What is asked of a name server. */
-interface DnsQuestion {
+export interface DnsQuestion {
   /** Absolute, with the final dot. */
   readonly name: string;
   readonly type: RecordType;

@@ -35,7 +35,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     foreground: lazyForeground(clock),
     requests: lazyRequests({ clock, environment }),
     connections: lazyConnections(clock),
-    dns: lazyDns(),
+    dns: lazyDns(clock),
     mail: lazyMail(clock),
     host: createHost(),
     httpServers: lazyHttpServers(clock),

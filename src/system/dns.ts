@@ -1,29 +1,88 @@
-import type { Dns, DnsAnswer, DnsServerAddress } from "../domain/dns.ts";
-import { messageOf } from "../shared/describe_error.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { ConnectionPhase } from "../domain/connections.ts";
+import type { Dns, DnsAnswer, DnsQuestion, DnsServerAddress } from "../domain/dns.ts";
 import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
+import { messageOf } from "../shared/describe_error.ts";
+import { onAbort } from "../shared/on_abort.ts";
+import { decodeResponse, encodeQuery } from "./dns_message.ts";
+import { connectTcp, type ConnectTcpOptions } from "./tcp/connect_tcp.ts";
+import { explainConnectionError } from "./tcp/connection_failure.ts";
+import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 
 /**
- * The machine's look-ups. The runtime repeats a query over TCP if the reply is truncated, ignores replies to other
- * queries, and does not tell an error of the server from a name without records.
+ * The machine's look-ups. A server is asked over TCP, which every name server supports (RFC 7766): the runtime's own
+ * look-up asks no server for names of `/etc/hosts` and `localhost`, and does not tell an error of the server from a name
+ * without records. It serves for the resolver of the machine, where the first is what other programs get.
  */
-export function createDns(): Dns {
-  return { lookUp, machineServers };
+export function createDns(clock: Clock): Dns {
+  return {
+    lookUp: async (question, signal) => {
+      const { server } = question;
+      return server === null
+        ? await askMachine(question, signal)
+        : await askServer(question, server, { clock, signal });
+    },
+    machineServers,
+  };
 }
 
-const lookUp: Dns["lookUp"] = async ({ name, type, server }, signal) => {
+/** A message has its length before it. */
+const LENGTH_BYTES = 2;
+
+async function askServer(
+  { name, type }: DnsQuestion,
+  server: DnsServerAddress,
+  { clock, signal }: ConnectTcpOptions,
+): Promise<DnsAnswer> {
+  const query = { id: crypto.getRandomValues(new Uint16Array(1))[0] ?? 0, name, type };
+  let phase: ConnectionPhase = "connecting";
+  try {
+    const connection = await connectTcp(server, { clock, signal });
+    const stopListening = onAbort(signal, () => closeQuietly(connection));
+    try {
+      phase = "reading";
+      const message = encodeQuery(query);
+      await writeAll(connection, Uint8Array.of(message.length >> 8, message.length & 255, ...message));
+      const response = await readMessage(connection);
+      const answer = response === null ? { reason: "no complete response" } : decodeResponse(response, query);
+      return "records" in answer ? answer : { ...answer, isObstacle: false };
+    } finally {
+      stopListening();
+      closeQuietly(connection);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = explainConnectionError(error, server, phase);
+    return { reason: failure.reason, isObstacle: OBSTACLES.has(failure.phase) };
+  }
+}
+
+const OBSTACLES: ReadonlySet<string> = new Set(["permission", "settings", "machine"]);
+
+/** Reads one message; `null`: the connection was closed before its end. */
+async function readMessage(connection: Deno.Conn): Promise<Uint8Array | null> {
+  const buffer = new Uint8Array(LENGTH_BYTES + 65_535);
+  let size = 0;
+  for (;;) {
+    const count = await connection.read(buffer.subarray(size));
+    if (count === null) return null;
+    size += count;
+    const end = LENGTH_BYTES + (buffer[0] ?? 0) * 256 + (buffer[1] ?? 0);
+    if (size >= Math.max(LENGTH_BYTES, end)) return buffer.subarray(LENGTH_BYTES, end);
+  }
+}
+
+async function askMachine({ name, type }: DnsQuestion, signal: AbortSignal): Promise<DnsAnswer> {
   signal.throwIfAborted();
   try {
     // One of its signatures stands for all: each record is read as what it is.
-    const records: readonly unknown[] = await Deno.resolveDns(name, type as "A", {
-      signal,
-      ...server !== null && { nameServer: { ipAddr: server.host, port: server.port } },
-    });
+    const records: readonly unknown[] = await Deno.resolveDns(name, type as "A", { signal });
     return { records: records.map(recordText) };
   } catch (error) {
     signal.throwIfAborted();
     return explain(error);
   }
-};
+}
 
 function recordText(record: unknown): string {
   if (typeof record === "string") return withoutDot(record);

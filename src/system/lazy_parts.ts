@@ -27,8 +27,8 @@ export function lazyForeground(clock: Clock): Foreground {
 }
 
 /** {@linkcode Dns} that is made at the first look-up. */
-export function lazyDns(): Dns {
-  const load = lazily(async () => (await import("./dns.ts")).createDns());
+export function lazyDns(clock: Clock): Dns {
+  const load = lazily(async () => (await import("./dns.ts")).createDns(clock));
   return {
     lookUp: async (question, signal) => await (await load()).lookUp(question, signal),
     machineServers: async () => await (await load()).machineServers(),

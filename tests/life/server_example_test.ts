@@ -81,7 +81,7 @@ Deno.test({
         await visitor.send("SSH-2.0-OpenSSH_9.2\r\n");
         await visitor.untilGone();
       });
-      await using dns = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.10")])]);
+      await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.10")])]);
       const nginx = startChild(tool("nginx"), [
         "-p",
         directory,

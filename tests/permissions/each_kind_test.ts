@@ -53,7 +53,7 @@ Deno.test({
       await using secure = startServer((visitor) => visitor.untilGone(), {
         certificate: createCertificate({ authority, toDay: 60 }),
       });
-      await using dns = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
+      await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
       const targets = { web: web.port, secure: secure.port, dns: dns.port };
       harness.writeScript("script.sh", "echo fine");
       harness.writeScript("systemctl.sh", "echo Id=web.service; echo ActiveState=active");

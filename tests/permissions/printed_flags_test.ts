@@ -125,7 +125,7 @@ test("monitor permissions: the address of the machine's resolver is marked, and 
 
 test("monitor permissions: the printed flags are enough to ask a name server", () =>
   withPermissions(async (harness) => {
-    await using server = await startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
+    await using server = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
     const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
     harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
     const printed = await harness.run(["permissions", "--state", "none", "--format", "json"]);

@@ -1,6 +1,4 @@
-/** A DNS server on loopback that does to a client whatever a test wants, over UDP and TCP (RFC 1035). */
-import { createSocket, type Socket } from "node:dgram";
-import { once } from "node:events";
+/** A DNS server on loopback that does to a client whatever a test wants, over TCP (RFC 7766). */
 
 /** One question, as it came. */
 export interface DnsQuery {
@@ -8,7 +6,6 @@ export interface DnsQuery {
   readonly name: string;
   /** Such as `A`; a number as text if it is not known here. */
   readonly type: string;
-  readonly over: "udp" | "tcp";
   /** The question section, and the id before it. */
   readonly id: number;
   readonly question: Uint8Array;
@@ -37,70 +34,40 @@ const TYPES: Readonly<Record<string, number>> = {
   CAA: 257,
 };
 
-/** Starts a server that answers every query over both protocols with what `behave` returns. */
-export async function startDnsServer(behave: DnsBehavior): Promise<DnsServer> {
-  const { listener, socket } = await bindBoth();
-  const { port } = listener.addr;
+/** Starts a server that answers every query with what `behave` returns, and waits until the client leaves. */
+export function startDnsServer(behave: DnsBehavior): DnsServer {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const queries: DnsQuery[] = [];
-  const repliesTo = (message: Uint8Array, over: DnsQuery["over"]): Iterable<Uint8Array> => {
-    const query = readQuery(message, over);
-    queries.push(query);
-    return behave(query);
-  };
-  socket.on("message", async (message, { port, address }) => {
-    for (const reply of repliesTo(message, "udp")) {
-      await new Promise((resolve) => socket.send(reply, port, address, resolve));
-    }
-  });
   const open = new Set<Promise<void>>();
+  const converse = async (connection: Deno.Conn): Promise<void> => {
+    const buffer = new Uint8Array(4096);
+    const count = await connection.read(buffer) ?? 0;
+    if (count < 14) return;
+    const query = readQuery(buffer.subarray(2, count));
+    queries.push(query);
+    for (const reply of behave(query)) {
+      const framed = Uint8Array.of(reply.length >> 8, reply.length & 255, ...reply);
+      for (let rest = framed; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
+    }
+    await connection.read(buffer);
+  };
   const accepting = (async () => {
     for await (const connection of listener) {
       // A client that has left is nobody's concern.
-      open.add(converse(connection, repliesTo).catch(() => {}).finally(() => connection.close()));
+      open.add(converse(connection).catch(() => {}).finally(() => connection.close()));
     }
   })();
   return {
-    port,
+    port: listener.addr.port,
     queries,
     async [Symbol.asyncDispose]() {
       listener.close();
-      const closed = once(socket, "close");
-      socket.close();
-      await Promise.all([accepting, closed, ...open]);
+      await Promise.all([accepting, ...open]);
     },
   };
 }
 
-/** One port for both protocols. */
-async function bindBoth(): Promise<{ readonly listener: Deno.TcpListener; readonly socket: Socket }> {
-  for (;;) {
-    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const socket = createSocket("udp4");
-    socket.bind(listener.addr.port, "127.0.0.1");
-    try {
-      await once(socket, "listening");
-      return { listener, socket };
-    } catch {
-      // Another process has this port for UDP.
-      listener.close();
-    }
-  }
-}
-
-async function converse(
-  connection: Deno.Conn,
-  repliesTo: (message: Uint8Array, over: "tcp") => Iterable<Uint8Array>,
-): Promise<void> {
-  const buffer = new Uint8Array(4096);
-  const count = await connection.read(buffer) ?? 0;
-  if (count < 14) return;
-  for (const reply of repliesTo(buffer.subarray(2, count), "tcp")) {
-    const framed = Uint8Array.of(reply.length >> 8, reply.length & 255, ...reply);
-    for (let rest = framed; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
-  }
-}
-
-function readQuery(message: Uint8Array, over: DnsQuery["over"]): DnsQuery {
+function readQuery(message: Uint8Array): DnsQuery {
   const labels: string[] = [];
   let at = 12;
   for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
@@ -112,7 +79,6 @@ function readQuery(message: Uint8Array, over: DnsQuery["over"]): DnsQuery {
   return {
     name: labels.join(".").toLowerCase(),
     type,
-    over,
     id: (message[0] ?? 0) * 256 + (message[1] ?? 0),
     question: message.slice(12, at + 5),
   };

@@ -81,7 +81,7 @@ export function httpContext(
       connections: createConnections(clock),
       host: createHost(),
       platform: "linux",
-      dns: createDns(),
+      dns: createDns(createRealClock()),
       environment: () => undefined,
     },
     jobs: null,

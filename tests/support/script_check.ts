@@ -48,7 +48,7 @@ export function observeProgram(path: string, run: ScriptRun = {}): Promise<Check
       connections: createConnections(clock),
       host: createHost(),
       platform: "linux",
-      dns: createDns(),
+      dns: createDns(createRealClock()),
       environment: (variable) => environment[variable],
     },
     jobs: null,

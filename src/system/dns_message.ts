@@ -1,0 +1,235 @@
+/** Queries and responses of DNS (RFC 1035). Names are text in the form of zone files, without the final dot. */
+import type { RecordType } from "../domain/dns.ts";
+import { canonicalAddress } from "../shared/ip_address.ts";
+
+const TYPES: Readonly<Record<RecordType, number>> = {
+  A: 1,
+  NS: 2,
+  CNAME: 5,
+  SOA: 6,
+  PTR: 12,
+  MX: 15,
+  TXT: 16,
+  AAAA: 28,
+  SRV: 33,
+  CAA: 257,
+};
+
+/** What is asked. */
+export interface DnsQuery {
+  /** 0 to 65535. */
+  readonly id: number;
+  /** Absolute, with the final dot. */
+  readonly name: string;
+  readonly type: RecordType;
+}
+
+const RECURSION_DESIRED = 0x0100;
+const INTERNET = 1;
+
+/** Makes the message of a query. */
+export function encodeQuery({ id, name, type }: DnsQuery): Uint8Array {
+  const labels = asciiName(name).split(".").filter((label) => label !== "")
+    .map((label) => new TextEncoder().encode(label));
+  return Uint8Array.from([
+    ...[id, RECURSION_DESIRED, 1, 0, 0, 0].flatMap(twoBytes),
+    ...labels.flatMap((label) => [label.length, ...label]),
+    0,
+    ...[TYPES[type], INTERNET].flatMap(twoBytes),
+  ]);
+}
+
+/** Names with other characters are sent in Punycode (RFC 5891). */
+function asciiName(name: string): string {
+  // deno-lint-ignore no-control-regex
+  return /^[\u0000-\u007f]*$/.test(name) ? name : URL.parse(`http://${name}`)?.hostname ?? name;
+}
+
+function twoBytes(number: number): readonly number[] {
+  return [number >> 8 & 255, number & 255];
+}
+
+/** Why a response has no records. */
+const ERRORS: Readonly<Record<number, string>> = {
+  1: "query rejected as malformed (FORMERR)",
+  2: "server failure (SERVFAIL)",
+  3: "no such name (NXDOMAIN)",
+  4: "query not supported (NOTIMP)",
+  5: "query refused (REFUSED)",
+};
+
+const IS_RESPONSE = 0x8000;
+const IS_TRUNCATED = 0x0200;
+const ERROR_CODE = 0x000f;
+
+/** Reads the records that answer a query, or why there are none. */
+export function decodeResponse(
+  message: Uint8Array,
+  query: DnsQuery,
+): { readonly records: readonly string[] } | { readonly reason: string } {
+  try {
+    const reader = new MessageReader(message);
+    const id = reader.number(2);
+    const flags = reader.number(2);
+    if (id !== query.id || (flags & IS_RESPONSE) === 0) return { reason: "response to another query" };
+    if ((flags & IS_TRUNCATED) !== 0) return { reason: "truncated response" };
+    const code = flags & ERROR_CODE;
+    if (code !== 0) return { reason: ERRORS[code] ?? `error code ${code}` };
+    const [questions, answers] = [reader.number(2), reader.number(2)];
+    reader.skip(4);
+    for (let index = 0; index < questions; index++) {
+      reader.name();
+      reader.skip(4);
+    }
+    const records = readAnswers(reader, answers, query);
+    return records.length === 0 ? { reason: "no records" } : { records };
+  } catch (error) {
+    if (error instanceof RangeError) return { reason: "malformed response" };
+    throw error;
+  }
+}
+
+/** More aliases in a row are none of a sane zone. */
+const ALIASES_MAX = 16;
+
+/** Reads the records of a name, or of what it is an alias of. */
+function readAnswers(reader: MessageReader, count: number, { name, type }: DnsQuery): readonly string[] {
+  const aliases = new Map<string, string>();
+  const found: { readonly owner: string; readonly text: string }[] = [];
+  for (let index = 0; index < count; index++) {
+    const owner = reader.name().toLowerCase();
+    const number = reader.number(2);
+    const isInternet = reader.number(2) === INTERNET;
+    reader.skip(4);
+    const data = reader.part(reader.number(2));
+    if (!isInternet) continue;
+    if (number === TYPES.CNAME) aliases.set(owner, data.name().toLowerCase());
+    if (number === TYPES[type]) found.push({ owner, text: RECORD_TEXTS[type](data.again()) });
+  }
+  const names = new Set([asciiName(name).toLowerCase().replace(/\.$/, "")]);
+  for (let last = [...names].at(-1); last !== undefined && names.size <= ALIASES_MAX;) {
+    const next = type === "CNAME" ? undefined : aliases.get(last);
+    last = next === undefined || names.has(next) ? undefined : next;
+    if (last !== undefined) names.add(last);
+  }
+  return found.filter(({ owner }) => names.has(owner)).map(({ text }) => text);
+}
+
+const RECORD_TEXTS: Readonly<Record<RecordType, (data: MessageReader) => string>> = {
+  A: (data) => [1, 1, 1, 1].map((size) => data.number(size)).join("."),
+  AAAA: (data) => {
+    const groups = new Array(8).fill(2).map((size) => data.number(size).toString(16));
+    return canonicalAddress(groups.join(":")) ?? "";
+  },
+  CNAME: (data) => data.name(),
+  NS: (data) => data.name(),
+  PTR: (data) => data.name(),
+  MX: (data) => `${data.number(2)} ${data.name()}`,
+  SRV: (data) => `${data.number(2)} ${data.number(2)} ${data.number(2)} ${data.name()}`,
+  SOA: (data) => [data.name(), data.name(), ...[4, 4, 4, 4, 4].map((size) => data.number(size))].join(" "),
+  CAA: (data) => `${data.number(1)} ${data.text(data.number(1))} "${data.text(data.left)}"`,
+  // The texts of a record have no meaning of their own (RFC 7208, section 3.3).
+  TXT: (data) => {
+    let whole = "";
+    while (data.left > 0) whole += data.text(data.number(1));
+    return whole;
+  },
+};
+
+const NAME_LENGTH_MAX = 255;
+
+/** Reads a message, or a part of it. What lies outside is a `RangeError`. */
+class MessageReader {
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  readonly #end: number;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  /** How many bytes are left. */
+  get left(): number {
+    return this.#end - this.#at;
+  }
+
+  skip(size: number): void {
+    if (size > this.left) throw new RangeError("The message ends early");
+    this.#at += size;
+  }
+
+  /** Reads a number of so many bytes. */
+  number(size: number): number {
+    const from = this.#at;
+    this.skip(size);
+    return this.#bytes.subarray(from, this.#at).reduce((number, byte) => number * 256 + byte, 0);
+  }
+
+  text(size: number): string {
+    const from = this.#at;
+    this.skip(size);
+    return new TextDecoder().decode(this.#bytes.subarray(from, this.#at));
+  }
+
+  /** Takes the next bytes, which may refer to names before them. */
+  part(size: number): MessageReader {
+    const from = this.#at;
+    this.skip(size);
+    return new MessageReader(this.#bytes, from, this.#at);
+  }
+
+  /** The same part from its beginning. */
+  again(): MessageReader {
+    return new MessageReader(this.#bytes, this.#start, this.#end);
+  }
+
+  /** Reads a name, whose end may be that of an earlier one (section 4.1.4). Each reference leads further back, so it ends. */
+  name(): string {
+    const labels: string[] = [];
+    let length = 0;
+    let at = this.#at;
+    let limit = this.#at;
+    let isElsewhere = false;
+    for (;;) {
+      const size = this.#byteAt(at);
+      if (size >= 0xc0) {
+        const target = (size & 0x3f) * 256 + this.#byteAt(at + 1);
+        if (!isElsewhere) this.skip(at + 2 - this.#at);
+        if (target >= limit) throw new RangeError("A name refers to what follows it");
+        isElsewhere = true;
+        limit = target;
+        at = target;
+        continue;
+      }
+      if (size > 63) throw new RangeError("A label is too long");
+      length += size + 1;
+      if (length > NAME_LENGTH_MAX) throw new RangeError("A name is too long");
+      if (size === 0) {
+        if (!isElsewhere) this.skip(at + 1 - this.#at);
+        return labels.length === 0 ? "." : labels.join(".");
+      }
+      labels.push(labelText(Array.from({ length: size }, (_, index) => this.#byteAt(at + 1 + index))));
+      at += 1 + size;
+    }
+  }
+
+  #byteAt(position: number): number {
+    const byte = this.#bytes[position];
+    if (byte === undefined) throw new RangeError("The message ends early");
+    return byte;
+  }
+}
+
+/** Bytes that have a meaning in names, or none, are written as numbers (section 5.1). */
+function labelText(bytes: readonly number[]): string {
+  return bytes.map((byte) => {
+    const character = String.fromCharCode(byte);
+    return /[!-~]/.test(character) && !/[.\\]/.test(character)
+      ? character
+      : `\\${String(byte).padStart(3, "0")}`;
+  }).join("");
+}
