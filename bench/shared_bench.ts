@@ -1,7 +1,7 @@
 import { createRecordWriter } from "../src/state/postgres/postgres_checks.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";
-import { arrayText, type Parameter } from "../src/state/postgres/protocol.ts";
+import type { Parameter } from "../src/state/postgres/protocol.ts";
 import { clientOptions, startPostgres } from "../testing/postgres_server.ts";
 import { missingTools } from "../testing/tools.ts";
 import { updateOf } from "./kept_state.ts";
@@ -24,14 +24,14 @@ export async function benchShared({ effort }: Workplace): Promise<readonly Row[]
   const place = server.place();
   const store = await openPostgresStore(place, { ...clientOptions(), random: Math.random, access: "own" });
   const client = new PostgresClient(place, clientOptions());
-  const statement = await recordSave(client);
-  let round = 0;
+  const makeStatement = statementMaker(client);
+  const rounds = { saved: 0, bare: 0 };
   const { saved, bare } = await measureInTurn(effort.rounds(ROUNDS), {
     saved: () => {
-      const results = resultsOf("saved", ++round);
+      const results = resultsOf("saved", ++rounds.saved);
       return timeOf(() => store.save(results));
     },
-    bare: () => timeOf(() => statement()),
+    bare: async () => timeOf(await makeStatement(resultsOf("bare", ++rounds.bare))),
   });
   client.close();
   await store.close();
@@ -50,24 +50,24 @@ function resultsOf(prefix: string, round: number): ReturnType<typeof updateOf>[]
   );
 }
 
-/** Records the statement of a save, and returns what sends it again as if it were the next one. */
-async function recordSave(client: PostgresClient): Promise<() => Promise<unknown>> {
-  const sent: (readonly [sql: string, parameters: readonly Parameter[]])[] = [];
+/** Makes the statement of a save without sending it, and returns what does. */
+function statementMaker(
+  client: PostgresClient,
+): (results: ReturnType<typeof resultsOf>) => Promise<() => Promise<unknown>> {
+  let sent: readonly [sql: string, parameters: readonly Parameter[]] = ["", []];
+  let rows: readonly { readonly name: string }[] = [];
   const recording: Pick<PostgresClient, "query"> = {
     query: (sql, parameters = []) => {
-      sent.push([sql, parameters]);
-      return client.query(sql, parameters);
+      sent = [sql, parameters];
+      return Promise.resolve({ rows, count: rows.length });
     },
   };
-  await createRecordWriter(recording as PostgresClient, Math.random).save(resultsOf("bare", 0));
-  const [sql = "", [versions, , ...others] = []] = sent[0] ?? [];
-  let before = versions ?? "";
-  let next = 2 ** 40;
-  return () => {
-    const after = arrayText(Array.from({ length: RESULTS }, () => ++next));
-    const parameters = [after, before, ...others];
-    before = after;
-    return client.query(sql, parameters);
+  const writer = createRecordWriter(recording as PostgresClient, Math.random);
+  return async (results) => {
+    rows = results.map(({ record: { name } }) => ({ name }));
+    await writer.save(results);
+    const [sql, parameters] = sent;
+    return () => client.query(sql, parameters);
   };
 }
 
