@@ -107,8 +107,11 @@ export async function runCheck(
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
-  const redactOwn = traced === null ? null : createRedactor(ownSecrets);
-  const trace = traced?.text((text, cut) => redactOwn?.(redact(text, cut), cut) ?? "");
+  const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
+  const redactOwn = isTraced ? createRedactor(ownSecrets) : null;
+  const trace = redactOwn === null
+    ? undefined
+    : traced?.text((text, cut) => redactOwn(redact(text, cut), cut));
   return {
     ...checkResult,
     output: redact(checkResult.output),

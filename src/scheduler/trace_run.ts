@@ -84,7 +84,9 @@ function traceRequests(requests: Requests, tracer: Tracer, connections: Connecti
     async send(request, signal) {
       const { method, target, headers, body } = request;
       const url = new URL(target);
-      tracer.add(`request ${method} ${url.origin}${url.pathname}${hideQuery(url)}`);
+      const place = request.connection?.socket ?? request.connection?.address?.address;
+      const by = place === undefined ? "" : ` by ${place}`;
+      tracer.add(`request ${method} ${url.origin}${url.pathname}${hideQuery(url)}${by}`);
       if (connections !== null && url.protocol === "https:") {
         await traceTls(url, { connections, tracer, signal, request });
       }
@@ -335,12 +337,12 @@ function hideQuery({ searchParams }: URL): string {
   return shown.length === 0 ? "" : `?${shown.join("&")}`;
 }
 
-const MEMBER = /"([^"\\\n]{1,100})"(\s{0,9}:\s{0,9})"([^"\\\n]{0,4096})("|$)/g;
+const FIELD = /"([^"\\\n]{1,100})"(\s{0,9}:\s{0,9})"(?:[^"\\\n]|\\.){0,8192}(?:"|$)/g;
 
 /** Values of JSON whose names are those of credentials, such as the tokens of a login. */
 function hideValues(text: string): string {
   return text.replaceAll(
-    MEMBER,
+    FIELD,
     (whole, name: string, colon: string) => isCredentialName(name) ? `"${name}"${colon}"${HIDDEN}"` : whole,
   );
 }

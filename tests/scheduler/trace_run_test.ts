@@ -10,7 +10,7 @@ import { httpContext } from "../support/http_check.ts";
 /** Runs a check of a config, and returns its trace without times. */
 async function traceOf(
   check: object,
-  { environment = {}, depth = "brief" }: {
+  { environment = {}, depth = "full" }: {
     readonly environment?: Readonly<Record<string, string>>;
     readonly depth?: TraceDepth;
   } = {},
@@ -82,7 +82,7 @@ Deno.test("a trace hides secrets, captured values and tokens in JSON", async () 
     async (request) =>
       Response.json({
         value: token,
-        refresh_token: "never-captured",
+        refresh_token: 'never-"captured',
         echo: `${request.headers.get("x-any")} ${await request.text()}`,
       }),
   );
@@ -97,7 +97,7 @@ Deno.test("a trace hides secrets, captured values and tokens in JSON", async () 
     },
   }, { environment: { PASSWORD: "swordfish" } });
   const text = lines.join("\n");
-  for (const secret of ["swordfish", "captured-", "xxxxx", "never-captured"]) {
+  for (const secret of ["swordfish", "captured-", "xxxxx", "never-"]) {
     assert.ok(!text.includes(secret), `${secret} in ${text}`);
   }
   assert.match(text, /"value":"\[secret\]","refresh_token":"\(hidden\)","echo":"null \[secret\]"/);
@@ -147,6 +147,12 @@ Deno.test("a trace shows the command of a script, the names of its variables, an
     "< stderr:",
     "< err",
   ]);
+});
+
+Deno.test("a run that is ok has no trace unless all of it was asked for", async () => {
+  const script = { kind: "script", parameters: { path: "/bin/true" } };
+  assert.deepEqual(await traceOf(script, { depth: "brief" }), [""]);
+  assert.deepEqual((await traceOf(script)).slice(0, 1), ['run "/bin/true"']);
 });
 
 Deno.test("a trace is bounded, whatever a target sends", async () => {
