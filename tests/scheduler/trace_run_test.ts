@@ -5,6 +5,7 @@ import { mayConfirmProblem } from "../../src/scheduler/trace_depth.ts";
 import type { TraceDepth } from "../../src/domain/trace.ts";
 import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";
+import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { httpContext } from "../support/http_check.ts";
 
 /** Runs a check of a config, and returns its trace without times. */
@@ -59,6 +60,30 @@ Deno.test("a trace shows requests, responses and redirects", async () => {
     "body of 7 B",
     "< not now",
   ]);
+});
+
+Deno.test("a full trace shows the addresses and the certificate of https, a brief one neither", async () => {
+  const authority = createAuthority();
+  const { cert, key } = createCertificate({ authority });
+  const path = await Deno.makeTempFile();
+  await Deno.writeTextFile(path, authority.cert);
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {}, cert, key },
+    () => new Response("x", { status: 500 }),
+  );
+  const { port } = server.addr;
+  const request = { target: `https://127.0.0.1:${port}/`, tls: { ca_file: path } };
+  const check = { kind: "http_request", parameters: { request } };
+  const full = (await traceOf(check)).filter((line) => /^(addresses|TLS|response)/.test(line));
+  assert.equal(full[0], "addresses 127.0.0.1");
+  assert.match(
+    full[1] ?? "",
+    /^TLS \(second connection\): certificate for .*127\.0\.0\.1.*, SHA-256 [0-9a-f]{64}; trusted$/,
+  );
+  assert.equal(full[2], "response 500");
+  const brief = await traceOf(check, { depth: "brief" });
+  assert.deepEqual(brief.filter((line) => /^(addresses|TLS)/.test(line)), []);
+  await Deno.remove(path);
 });
 
 Deno.test("a trace shows why there is no response", async () => {
