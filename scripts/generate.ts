@@ -32,7 +32,8 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const { name, marker, title } of SCHEMAS) {
     const schema = deriveSchema(source, marker, title);
-    files.set(`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`);
+    const published = marker === null ? withEachPlaceholders(schema) : schema;
+    files.set(`schemas/${name}.schema.json`, `${JSON.stringify(published, null, 2)}\n`);
     files.set(`src/config/generated/validate_${name}.js`, makeValidator(schema));
     if (marker !== null) continue;
     files.set(
@@ -69,6 +70,24 @@ function deriveSchema(source: JsonObject, marker: string | null, title: string):
     $defs: derive($defs ?? {}) as JsonObject,
   };
   return dropUnusedDefinitions(schema);
+}
+
+/** For editors: what is no text may be a placeholder of `for_each`, which becomes a number, `true` or `false`. */
+function withEachPlaceholders(schema: JsonObject): JsonObject {
+  const change = (node: Json, where: string): Json => {
+    if (Array.isArray(node)) return node.map((item) => change(item, ""));
+    if (!isObject(node) || where === "default" || where === "examples") return node;
+    const isOfNames = where === "properties" || where === "$defs";
+    const changed = Object.fromEntries(
+      Object.entries(node).map(([key, value]) => [key, change(value, isOfNames ? "" : key)]),
+    );
+    const types = [changed["type"] ?? []].flat();
+    const isPlain = types.some((type) => type === "integer" || type === "number" || type === "boolean");
+    if (isOfNames || !isPlain || types.includes("string")) return changed;
+    return { ...changed, type: [...types, "string"], pattern: "^\\$\\{each:\\w+\\}$" };
+  };
+  const { $defs = {}, ...top } = schema;
+  return { ...top, $defs: change($defs, "$defs") };
 }
 
 /** A format of texts says nothing where a shape takes numbers only. */
