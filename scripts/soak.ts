@@ -56,6 +56,11 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       minutesMax: 10 + 3 * minutes,
     });
   },
+  shared: ({ minutes }) =>
+    runTests(["tests/life/members_faults_test.ts"], {
+      variables: { MEMBER_FAULTS_SECONDS: 60 * minutes },
+      minutesMax: 10 + 2 * minutes,
+    }),
   traces: soakTraces,
   configs: async ({ rounds }) => {
     await soakConfigs();
@@ -103,7 +108,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   1,000 checks, texts of a megabyte, configurations of 20 MB, a flood of 1 GB
 
   --short       the same as --minutes 1 --rounds 2
-  --minutes N   duration of chaos (60)
+  --minutes N   duration of chaos and of shared (60)
   --rounds N    how much configs, kill, traces and walk do (200)
   --seed N      the first seed of traces, one more each round (some number, which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)

@@ -3,7 +3,9 @@ import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
+import type { MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
+import { isLiveMember } from "../members/observer.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StatePlace } from "./state.ts";
@@ -21,20 +23,27 @@ interface MonitorStatusOptions {
   /** What is known of the checks; after a service was stopped, others may have run them. */
   readonly records: readonly CheckRecord[];
   readonly system: Pick<System, "state">;
+  /** The processes that share the state; `null` if it isn't shared. @default null */
+  readonly members?: readonly MemberStatus[] | null;
 }
 
 /** Says who runs the checks; `null` where nobody has said so yet. */
 export function monitorStatusOf(
   run: MonitorRun | null,
-  { place, config, records, system }: MonitorStatusOptions,
+  { place, config, records, system, members = null }: MonitorStatusOptions,
 ): MonitorStatus | null {
   if (run === null) return null;
-  return { state: stateOf(run, { place, records, system }), run, config: compareConfig(run, config) };
+  // A single run has no config of its own.
+  const services = members?.filter((member) => member.config !== "") ?? null;
+  const state = services?.some(isLiveMember) === true
+    ? "running"
+    : stateOf(run, { place, records, system, members: services });
+  return { state, run, config: compareConfig(run, config), members: services };
 }
 
 function stateOf(
   { mode, processId, stoppedAtMs }: MonitorRun,
-  { place, records, system: { state } }: Omit<MonitorStatusOptions, "config">,
+  { place, records, members, system: { state } }: Omit<MonitorStatusOptions, "config">,
 ): MonitorStatus["state"] {
   if (mode === "cron") return "cron";
   if (stoppedAtMs !== null) {
@@ -42,7 +51,7 @@ function stateOf(
     return hasRunSince ? "cron" : "stopped";
   }
   // No lock tells whether the process of another machine runs.
-  if (place.postgres !== undefined) return "running";
+  if (place.postgres !== undefined) return members === null ? "running" : "died";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || state.holder(lockPath) === processId;
@@ -72,7 +81,19 @@ export function describeMonitorTrouble(
   { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
 ): readonly string[] {
   if (status === null) return [];
-  const { state, run, config } = status;
+  const dead = status.members?.filter((member) => !isLiveMember(member)) ?? [];
+  return [
+    ...describeTroubleOf(status, { nowMs, hasErrors }),
+    ...dead.map(({ host, silentForMs }) =>
+      `member "${host}": no heartbeat for ${describeDuration(silentForMs)}`
+    ),
+  ];
+}
+
+function describeTroubleOf(
+  { state, run, config }: MonitorStatus,
+  { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },
+): readonly string[] {
   if (state === "died") return ["monitor: terminated unexpectedly (killed, crash or power failure)"];
   if (state !== "running") return [];
   const loaded = describeDuration(Math.max(0, nowMs - run.configLoadedAtMs));

@@ -80,6 +80,11 @@ export interface SharedStore extends Store {
   owns(channelKey: string): boolean;
 }
 
+/** Whether several processes share a store. */
+export function isShared(store: Store): store is SharedStore {
+  return "members" in store;
+}
+
 /** A member as others see it. */
 export interface MemberStatus extends MemberHeartbeat {
   /** The time since its last heartbeat, by the clock of the database. */

@@ -200,7 +200,8 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   });
   const recordStop = async (hasTime: boolean): Promise<void> => {
     const nowMs = system.clock.wallMs();
-    await recorder.stopped(nowMs);
+    // The others run on.
+    if (member === null || member.hosts.length === 0) await recorder.stopped(nowMs);
     if (hasTime) await Promise.all([page.stopped(nowMs), metrics.stopped()]);
   };
   const stop = createStop({

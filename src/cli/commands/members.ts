@@ -2,7 +2,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
-import { DEAD_AFTER_MS } from "../../members/observer.ts";
+import { isLiveMember } from "../../members/observer.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
@@ -46,7 +46,7 @@ async function runMembers(invocation: Invocation, system: System): Promise<numbe
   const store = await readSharedState(place, system);
   const rows = await store?.members() ?? [];
   await store?.close();
-  const active = activeConfig(rows.filter((row) => isLive(row) && row.config !== ""), null);
+  const active = activeConfig(rows.filter((row) => isLiveMember(row) && row.config !== ""), null);
   const members = rows.map((row) => viewOf(row, active));
   const shares = sharesOf(members, config);
   const text = format === "json"
@@ -66,11 +66,7 @@ interface MemberView extends MemberStatus {
 function viewOf(member: MemberStatus, active: string | null): MemberView {
   const { config } = member;
   const configState = config === "" ? "none" : config === active ? "active" : "other";
-  return { ...member, isLive: isLive(member), configState };
-}
-
-function isLive({ silentForMs }: MemberStatus): boolean {
-  return silentForMs < DEAD_AFTER_MS;
+  return { ...member, isLive: isLiveMember(member), configState };
 }
 
 /** The number of checks of each member that runs some, by its name; of a config with errors nothing is known. */

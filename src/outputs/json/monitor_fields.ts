@@ -1,4 +1,6 @@
 import type { MonitorRun } from "../../domain/monitor_run.ts";
+import type { MemberStatus } from "../../domain/membership.ts";
+import { isLiveMember } from "../../members/observer.ts";
 
 /** Who runs the checks, and whether by the config as it is now. */
 export interface MonitorStatus {
@@ -7,12 +9,14 @@ export interface MonitorStatus {
   readonly run: MonitorRun;
   /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
   readonly config: "same" | "edited" | "another" | "unknown";
+  /** The members that run checks, or died; `null` or absent if the state isn't shared. */
+  readonly members?: readonly MemberStatus[] | null;
 }
 
 /** The fields of `monitor` in JSON; fields are only ever added. */
 export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
   if (status === null) return null;
-  const { state, run, config } = status;
+  const { state, run, config, members = null } = status;
   const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
   return {
     state,
@@ -22,5 +26,8 @@ export function monitorFields(status: MonitorStatus | null): Readonly<Record<str
     config: run.configPath,
     config_loaded_at: time(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",
+    ...members !== null && {
+      members: members.map((member) => ({ member: member.host, live: isLiveMember(member) })),
+    },
   };
 }

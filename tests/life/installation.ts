@@ -1,0 +1,160 @@
+/** Several monitors that share a state, with their targets and the receiver of their notifications. */
+import assert from "node:assert/strict";
+import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
+import type { Store } from "../../src/domain/store.ts";
+import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
+import { type PostgresServer, storeOptions } from "../support/postgres.ts";
+import { inTime } from "./in_time.ts";
+import { type End, type Harness, type Program, withHarness } from "./program.ts";
+import { type Hook, type PostedNotification, startHook } from "./receivers.ts";
+
+/** A server with a status for each path, which is the name of a check. */
+export interface Targets extends AsyncDisposable {
+  readonly statuses: Map<string, number>;
+  /** How often each was requested. */
+  readonly runs: Map<string, number>;
+  url(name: string): string;
+}
+
+function startTargets(): Targets {
+  const statuses = new Map<string, number>();
+  const runs = new Map<string, number>();
+  const abort = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, signal: abort.signal, onListen: () => {} },
+    (request) => {
+      const name = new URL(request.url).pathname.slice(1);
+      runs.set(name, (runs.get(name) ?? 0) + 1);
+      return new Response("", { status: statuses.get(name) ?? 200 });
+    },
+  );
+  return {
+    statuses,
+    runs,
+    url: (name) => `http://127.0.0.1:${server.addr.port}/${name}`,
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await inTime("the server to end", server.finished);
+    },
+  };
+}
+
+/** An installation, and what its users see of it. */
+export interface Installation {
+  readonly names: readonly string[];
+  readonly targets: Targets;
+  readonly hook: Hook;
+  /** Starts a member. */
+  start(member: string, args?: readonly string[]): Program;
+  /** Runs another command to its end. */
+  run(...args: readonly string[]): Promise<End>;
+  /** Writes the config of members that are started, or reload, from now on. */
+  writeConfig(others?: Readonly<Record<string, unknown>>): void;
+  /** Lets all checks fail, or be well again, and waits until each was notified. */
+  turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
+  /** What was sent, and what the members logged. */
+  describe(): string;
+  /** Expects that each check was notified of an event. */
+  expect(event: string): void;
+  /** Asserts that each problem and each recovery was notified once, in order. */
+  assertEachOnce(): void;
+}
+
+export async function withInstallation(
+  use: (installation: Installation) => Promise<void>,
+  server: PostgresServer,
+  { failOpenAfter = 2 } = {},
+): Promise<void> {
+  await withHarness(async (harness: Harness) => {
+    await using targets = startTargets();
+    await using hook = startHook();
+    const names = Array.from({ length: 12 }, (_, index) => `web${index}`);
+    const place = server.place();
+    const { directory } = server;
+    const writeConfig = (others = {}): void =>
+      harness.writeConfig(
+        Object.fromEntries(
+          names.map((name) => [name, {
+            kind: "http_request",
+            parameters: { request: { target: targets.url(name) } },
+            notifications: [hook.channel],
+          }]),
+        ),
+        {
+          state: {
+            postgres: {
+              hosts: [directory],
+              database: place.database,
+              user: place.user,
+              schema: place.schema,
+              fail_open_after: failOpenAfter,
+            },
+          },
+          ...others,
+        },
+      );
+    writeConfig();
+    const expected: string[] = [];
+    const expect = (event: string): void => void expected.push(...names.map((name) => `${name} ${event}`));
+    const programs: Program[] = [];
+    const describe = (): string => [...sent(), ...programs.map(({ stderr }) => stderr.text())].join("\n");
+    const sent = (): readonly string[] => {
+      const byId = new Map(
+        hook.posts.flatMap(({ notifications }) => notifications).map((one) => [one.id, one]),
+      );
+      return names.flatMap((name) =>
+        [...byId.values()].filter(({ check }) => check === name).map((one) => `${name} ${eventsOf(one)}`)
+      ).sort();
+    };
+    await using store = await openToRead(place);
+    await use({
+      names,
+      targets,
+      hook,
+      writeConfig,
+      expect,
+      describe,
+      start: (member, args = []) => {
+        const program = harness.start(["check", "--member", member, ...args], { limitMs: 120_000 });
+        programs.push(program);
+        return program;
+      },
+      run: (...args) => harness.run(args),
+      turn: async (status, { isStored } = { isStored: true }) => {
+        names.forEach((name) => targets.statuses.set(name, status));
+        const event = status === 200 ? "recovery" : "problem";
+        expect(event);
+        await until(`each ${event}`, () => sent().length >= expected.length, describe);
+        if (!isStored) return;
+        await until(
+          "the end of the queue",
+          async () => (await store.outbox()).notifications.length === 0,
+          describe,
+        );
+      },
+      assertEachOnce: () => assert.deepEqual(sent(), expected.toSorted()),
+    });
+  });
+}
+
+function eventsOf({ event, missed_problem }: PostedNotification): string {
+  return missed_problem === null ? event : `missed ${event}`;
+}
+
+async function openToRead(place: PostgresPlace): Promise<Pick<Store, "outbox"> & AsyncDisposable> {
+  const store = await openPostgresStore(place, storeOptions());
+  return { outbox: store.outbox, [Symbol.asyncDispose]: () => store.close() };
+}
+
+export async function until(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  describe = () => "",
+  timeoutMs = 40_000,
+): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  while (!await isTrue()) {
+    if (performance.now() > deadlineMs) assert.fail(`waited for ${what}\n${describe()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
