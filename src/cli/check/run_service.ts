@@ -113,6 +113,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   });
   const stopped = Promise.withResolvers<number>();
   let control: Control | null = null;
+  let { redact } = first;
   const selection = readSelection(invocation);
   const memberSettings = { selection, notifies: settings.notifies };
   const members = state.shared === null ? null : await import("./take_part.ts");
@@ -139,7 +140,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
       const words = describeOutboxEvent(event, "retrying");
       if (words === null) {
         log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
-      } else log[words.level](first.redact(words.message));
+      } else log[words.level](redact(words.message));
     },
     onBug: stopped.reject,
   });
@@ -225,6 +226,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     notifying,
     followers: [heartbeat, page, metrics, endpoint, {
       adopt: (next, scheduled) => {
+        redact = scheduled.redact;
         recorder.adopt(next).catch(stopped.reject);
         if (members !== null) member?.adopt(members.toWork(next, scheduled, memberSettings));
       },

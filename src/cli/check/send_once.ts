@@ -5,7 +5,7 @@
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
-import { createMember, type Member } from "../../members/join.ts";
+import { createMember, type Member } from "../../members/member.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { channelKeysOf } from "./take_part.ts";
 

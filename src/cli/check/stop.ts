@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
-import type { Member } from "../../members/join.ts";
+import type { Member } from "../../members/member.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../../domain/log.ts";

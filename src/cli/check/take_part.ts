@@ -4,7 +4,7 @@ import type { Notifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
-import { createMember, type Member, type MemberEvent, type MemberWork } from "../../members/join.ts";
+import { createMember, type Member, type MemberEvent, type MemberWork } from "../../members/member.ts";
 import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
 import type { StateRepository } from "../../state/state_repository.ts";

@@ -34,7 +34,7 @@ interface MetricsPublisherOptions {
   onBug(error: unknown): void;
 }
 
-/** Keeps the config's file of metrics fresh. */
+/** Renders the metrics: into the config's file at its interval, and for the endpoint. */
 export function startMetricsPublisher(options: MetricsPublisherOptions): MetricsPublisher {
   const { system, log, repository, notifying, scheduler, version, onBug } = options;
   const { clock } = system;
