@@ -3,7 +3,7 @@ import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
-import { openSqliteStore } from "../src/state/sqlite_store.ts";
+import { openSqliteStore } from "../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../src/system/store_files.ts";
 
 /** What a state knows of checks. */

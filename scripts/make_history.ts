@@ -262,7 +262,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
 
 if (import.meta.main) {
   const [directory = ".", count = "3"] = Deno.args;
-  const { openSqliteStore } = await import("../src/state/sqlite_store.ts");
+  const { openSqliteStore } = await import("../src/state/sqlite/sqlite_store.ts");
   const { createStoreFiles } = await import("../src/system/store_files.ts");
   await Deno.mkdir(directory, { recursive: true });
   const config = { state: "state.sqlite", ...demoConfig(Number(count)) };

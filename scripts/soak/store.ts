@@ -1,6 +1,6 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { openSqliteStore } from "../../src/state/sqlite_store.ts";
+import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 
 /** Gives some work a real state in a directory of its own, which is gone afterwards. */

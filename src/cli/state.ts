@@ -185,7 +185,7 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
     );
   }
   try {
-    const { openSqliteStore } = await import("../state/sqlite_store.ts");
+    const { openSqliteStore } = await import("../state/sqlite/sqlite_store.ts");
     const open = async (damage?: string): Promise<Store> => {
       const { store, quarantined } = await openSqliteStore(path, {
         files: system.state.files,
@@ -311,7 +311,7 @@ async function whileLocked<T>(
 
 async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> {
   const open = async (): Promise<Store> =>
-    readsBack ? await (await import("../state/in_memory_store.ts")).openInMemoryStore() : NO_STORE;
+    readsBack ? await (await import("../state/sqlite/in_memory_store.ts")).openInMemoryStore() : NO_STORE;
   const store = await open();
   return {
     store,
@@ -347,7 +347,7 @@ export async function readState(place: StatePlace, system: System): Promise<Stor
   }
   try {
     if (place.postgres !== undefined) return (await openShared(place.postgres, system, "read")).store;
-    const { openSqliteStore } = await import("../state/sqlite_store.ts");
+    const { openSqliteStore } = await import("../state/sqlite/sqlite_store.ts");
     system.permissions.drop("net");
     const { store } = await openSqliteStore(place.path, {
       files: system.state.files,
@@ -396,7 +396,7 @@ export async function stateAlongside(
     throw new UsageError("no stored state to change", "set --state PATH");
   }
   if (place.postgres !== undefined) return (await openShared(place.postgres, system, "alongside")).store;
-  const { openSqliteStore } = await import("../state/sqlite_store.ts");
+  const { openSqliteStore } = await import("../state/sqlite/sqlite_store.ts");
   system.permissions.drop("net");
   const { store } = await openSqliteStore(place.path, {
     files: system.state.files,

@@ -3,7 +3,7 @@ import type { SQLInputValue } from "node:sqlite";
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { bytes, type Codec, columnText, json, nullable, number } from "./codec.ts";
-import type { Row } from "./connection.ts";
+import type { Row } from "./sqlite/sqlite_connection.ts";
 
 /** What an upsert makes of the stored value (`column`) and the new one (`excluded.column`). */
 export type Merge = keyof typeof MERGED;

@@ -1,6 +1,6 @@
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
 import type { Store } from "../../src/domain/store.ts";
-import { openSqliteStore } from "../../src/state/sqlite_store.ts";
+import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { demoChecks, makeHistory } from "../../scripts/make_history.ts";

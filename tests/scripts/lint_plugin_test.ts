@@ -160,7 +160,7 @@ testPlaces(
   "lets the stores have their database",
   'import { DatabaseSync } from "node:sqlite";',
   {
-    "state": ["src/state/sqlite_store.ts"],
+    "state": ["src/state/sqlite/sqlite_store.ts"],
     "system": ["src/system/deno_system.ts"],
   },
 );

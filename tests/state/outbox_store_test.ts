@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { Connection, openConnection } from "../../src/state/connection.ts";
-import { createDatabaseStore } from "../../src/state/database_store.ts";
-import { migrate } from "../../src/state/migrations.ts";
-import * as statements from "../../src/state/outbox_statements.ts";
+import { Connection, openConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
+import { migrate } from "../../src/state/sqlite/migrations.ts";
+import * as statements from "../../src/state/sqlite/outbox_statements.ts";
 import {
   changeOf,
   countOf,

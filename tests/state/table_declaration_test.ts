@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { list, number, object, text, UnreadableRowError } from "../../src/state/codec.ts";
-import { Connection } from "../../src/state/connection.ts";
+import { Connection } from "../../src/state/sqlite/sqlite_connection.ts";
 import {
   blob,
   counts,

@@ -76,7 +76,7 @@ async function openTables(text: string, access: "own" | "read", system: System):
     throw new StateHeldError(`cannot copy state "${path}": a monitor uses it`, "stop it first");
   }
   try {
-    const { openSqliteTables } = await import("../../state/sqlite_tables.ts");
+    const { openSqliteTables } = await import("../../state/sqlite/sqlite_tables.ts");
     const tables = await openSqliteTables(path, {
       files: system.state.files,
       userId: system.userId,

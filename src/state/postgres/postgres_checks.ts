@@ -12,7 +12,7 @@ import type {
   Store,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { nameIn, rollupOf, sumsOf, toRowLimit } from "../database_checks.ts";
+import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sqlite/sqlite_checks.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { cutChange } from "../retention.ts";

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
-import type { Row } from "../connection.ts";
+import type { Row } from "../sqlite/sqlite_connection.ts";
 import {
   bindAndExecute,
   BodyReader,

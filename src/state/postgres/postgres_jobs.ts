@@ -2,8 +2,8 @@
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { columnText } from "../codec.ts";
-import type { Row } from "../connection.ts";
-import { endedRunOf, runOf } from "../database_jobs.ts";
+import type { Row } from "../sqlite/sqlite_connection.ts";
+import { endedRunOf, runOf } from "../sqlite/sqlite_jobs.ts";
 import { JOB_RUNS_MAX } from "../retention.ts";
 import { JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";

@@ -2,7 +2,7 @@
 import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { type Codec, columnText, json, list, nullable } from "../codec.ts";
-import type { Row } from "../connection.ts";
+import type { Row } from "../sqlite/sqlite_connection.ts";
 import { SILENCES } from "../tables.ts";
 import type { Table } from "../table_declaration.ts";
 import { MEMBERS, QUEUES } from "./member_tables.ts";

@@ -3,7 +3,7 @@ import { addCounts, type ChannelCount } from "../../domain/channel_count.ts";
 import type { OutboxChange, Silence } from "../../domain/outbox.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX } from "../outbox_statements.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX } from "../sqlite/outbox_statements.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { encodeRows, lastOf, toArrays, upsertRows } from "./postgres_tables.ts";

@@ -1,7 +1,7 @@
 /** Forgets the old in PostgreSQL, as `prune.ts` does in SQLite: some checks at a time, in the order of their ids. */
 import type { PruneProgress } from "../../domain/store.ts";
-import { nameIn } from "../database_checks.ts";
-import { DELETE_STRAY_MARKERS } from "../outbox_statements.ts";
+import { nameIn } from "../sqlite/sqlite_checks.ts";
+import { DELETE_STRAY_MARKERS } from "../sqlite/outbox_statements.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { addReading, CHANGES_MAX, type Limits, limitsAt } from "../retention.ts";
 import { CLOCK, ONLY_ROW, ROLLUPS } from "../tables.ts";

@@ -10,7 +10,7 @@ import type {
 } from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
-import type { Row } from "../connection.ts";
+import type { Row } from "../sqlite/sqlite_connection.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
 import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";

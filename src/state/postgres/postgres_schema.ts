@@ -1,7 +1,7 @@
 /** The schema of a state in PostgreSQL, and its version. */
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { StoreError } from "../../domain/store.ts";
-import { newerVersion } from "../migrations.ts";
+import { newerVersion } from "../sqlite/migrations.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { PostgresError } from "./postgres_connection.ts";
 import { CREATE_SCHEMA, SCHEMA_VERSION } from "./postgres_tables.ts";

@@ -5,7 +5,7 @@ import stringWidth from "string-width";
 import { run } from "../../../src/cli/run.ts";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { CheckRecord } from "../../../src/domain/store.ts";
-import { openSqliteStore } from "../../../src/state/sqlite_store.ts";
+import { openSqliteStore } from "../../../src/state/sqlite/sqlite_store.ts";
 import { notificationOf, queuedOf, recordOf, resultOf, silenceOf, updateOf } from "../../state/records.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";

@@ -3,7 +3,7 @@ import { StoreError } from "../../../src/domain/store.ts";
 import { copyState, type StateTables } from "../../../src/state/copy_state.ts";
 import { openPostgresTables } from "../../../src/state/postgres/postgres_copy.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
-import { openSqliteTables } from "../../../src/state/sqlite_tables.ts";
+import { openSqliteTables } from "../../../src/state/sqlite/sqlite_tables.ts";
 import { createStoreFiles } from "../../../src/system/store_files.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
 import { HOSTILE_TEXTS } from "../hostile.ts";

@@ -1,7 +1,7 @@
 /** The part of the store in a database that jobs report to: each function answers at once, or throws. */
-import type { EndedJobRun, JobFacts, JobRun } from "../domain/job_runs.ts";
-import { columnText, number, UnreadableRowError } from "./codec.ts";
-import type { Connection, Row } from "./connection.ts";
+import type { EndedJobRun, JobFacts, JobRun } from "../../domain/job_runs.ts";
+import { columnText, number, UnreadableRowError } from "../codec.ts";
+import type { Connection, Row } from "./sqlite_connection.ts";
 import {
   DELETE_SURPLUS_RUNS,
   INSERT_BEGUN_RUN,
@@ -11,8 +11,8 @@ import {
   SELECT_RUNS_IN_PROGRESS,
   UPSERT_JOB,
 } from "./job_statements.ts";
-import { JOB_RUNS_MAX } from "./retention.ts";
-import { JOB_RUNS, JOBS } from "./tables.ts";
+import { JOB_RUNS_MAX } from "../retention.ts";
+import { JOB_RUNS, JOBS } from "../tables.ts";
 
 /** What `job()` of the store answers. */
 export function readJob(connection: Connection, name: string, nowMs: number): JobFacts {

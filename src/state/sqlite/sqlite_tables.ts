@@ -1,6 +1,6 @@
-import type { Connection } from "./connection.ts";
-import { openConnection } from "./connection.ts";
-import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "./copy_state.ts";
+import type { Connection } from "./sqlite_connection.ts";
+import { openConnection } from "./sqlite_connection.ts";
+import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
 import { explainStoreFailure } from "./store_failure.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { Connection } from "../../src/state/connection.ts";
+import { Connection } from "../../../src/state/sqlite/sqlite_connection.ts";
 import {
   APPLICATION_ID,
   migrate,
@@ -8,8 +8,8 @@ import {
   MIGRATIONS,
   NewerVersionError,
   versionOf,
-} from "../../src/state/migrations.ts";
-import { withStatePath } from "./state_directory.ts";
+} from "../../../src/state/sqlite/migrations.ts";
+import { withStatePath } from "../state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];
 const SECOND: Migration = ["ALTER TABLE a ADD COLUMN y DEFAULT 2", "CREATE TABLE b (z)"];

@@ -1,5 +1,5 @@
-import { type Store, StoreError } from "../domain/store.ts";
-import type { Connection } from "./connection.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
+import type { Connection } from "./sqlite_connection.ts";
 import {
   keepUpdate,
   readChanges,
@@ -7,12 +7,12 @@ import {
   readRecords,
   readRollups,
   readRollupSums,
-} from "./database_checks.ts";
-import { keepJobRun, readJob } from "./database_jobs.ts";
-import { keepMonitorRun, readMonitorRun } from "./database_monitor.ts";
-import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./database_outbox.ts";
+} from "./sqlite_checks.ts";
+import { keepJobRun, readJob } from "./sqlite_jobs.ts";
+import { keepMonitorRun, readMonitorRun } from "./sqlite_monitor.ts";
+import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./sqlite_outbox.ts";
 import { type Patience, whileBusy } from "./patience.ts";
-import { createPruner } from "./prune.ts";
+import { createPruner } from "./sqlite_prune.ts";
 import { explainStoreFailure } from "./store_failure.ts";
 
 /**

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { StoreError } from "../../src/domain/store.ts";
-import { whileBusy } from "../../src/state/patience.ts";
-import { createRealClock } from "../../testing/real_clock.ts";
-import { createFakeClock } from "../../testing/fake_clock.ts";
-import { NOW_MS, silenceOf } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_directory.ts";
+import { StoreError } from "../../../src/domain/store.ts";
+import { whileBusy } from "../../../src/state/sqlite/patience.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
+import { NOW_MS, silenceOf } from "../records.ts";
+import { openState, withState, withStatePath } from "../state_directory.ts";
 
 const BUSY = new StoreError("cannot write state: busy", "busy");
 

@@ -1,5 +1,5 @@
-import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
-import { testStore } from "./conformance.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { testStore } from "../conformance.ts";
 
 testStore("openInMemoryStore()", async (use) => {
   const store = await openInMemoryStore();

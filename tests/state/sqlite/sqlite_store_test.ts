@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { openConnection } from "../../src/state/connection.ts";
-import { createDatabaseStore } from "../../src/state/database_store.ts";
-import { migrate } from "../../src/state/migrations.ts";
-import { makePipe } from "../support/make_pipe.ts";
-import { pruneAll, testStore } from "./conformance.ts";
-import { HOUR_MS } from "../../src/shared/time_units.ts";
-import { changeOf, entryOf, NOW_MS, recordOf, updateOf } from "./records.ts";
-import { openState, withState, withStatePath } from "./state_directory.ts";
+import { StoreError, type StoreFailure } from "../../../src/domain/store.ts";
+import { openConnection } from "../../../src/state/sqlite/sqlite_connection.ts";
+import { createDatabaseStore } from "../../../src/state/sqlite/database_store.ts";
+import { migrate } from "../../../src/state/sqlite/migrations.ts";
+import { makePipe } from "../../support/make_pipe.ts";
+import { pruneAll, testStore } from "../conformance.ts";
+import { HOUR_MS } from "../../../src/shared/time_units.ts";
+import { changeOf, entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
+import { openState, withState, withStatePath } from "../state_directory.ts";
 
 testStore("openSqliteStore()", (use) => withStatePath((path) => withState(path, use)));
 

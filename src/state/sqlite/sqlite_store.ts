@@ -1,12 +1,12 @@
 import { dirname } from "node:path";
-import { type Store, StoreError } from "../domain/store.ts";
-import type { StoreFiles } from "../domain/store_files.ts";
-import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./connection.ts";
-import { quarantine } from "./quarantine.ts";
+import { type Store, StoreError } from "../../domain/store.ts";
+import type { StoreFiles } from "../../domain/store_files.ts";
+import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./sqlite_connection.ts";
+import { quarantine } from "../quarantine.ts";
 import { explainStoreFailure, isBusy } from "./store_failure.ts";
 import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
 import { type Patience, whileBusy } from "./patience.ts";
-import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "./state_file.ts";
+import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 
 /** How a state is opened. */

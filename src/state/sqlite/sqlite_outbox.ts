@@ -1,8 +1,8 @@
 /** The part of the store in a database that reports go through: each function answers at once, or throws. */
-import type { OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
-import type { KeptOutbox } from "../domain/store.ts";
-import type { Connection } from "./connection.ts";
-import { columnText, nullable } from "./codec.ts";
+import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
+import type { KeptOutbox } from "../../domain/store.ts";
+import type { Connection } from "./sqlite_connection.ts";
+import { columnText, nullable } from "../codec.ts";
 import {
   DELETE_MARKER,
   DELETE_QUEUED,
@@ -13,7 +13,7 @@ import {
   SELECT_OUTBOX,
   SELECT_SILENCES,
 } from "./outbox_statements.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "./tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
 export function keepQueued(connection: Connection, row: QueuedNotification): void {

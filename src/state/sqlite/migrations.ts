@@ -1,5 +1,5 @@
-import type { Connection } from "./connection.ts";
-import { CREATE_TABLES } from "./tables.ts";
+import type { Connection } from "./sqlite_connection.ts";
+import { CREATE_TABLES } from "../tables.ts";
 
 /** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
 export const APPLICATION_ID = 0x6d6e7472;

@@ -2,7 +2,7 @@
  * The statements on the outbox, delivery markers, counts of channels, and silences that are more than an upsert of a
  * row. Names and keys are encoded as column text.
  */
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "./tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
 
 /** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;

@@ -1,7 +1,7 @@
-import { StoreError, type StoreFailure } from "../domain/store.ts";
+import { StoreError, type StoreFailure } from "../../domain/store.ts";
 import { NewerVersionError } from "./migrations.ts";
-import { DamagedFileError } from "./state_file.ts";
-import { UnreadableRowError } from "./codec.ts";
+import { DamagedFileError } from "../state_file.ts";
+import { UnreadableRowError } from "../codec.ts";
 
 /** What was being done to which file. */
 export interface Attempt {

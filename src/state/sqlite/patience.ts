@@ -1,5 +1,5 @@
-import { StoreError } from "../domain/store.ts";
-import type { Clock } from "../domain/clock.ts";
+import { StoreError } from "../../domain/store.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { isBusy } from "./store_failure.ts";
 
 /** How long a store waits for its turn while other processes write. */

@@ -2,9 +2,9 @@
  * The statements on checks, changes and roll-ups that are more than an insert or upsert of a row. Names are encoded as
  * column text.
  */
-import { RECENT_BYTES_MAX } from "./recent_runs.ts";
-import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
-import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "./tables.ts";
+import { RECENT_BYTES_MAX } from "../recent_runs.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../tables.ts";
 
 /** All records, in the order in which the checks were first persisted. */
 export const SELECT_RECORDS = `SELECT ${RECORDS.columns} FROM checks ORDER BY id`;

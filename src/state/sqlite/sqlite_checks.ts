@@ -1,6 +1,6 @@
 /** Checks, their changes and roll-ups in the database: each function returns at once, or throws. */
-import type { Condition } from "../domain/condition.ts";
-import type { ConditionCounts } from "../domain/condition_state.ts";
+import type { Condition } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type {
   CheckRecord,
   CheckUpdate,
@@ -10,13 +10,13 @@ import type {
   RollupEntry,
   RollupSum,
   Store,
-} from "../domain/store.ts";
-import { columnText, json, list, number } from "./codec.ts";
-import type { Connection, Row } from "./connection.ts";
-import { keepQueued } from "./database_outbox.ts";
-import { FRESH_BYTES_MAX, packRun, unpackRuns } from "./recent_runs.ts";
-import { HOUR_MS } from "../shared/time_units.ts";
-import { cutChange, startOf } from "./retention.ts";
+} from "../../domain/store.ts";
+import { columnText, json, list, number } from "../codec.ts";
+import type { Connection, Row } from "./sqlite_connection.ts";
+import { keepQueued } from "./sqlite_outbox.ts";
+import { FRESH_BYTES_MAX, packRun, unpackRuns } from "../recent_runs.ts";
+import { HOUR_MS } from "../../shared/time_units.ts";
+import { cutChange, startOf } from "../retention.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
@@ -27,7 +27,7 @@ import {
   SELECT_ROLLUPS,
   UPSERT_CHECK,
 } from "./statements.ts";
-import { CHANGES, CHECKS, RECORDS, ROLLUPS } from "./tables.ts";
+import { CHANGES, CHECKS, RECORDS, ROLLUPS } from "../tables.ts";
 
 /** Persists an update, as part of the open transaction. */
 export function keepUpdate(connection: Connection, { record, rollup, change, queued }: CheckUpdate): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { explainStoreFailure } from "../../src/state/store_failure.ts";
+import { StoreError, type StoreFailure } from "../../../src/domain/store.ts";
+import { explainStoreFailure } from "../../../src/state/sqlite/store_failure.ts";
 
 Deno.test("explainStoreFailure() says what to do", async (t) => {
   const table: readonly { name: string; error: Error; failure: StoreFailure; reason: string }[] = [

@@ -1,7 +1,7 @@
-import type { PruneProgress } from "../domain/store.ts";
-import type { Connection } from "./connection.ts";
-import { columnText, number } from "./codec.ts";
-import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "./retention.ts";
+import type { PruneProgress } from "../../domain/store.ts";
+import type { Connection } from "./sqlite_connection.ts";
+import { columnText, number } from "../codec.ts";
+import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "../retention.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
 import {
   DELETE_DROPPED,
@@ -19,7 +19,7 @@ import {
   SELECT_CHECKS_BEHIND,
   SELECT_CLOCK,
 } from "./statements.ts";
-import { CLOCK, ONLY_ROW } from "./tables.ts";
+import { CLOCK, ONLY_ROW } from "../tables.ts";
 
 /**
  * What forgets the old a few checks at a time, going round in the order of their ids. One call is one

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { CONDITIONS } from "../../src/domain/condition.ts";
-import type { JobRun } from "../../src/domain/job_runs.ts";
-import type { OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
-import type { CheckUpdate, Rollup, Store } from "../../src/domain/store.ts";
-import { openInMemoryStore } from "../../src/state/in_memory_store.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
-import { shortOrFull } from "../../testing/full_form.ts";
-import { pruneAll } from "./conformance.ts";
-import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
-import { endOf, notificationOf, NOW_MS, queuedOf, recordOf } from "./records.ts";
+import { CONDITIONS } from "../../../src/domain/condition.ts";
+import type { JobRun } from "../../../src/domain/job_runs.ts";
+import type { OutboxChange, QueuedNotification, Silence } from "../../../src/domain/outbox.ts";
+import type { CheckUpdate, Rollup, Store } from "../../../src/domain/store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
+import { createMemoryStore } from "../../support/memory_store.ts";
+import { shortOrFull } from "../../../testing/full_form.ts";
+import { pruneAll } from "../conformance.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
+import { endOf, notificationOf, NOW_MS, queuedOf, recordOf } from "../records.ts";
 
 Deno.test("the SQLite store returns what the model does", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
