@@ -22,6 +22,7 @@ import type { CheckSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
 import { createRunRecorder } from "./run_recorder.ts";
 import type { StartSignals } from "./start_signals.ts";
+import type { MemberSettings } from "./take_part.ts";
 import { createSteadySink } from "./steady_sink.ts";
 import { VERSION } from "../version.ts";
 import { createStop } from "./stop.ts";
@@ -115,13 +116,17 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   let control: Control | null = null;
   let { redact } = first;
   const selection = readSelection(invocation);
-  const memberSettings = { selection, notifies: settings.notifies };
+  const memberSettingsOf = (next: OpenConfig): MemberSettings => ({
+    selection,
+    notifies: settings.notifies,
+    listens: listenOf(invocation, next) !== null,
+  });
   const members = state.shared === null ? null : await import("./take_part.ts");
   const member = members === null || state.shared === null ? null : members.takePart({
     shared: state.shared,
     name: settings.member,
     system,
-    work: members.toWork(config, first, memberSettings),
+    work: members.toWork(config, first, memberSettingsOf(config)),
     log,
     parts: () => ({ repository, notifying, scheduler }),
     fail: stopped.reject,
@@ -228,7 +233,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
       adopt: (next, scheduled) => {
         redact = scheduled.redact;
         recorder.adopt(next).catch(stopped.reject);
-        if (members !== null) member?.adopt(members.toWork(next, scheduled, memberSettings));
+        if (members !== null) member?.adopt(members.toWork(next, scheduled, memberSettingsOf(next)));
       },
     }],
     log,

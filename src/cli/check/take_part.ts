@@ -13,9 +13,11 @@ import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../state.ts";
 
 /** What the command line asked of this member. */
-interface MemberSettings {
+export interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;
+  /** Whether it serves pages with every check. */
+  readonly listens: boolean;
 }
 
 /** What takes part. */
@@ -77,13 +79,13 @@ export function takePart({ shared, name, system, work, log, parts, fail }: TakeP
 export function toWork(
   config: OpenConfig,
   { checks }: ScheduledConfig,
-  settings: MemberSettings,
+  { selection, notifies, listens }: MemberSettings,
 ): MemberWork {
   return {
-    configHash: hashHex(JSON.stringify([configHash(config), settings]), 32),
+    configHash: hashHex(JSON.stringify([configHash(config), selection, notifies]), 32),
     checks,
     channelKeys: channelKeysOf(config),
-    showsAll: config.page !== null || config.metrics !== null,
+    showsAll: config.page !== null || config.metrics !== null || listens,
   };
 }
 
