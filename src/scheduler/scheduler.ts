@@ -94,6 +94,8 @@ const WAKE_EVERY_MS = 30_000;
 interface Slot {
   task: Task;
   cancelTimer: (() => void) | null;
+  /** What its timers call, made once: thousands of idle checks have a timer each. */
+  readonly wake: () => void;
   /** Ends the run in progress; `null`: none is, and idle checks keep nothing of their last run. */
   abort: AbortController | null;
 }
@@ -198,6 +200,7 @@ export class Scheduler {
   async stop(graceMs: number): Promise<readonly string[]> {
     this.#isStopping = true;
     this.#timers.end();
+    for (const { cancelTimer } of this.#slots.values()) cancelTimer?.();
     this.#abortRuns((task) => !hasStarted(task));
     const all = Promise.all(this.#runs);
     let cancelGrace = (): void => {};
@@ -257,7 +260,7 @@ export class Scheduler {
     for (const check of checks) {
       const record = this.#recordOf(check.name);
       const next = createTask(check, { record, nowMs, isBehindOverdue });
-      const slot: Slot = { task: next.task, cancelTimer: null, abort: null };
+      const slot: Slot = { task: next.task, cancelTimer: null, wake: () => this.#wake(slot), abort: null };
       this.#slots.set(check.name, slot);
       this.#carryOut(slot, next);
     }
@@ -302,11 +305,19 @@ export class Scheduler {
 
   #plan(slot: Slot, atMs: number): void {
     slot.cancelTimer?.();
-    const cancelTimer = this.#after(atMs - this.#time.nowMs(), () => {
+    if (this.#isStopping) return;
+    slot.cancelTimer = this.#options.system.clock.after(atMs - this.#time.nowMs(), slot.wake);
+  }
+
+  #wake(slot: Slot): void {
+    const fired = slot.cancelTimer;
+    try {
+      this.#followClock();
       // A clock jump that was noticed just now may have planned it anew.
-      if (slot.cancelTimer === cancelTimer) this.#happen(slot, { event: "due" });
-    });
-    slot.cancelTimer = cancelTimer;
+      if (slot.cancelTimer === fired) this.#happen(slot, { event: "due" });
+    } catch (error) {
+      this.#options.onBug(error);
+    }
   }
 
   #start(slot: Slot): void {
