@@ -58,6 +58,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
         config: `${harness.directory}/monitor.json`,
         config_loaded_at: null,
         config_edited: false,
+        members: null,
       },
     );
     assert.match(

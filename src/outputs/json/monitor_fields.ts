@@ -26,8 +26,6 @@ export function monitorFields(status: MonitorStatus | null): Readonly<Record<str
     config: run.configPath,
     config_loaded_at: time(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",
-    ...members !== null && {
-      members: members.map((member) => ({ member: member.host, live: isLiveMember(member) })),
-    },
+    members: members?.map((member) => ({ member: member.host, live: isLiveMember(member) })) ?? null,
   };
 }
