@@ -49,7 +49,7 @@ const EXAMPLE: readonly string[] = [
   "      // No notifications while the router is down.",
   '      "depends_on": ["router"]',
   "    },",
-  '    "router": { "kind": "tcp_connect", "parameters": { "host": "192.0.2.1", "port": 443 } }',
+  '    "router": { "kind": "tcp_connect", "parameters": { "host": "192.0.2.1", "port": 80 } }',
   "  },",
   "  // Weekly times without notifications.",
   '  "maintenance_windows": [{ "days": ["sun"], "from": "02:00", "to": "04:00" }],',

@@ -86,7 +86,7 @@ function configFor({ words }: CommandLine): string {
   const backup = words[0] === "beat" ? { kind: "job", parameters: { expected_every: "1 day" } } : well;
   // Elsewhere a warning would say that no check uses it.
   const channels = words.includes("--channel") ? { pager: { kind: "console", parameters: {} } } : undefined;
-  const checks = { web: well, mail: well, shop: well, page: well, backup };
+  const checks = { web: well, website: well, mail: well, shop: well, page: well, backup };
   return JSON.stringify({ defaults: {}, channels, checks });
 }
 
