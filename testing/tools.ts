@@ -111,7 +111,7 @@ export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
 }
 
 /** Returns whether a test is ignored because one of these tools is missing; spread it into the test's definition. */
-export function requiredPermissions(...names: readonly (ToolName | "root")[]): { readonly ignore: boolean } {
+export function requiresTools(...names: readonly (ToolName | "root")[]): { readonly ignore: boolean } {
   const missing = names.filter((name) => name === "root" ? Deno.uid() !== 0 : !isInstalled(name));
   if (missing.length > 0) noteIgnored(missing);
   return { ignore: missing.length > 0 };

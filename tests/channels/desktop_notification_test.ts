@@ -13,7 +13,7 @@ import {
 } from "../support/channel_delivery.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { requiresSessionBus, startSessionBus } from "../support/notification_service.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 
 const PATH = "/usr/bin:/bin";
 
@@ -107,7 +107,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("notify-send"),
+  ...requiresTools("notify-send"),
   name: "desktopNotificationKind tries again while there is no session",
   fn: async () => {
     const { delivery } = await show({ environment: { PATH } });

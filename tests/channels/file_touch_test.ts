@@ -5,7 +5,7 @@ import type { Delivery } from "../../src/domain/delivery.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { deliverOver, type DeliveryFindings, type DeliverySettings } from "../support/channel_delivery.ts";
 import { makePipe } from "../support/make_pipe.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 
 const LONG_AGO = new Date("2001-02-03T04:05:06Z");
@@ -104,7 +104,7 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
 
 Deno.test({
   // Who owns a file may always touch it, so these are somebody else's; only root can make them so.
-  ...requiredPermissions("root"),
+  ...requiresTools("root"),
   name: "fileTouchKind as a user without rights, with files of another user",
   fn: (t) =>
     inDirectory(async (directory) => {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { observeProgram } from "../support/script_check.ts";
-import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 const CONDITIONS = ["ok", "warning", "critical", "unknown"];
 const PLUGINS = [
@@ -30,7 +30,7 @@ interface Row {
 }
 
 Deno.test({
-  ...requiredPermissions(...PLUGINS),
+  ...requiresTools(...PLUGINS),
   name: "observeScript() gives what the Monitoring Plugins print",
   fn: async (t) => {
     await using server = Deno.serve(

@@ -3,7 +3,7 @@ import { pingKind } from "../../src/checks/ping.ts";
 import type { CheckOf, PingParameters } from "../../src/domain/check.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { requiredPermissions, tool } from "../../testing/tools.ts";
+import { requiresTools, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { observeCheck } from "../support/observe_check.ts";
@@ -45,7 +45,7 @@ async function observeScript(
 }
 
 Deno.test({
-  ...requiredPermissions("ping"),
+  ...requiresTools("ping"),
   name: "observePing() pings this machine with iputils",
   fn: async () => {
     for (const host of ["127.0.0.1", "localhost"]) {
@@ -62,7 +62,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("busybox"),
+  ...requiresTools("busybox"),
   name: "observePing() pings this machine with BusyBox",
   fn: async () => {
     const directory = await Deno.makeTempDir();

@@ -7,11 +7,11 @@ import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { completeRelease } from "../../scripts/release.ts";
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
-import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { readPage } from "./pages.ts";
 
 Deno.test({
-  ...requiredPermissions("curl"),
+  ...requiresTools("curl"),
   name: "docs/start/tutorial.md leads to messages in Slack when followed literally",
   fn: async () => {
     const home = await Deno.makeTempDir({ prefix: "monitor_tutorial_" });

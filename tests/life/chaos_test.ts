@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
-import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS") ?? 3);
 const ROUNDS = Deno.env.get("CHAOS_ROUNDS");
@@ -18,7 +18,7 @@ const LIMIT_MS = 55_000 + (ROUNDS === undefined ? 2_000 * SECONDS : 40_000 * Num
 const UNSHARE = Deno.uid() === 0 ? ["--mount"] : ["--map-root-user", "--mount"];
 
 Deno.test({
-  ...requiredPermissions("faketime", "mount", "umount"),
+  ...requiresTools("faketime", "mount", "umount"),
   name: "monitor check: nothing is lost, invented or miscounted, whatever breaks",
   fn: async () => {
     const mounts = await mayMount();

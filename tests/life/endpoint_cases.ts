@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startPrometheus } from "../support/prometheus.ts";
 import { promtool } from "../support/promtool.ts";
-import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { inTime } from "./in_time.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 
@@ -334,7 +334,7 @@ test("promtool accepts its metrics, and Prometheus scrapes them", () =>
     assert.equal(await prometheus.query('monitor_check_condition{check="web/shop"}'), "2");
     assert.equal(await prometheus.query("up"), "1");
     assert.equal(await prometheus.query('monitor_check_runs_total{check="inner"} > bool 0'), "1");
-  }), requiredPermissions("prometheus", "promtool"));
+  }), requiresTools("prometheus", "promtool"));
 
 test("curl sends a log from a pipe", () =>
   withHarness(async (harness) => {
@@ -353,4 +353,4 @@ test("curl sends a log from a pipe", () =>
     await program.stdout.event("result", (event) =>
       String(event["output"]).endsWith("with exit code 1: the end"));
     await stop(program);
-  }), requiredPermissions("curl"));
+  }), requiresTools("curl"));

@@ -1,6 +1,6 @@
 /** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
 import assert from "node:assert/strict";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts";
 import { type Harness, withHarness } from "./program.ts";
 
@@ -105,7 +105,7 @@ test("monitor check: a symlink in the place of a kept file or its new text is re
 
 Deno.test({
   // Only root can give a file to somebody else.
-  ...requiredPermissions("root"),
+  ...requiresTools("root"),
   name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
   fn: async (t) => {
     const OTHER = 65_534;

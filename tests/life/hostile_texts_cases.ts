@@ -12,7 +12,7 @@ import PostalMime from "postal-mime";
 import { HOSTILE_NAMES } from "../../testing/hostile_configs.ts";
 import { unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { promtool } from "../support/promtool.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { xmllint } from "../support/xmllint.ts";
 import { inTime } from "./in_time.ts";
 import { type Harness, withHarness } from "./program.ts";
@@ -91,7 +91,7 @@ test(
       const { stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "junit"]);
       assert.equal(await xmllint(stdout), "");
     }),
-  requiredPermissions("xmllint"),
+  requiresTools("xmllint"),
 );
 
 test(
@@ -113,7 +113,7 @@ test(
         assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
       }
     }),
-  requiredPermissions("promtool"),
+  requiresTools("promtool"),
 );
 
 test("monitor: no hostile text acts on a terminal, whatever the command", () =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startNodeExporter } from "../support/node_exporter.ts";
 import { promtool } from "../support/promtool.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { until } from "./in_time.ts";
 import { type Harness, withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
@@ -59,7 +59,7 @@ test(
         "monitor.prom",
       ]);
     }),
-  requiredPermissions("prometheus-node-exporter", "promtool"),
+  requiresTools("prometheus-node-exporter", "promtool"),
 );
 
 test(
@@ -98,7 +98,7 @@ test(
       await harness.run(["check", "--once", "--state", "none"]);
       assert.equal(readMetrics(harness), "", "without a state there are no counts to tell");
     }),
-  requiredPermissions("promtool"),
+  requiresTools("promtool"),
 );
 
 test("monitor check --once: others may read the metrics as far as the umask allows", () =>

@@ -4,7 +4,7 @@ import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { freePort, startServer } from "../support/http_servers.ts";
 import { POSTGRES, startPostgres } from "../support/postgres.ts";
-import { requiredPermissions, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 import { inTime } from "./in_time.ts";
 import { withHarness } from "./program.ts";
 
@@ -50,7 +50,7 @@ async function untilListening(port: number): Promise<void> {
 }
 
 Deno.test({
-  ignore: POSTGRES.ignore || requiredPermissions("nginx", "ping", "kill").ignore,
+  ignore: POSTGRES.ignore || requiresTools("nginx", "ping", "kill").ignore,
   name: "examples/server: every check is ok against real services, with the printed permissions",
   fn: () =>
     withHarness(async (harness) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { monitorCommand } from "../../testing/source.ts";
 import { type Harness, withHarness } from "./program.ts";
 
@@ -57,7 +57,7 @@ test(
       assert.equal(text, "");
       assert.equal(code, 0);
     }),
-  requiredPermissions("systemd-analyze"),
+  requiresTools("systemd-analyze"),
 );
 
 test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
@@ -67,7 +67,7 @@ test("examples/systemd: the sandbox of the services is as tight as it was", asyn
     const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
     assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");
   }
-}, requiredPermissions("systemd-analyze"));
+}, requiresTools("systemd-analyze"));
 
 test("examples/systemd: both services have the same sandbox", () => {
   const sandbox = (name: string): string => {
@@ -114,7 +114,7 @@ test(
       // Longer than running checks may take to finish and to be ended.
       assert.ok(Number(settings.get("TimeoutStopSec")?.[0]) >= 15);
     }),
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );
 
 test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>

@@ -1,7 +1,7 @@
 /** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { createMovableClock } from "./chaos/clock.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
@@ -100,5 +100,5 @@ test(
         assert.equal(hanging.requests, 2);
       })
     ),
-  requiredPermissions("faketime"),
+  requiresTools("faketime"),
 );

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor: files that block");
@@ -149,4 +149,4 @@ test("monitor: a file system that hangs stops neither checks nor the command of 
           /did not respond within 2 s\n.*start of this run not.*\n.*did not respond within 2 s\n.*end of this run/,
       })
     ),
-  ]).then(() => {}), requiredPermissions("python3"));
+  ]).then(() => {}), requiresTools("python3"));

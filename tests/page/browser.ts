@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { inTime } from "../life/in_time.ts";
-import { requiredPermissions, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
 /** A size of the window, in CSS pixels. */
 export interface ViewSize {
@@ -46,7 +46,7 @@ const FLAGS = [
 
 /** Returns whether a test with a browser is ignored because a tool is missing. */
 export function requiresBrowser(): { readonly ignore: boolean } {
-  return requiredPermissions("chromedriver", "chromium");
+  return requiresTools("chromedriver", "chromium");
 }
 
 /** Starts a browser for one test. */

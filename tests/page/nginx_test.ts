@@ -5,7 +5,7 @@ import { withHarness } from "../life/program.ts";
 import { readPage } from "../docs/pages.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
-import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const DIRECTORY = "/var/cache/monitor";
@@ -13,7 +13,7 @@ const LISTEN = "127.0.0.1:8090";
 const LIVE_VIEW = readPage("docs/guides/live_view.md");
 
 Deno.test({
-  ...requiredPermissions("nginx"),
+  ...requiresTools("nginx"),
   name: "examples/nginx: nginx takes the file, and serves the page that a running monitor renews",
   fn: () =>
     withHarness(async (harness) => {
@@ -56,7 +56,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("systemd-analyze"),
+  ...requiresTools("systemd-analyze"),
   name: "examples/nginx: monitor.service with its page.conf is one that systemd takes",
   fn: () =>
     withHarness(async ({ directory }) => {
@@ -69,7 +69,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("nginx"),
+  ...requiresTools("nginx"),
   name:
     "docs/guides/live_view.md: nginx in front of the endpoint serves it below a path, and passes check-ins on",
   fn: () =>

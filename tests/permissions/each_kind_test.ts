@@ -6,7 +6,7 @@ import { groupPermissions, permissionFlags } from "../../src/permissions/permiss
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { withHarness } from "../life/program.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
@@ -41,7 +41,7 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
 const OPTIONAL: ReadonlySet<PermissionClass> = new Set(["env"]);
 
 Deno.test({
-  ...requiredPermissions("ping", "kill"),
+  ...requiresTools("ping", "kill"),
   name: "monitor permissions: each kind runs with the printed flags, and names each that is missing",
   fn: (t) =>
     withHarness(async (harness) => {

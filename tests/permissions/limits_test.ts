@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
 import { startServer } from "../support/http_servers.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, type PermissionHarness, withPermissions } from "./harness.ts";
 
 const test = concurrentTests("monitor: limits of permissions");
@@ -83,7 +83,7 @@ test(
       const after = await checkOnce(harness, { permissions });
       assert.strictEqual(after.find(({ name }) => name === "script")?.output, "somebody else wrote this");
     }),
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );
 
 test("with a proxy variable set the request goes to the proxy, though only the target is granted", () =>
@@ -123,5 +123,5 @@ test(
       const checks = await checkOnce(harness, { permissions: flagsFor(await harness.requiredPermissions()) });
       assert.strictEqual(checks.find(({ name }) => name === "script")?.output, "read by the script");
     }),
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );

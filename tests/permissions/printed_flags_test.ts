@@ -7,7 +7,7 @@ import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { startServer } from "../support/http_servers.ts";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, withPermissions } from "./harness.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
@@ -32,7 +32,7 @@ test(
       const status = await harness.run(["status"], { permissions });
       assert.match(status.stdout, /script/);
     }),
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );
 
 test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
@@ -175,7 +175,7 @@ test(
       }
     });
   },
-  requiredPermissions("kill", "ping"),
+  requiresTools("kill", "ping"),
 );
 
 test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
@@ -306,7 +306,7 @@ test(
       }
     });
   },
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );
 
 test("monitor permissions --check: names what is missing and what is more than needed, and warns of a proxy", () =>
@@ -351,7 +351,7 @@ test(
       assert.strictEqual(code, 2, stderr);
       assert.strictEqual(harness.mailbox.raw.length, 1);
     }),
-  requiredPermissions("kill"),
+  requiresTools("kill"),
 );
 
 test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>

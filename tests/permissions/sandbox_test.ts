@@ -7,7 +7,7 @@ import { type Sandbox, sandboxOf } from "../../src/permissions/sandbox.ts";
 import { systemdDropIn } from "../../src/permissions/systemd_drop_in.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
-import { requiredPermissions, tool } from "../../testing/tools.ts";
+import { requiresTools, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startServer } from "../support/http_servers.ts";
@@ -79,7 +79,7 @@ Deno.test("bwrapCommand() and systemdDropIn() quote what a path may hold", async
 });
 
 Deno.test({
-  ...requiredPermissions("systemd-analyze"),
+  ...requiresTools("systemd-analyze"),
   name: "systemdDropIn() makes the service of examples/ tighter, and systemd-analyze accepts it",
   fn: () =>
     withHarness(async ({ directory }) => {
@@ -163,5 +163,5 @@ test(
         await Deno.remove(outside, { recursive: true });
       }
     }),
-  requiredPermissions("bwrap", "kill"),
+  requiresTools("bwrap", "kill"),
 );

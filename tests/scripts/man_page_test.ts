@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { manPage } from "../../scripts/man_page.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit_code.ts";
-import { type ChildEnd, requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { type ChildEnd, requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 const DATE = "2026-01-31";
 
@@ -20,7 +20,7 @@ async function readPage(program: "man" | "mandoc", ...args: readonly string[]): 
 }
 
 Deno.test({
-  ...requiredPermissions("man"),
+  ...requiresTools("man"),
   name: "manPage() is shown by man without a warning, with all that --help says",
   fn: async () => {
     const { stdout, stderr } = await readPage("man", "--warnings", "--local-file");
@@ -40,7 +40,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("mandoc"),
+  ...requiresTools("mandoc"),
   name: "manPage() has nothing that mandoc complains of",
   fn: async () => {
     const { stdout } = await readPage("mandoc", "-T", "lint", "-W", "style");

@@ -18,7 +18,7 @@ import {
 import { makeTarball } from "../../scripts/package/archive.ts";
 import { readPages } from "../docs/pages.ts";
 import { runArguments } from "../../testing/source.ts";
-import { requiredPermissions, runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 
@@ -152,7 +152,7 @@ Deno.test("the release workflow runs scripts of the project and pinned actions, 
 });
 
 Deno.test({
-  ...requiredPermissions("curl"),
+  ...requiresTools("curl"),
   name: "install.sh installs the executable of this machine, and rejects another checksum",
   fn: async (t) => {
     const directory = await Deno.makeTempDir({ prefix: "monitor_install_" });

@@ -1,5 +1,5 @@
 import { inTime } from "../life/in_time.ts";
-import { requiredPermissions, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
 /** What the notification service was given. */
 export interface ShownNotification {
@@ -35,7 +35,7 @@ const COMMANDS: Readonly<Record<ServiceKind, () => readonly string[]>> = {
 
 /** Returns whether a test with a session bus is ignored because a tool is missing. */
 export function requiresSessionBus(): { readonly ignore: boolean } {
-  return requiredPermissions("dbus-run-session", "notify-send", "python3", "python3-dbus", "python3-gi");
+  return requiresTools("dbus-run-session", "notify-send", "python3", "python3-dbus", "python3-gi");
 }
 
 /**

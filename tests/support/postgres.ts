@@ -6,12 +6,12 @@ import {
   type PostgresServerOptions,
   startPostgres,
 } from "../../testing/postgres_server.ts";
-import { requiredPermissions } from "../../testing/tools.ts";
+import { requiresTools } from "../../testing/tools.ts";
 
 export { clientOptions, type PostgresServer, ROLE, startPostgres } from "../../testing/postgres_server.ts";
 
 /** What a test needs that starts a server. */
-export const POSTGRES: { readonly ignore: boolean } = requiredPermissions("initdb", "postgres");
+export const POSTGRES: { readonly ignore: boolean } = requiresTools("initdb", "postgres");
 
 /** What a store needs. */
 export function storeOptions(members: Partial<PostgresStoreOptions> = {}): PostgresStoreOptions {

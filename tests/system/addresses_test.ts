@@ -18,7 +18,7 @@ import { freePort, response, startServer, type TestServer, type Visitor } from "
 import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
-import { requiredPermissions, runChild, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
 
 const NAME = "three.example";
 /** Servers listen on the last one. */
@@ -87,7 +87,7 @@ const KINDS: Readonly<
 
 for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
   Deno.test({
-    ...requiredPermissions("nss_wrapper"),
+    ...requiresTools("nss_wrapper"),
     name: `${name} tries all addresses of a name, with a permission for the name alone`,
     fn: () =>
       withName(async (environment, certificate) => {
@@ -109,7 +109,7 @@ const EVERY: Readonly<Record<string, (server: TestServer) => ConnectionCheck>> =
 
 for (const [name, checkOf] of Object.entries(EVERY)) {
   Deno.test({
-    ...requiredPermissions("nss_wrapper"),
+    ...requiresTools("nss_wrapper"),
     name: `${name} with every_address names those that fail, with a permission for the name alone`,
     fn: () =>
       withName(async (environment, certificate) => {
@@ -127,7 +127,7 @@ for (const [name, checkOf] of Object.entries(EVERY)) {
 }
 
 Deno.test({
-  ...requiredPermissions("nss_wrapper", "python3"),
+  ...requiresTools("nss_wrapper", "python3"),
   name: "tcp_connect goes on to the next address where one does not answer",
   fn: () =>
     withName(async (environment, certificate) => {
@@ -142,7 +142,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("nss_wrapper"),
+  ...requiresTools("nss_wrapper"),
   name: "tcp_connect keeps to its time limit while nobody tells what addresses a name has",
   fn: async () => {
     const directory = await Deno.makeTempDir();
@@ -167,7 +167,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("nss_wrapper"),
+  ...requiresTools("nss_wrapper"),
   name: "tcp_connect tells what is wrong where no address answers",
   fn: () =>
     withName(async (environment) => {
@@ -179,7 +179,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("nss_wrapper"),
+  ...requiresTools("nss_wrapper"),
   name: "send() delivers to whichever address of a name takes the mail",
   fn: () =>
     withName(async (environment, certificate) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
-import { requiredPermissions, runChild, tool } from "../../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 
 const test = concurrentTests("monitor completions");
 
@@ -132,6 +132,6 @@ for (const shell of SHELLS) {
         );
         assert.deepStrictEqual(seen, expected, `${stdout}\n${stderr}`);
       }),
-    requiredPermissions("python3", ...shell === "bash" ? [] : [shell]),
+    requiresTools("python3", ...shell === "bash" ? [] : [shell]),
   );
 }

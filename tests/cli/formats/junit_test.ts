@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { validateXML } from "xmllint-wasm";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { junitFormat } from "../../../src/cli/formats/junit.ts";
-import { requiredPermissions } from "../../../testing/tools.ts";
+import { requiresTools } from "../../../testing/tools.ts";
 import { xmllint } from "../../support/xmllint.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
@@ -136,7 +136,7 @@ Deno.test("junitFormat stays valid and keeps its texts with any text in place", 
 });
 
 Deno.test({
-  ...requiredPermissions("xmllint"),
+  ...requiresTools("xmllint"),
   name: "junitFormat is well-formed for the system's xmllint",
   fn: async () => {
     assert.equal(await xmllint(printed(junitFormat, everyHostileRecord())), "");

@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { promtool } from "../../support/promtool.ts";
-import { requiredPermissions } from "../../../testing/tools.ts";
+import { requiresTools } from "../../../testing/tools.ts";
 
 const PROJECT = new URL("../../../", import.meta.url).pathname;
 const RULES = `${PROJECT}examples/prometheus/monitor.rules.yml`;
 const METRICS: ReadonlySet<string> = new Set(Object.values(FAMILIES).map(({ name }) => name));
 
 Deno.test({
-  ...requiredPermissions("promtool"),
+  ...requiresTools("promtool"),
   name: "the example's alert rules are sound, and promtool has nothing to complain of",
   fn: async () => {
     const { code, text } = await promtool(["check", "rules", "--lint=all", "--lint-fatal", RULES]);
@@ -19,7 +19,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("promtool"),
+  ...requiresTools("promtool"),
   name: "the example's alert rules do what they say",
   fn: async () => {
     const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
@@ -103,7 +103,7 @@ Deno.test("the dashboard's panels do not cover each other", async () => {
 });
 
 Deno.test({
-  ...requiredPermissions("promtool"),
+  ...requiresTools("promtool"),
   name: "the dashboard's queries are ones that Prometheus can read, of metrics that there are",
   fn: async () => {
     const { dashboard, text } = await readDashboard();

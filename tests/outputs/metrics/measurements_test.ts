@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Measurement, measurementsOf } from "../../../src/outputs/metrics/measurements.ts";
 import { observeProgram } from "../../support/script_check.ts";
-import { requiredPermissions, runChild, tool } from "../../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test("measurementsOf() brings units to their base", async (t) => {
   const rows: readonly (readonly [text: string, value: number | null, unit: string])[] = [
@@ -74,7 +74,7 @@ const PLUGINS = [
 ] as const;
 
 Deno.test({
-  ...requiredPermissions(...PLUGINS),
+  ...requiresTools(...PLUGINS),
   name: "measurementsOf() reads what Debian's plugins print",
   fn: async (t) => {
     const rows: Readonly<
@@ -111,7 +111,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...requiredPermissions("check_disk"),
+  ...requiresTools("check_disk"),
   name: "measurementsOf() agrees with the machine about the size of a disk",
   fn: async () => {
     const [disk] = measurementsOf(await performanceDataOf("check_disk", ["-w", "1%", "-p", "/"]));

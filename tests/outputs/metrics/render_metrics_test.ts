@@ -6,7 +6,7 @@ import { recordOf } from "../../state/records.ts";
 import { HOSTILE_NAMES } from "../../../testing/hostile_configs.ts";
 import { HOSTILE_TEXTS as STORAGE_TEXTS } from "../../state/hostile.ts";
 import { promtool } from "../../support/promtool.ts";
-import { requiredPermissions } from "../../../testing/tools.ts";
+import { requiresTools } from "../../../testing/tools.ts";
 import { HOSTILE_TEXTS as FORMAT_TEXTS, unsafeCodes } from "../../cli/formats/hostile_records.ts";
 import { checkOf, noPause, valuesOf } from "./values.ts";
 
@@ -55,7 +55,7 @@ const VALUES = {
 } as const;
 
 Deno.test({
-  ...requiredPermissions("promtool"),
+  ...requiresTools("promtool"),
   name: "renderMetrics() writes what promtool accepts",
   fn: async (t) => {
     for (const [name, values] of Object.entries(VALUES)) {

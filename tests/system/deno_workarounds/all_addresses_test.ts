@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { requiredPermissions, runChild, tool } from "../../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test({
-  ...requiredPermissions("nss_wrapper"),
+  ...requiresTools("nss_wrapper"),
   name: "Deno.connect() still tries the first address of a name alone: delete all_addresses.ts if this fails",
   fn: async () => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

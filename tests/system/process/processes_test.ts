@@ -13,7 +13,7 @@ import {
   newMark,
   untilGone,
 } from "../../support/processes.ts";
-import { type ChildEnd, requiredPermissions, runChild } from "../../../testing/tools.ts";
+import { type ChildEnd, requiresTools, runChild } from "../../../testing/tools.ts";
 
 const test = concurrentTests("createProcesses()");
 const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });
@@ -353,7 +353,7 @@ test("run() needs no more than a list of programs", (add) => {
       assert.equal(written.text, stdout);
     });
   }
-}, requiredPermissions("kill"));
+}, requiresTools("kill"));
 
 test("run() names the permission that is missing", (add) => {
   const path = fixture("forever.sh");
@@ -391,7 +391,7 @@ test("run() names the permission that is missing", (add) => {
       assert.deepEqual(livingProcesses(mark), []);
     });
   }
-}, requiredPermissions("kill"));
+}, requiresTools("kill"));
 
 test("run() comes back from a program that cannot be ended, and says so", async () => {
   const mark = newMark();
@@ -441,7 +441,7 @@ test("createProcesses() kills what still runs when this process exits", (add) =>
       await untilGone(mark);
     });
   }
-}, requiredPermissions("kill"));
+}, requiresTools("kill"));
 
 /** The end of a program that was started (or, when told, of one that was not). */
 function started(end: ProcessEnd): Exclude<ProcessEnd, { ended: "not_started" }>;
