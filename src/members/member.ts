@@ -181,6 +181,14 @@ export class Member implements WorkShare {
       maySend(this.#lastSent, this.#now());
   }
 
+  /** Whether each member that takes part, or died, is live: as this one sees it, by host. */
+  get members(): ReadonlyMap<string, boolean> {
+    const others = [...this.#observed.others.values()]
+      .filter(({ heartbeat }) => heartbeat.config !== "")
+      .map(({ heartbeat, isLive }) => [heartbeat.host, isLive] as const);
+    return new Map([[this.#options.host, !this.#hasEnded] as const, ...others].sort(byHost));
+  }
+
   /** The hosts that share the work, in order. */
   get hosts(): readonly string[] {
     return this.#hosts;
@@ -463,4 +471,8 @@ export class Member implements WorkShare {
     const { clock } = this.#options;
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
+}
+
+function byHost([one]: readonly [string, boolean], [other]: readonly [string, boolean]): number {
+  return one < other ? -1 : 1;
 }

@@ -186,6 +186,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
     repository,
     notifying,
     scheduler,
+    member,
     config,
     onBug: stopped.reject,
   });

@@ -26,6 +26,14 @@ export const FAMILIES = {
     "1 if the last reload of the config succeeded, else 0; service only.",
   ),
   stateWritable: gauge("monitor_state_writable", "1 if the last write of the state succeeded, else 0."),
+  sharedStateConnected: gauge(
+    "monitor_shared_state_connected",
+    "1 if the last heartbeat of this member succeeded, else 0; shared state only.",
+  ),
+  members: gauge(
+    "monitor_members",
+    "1 if this member sees the member live, else 0; shared state only.",
+  ),
   checks: gauge("monitor_checks", "Active checks of the config."),
   inactiveChecks: gauge("monitor_checks_inactive", "Inactive checks of the config."),
   checkInfo: gauge("monitor_check_info", "An active check with its kind and title; always 1."),

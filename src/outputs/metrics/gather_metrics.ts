@@ -3,7 +3,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import { isInFuture } from "../../alerting/overdue.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { ChannelMetrics, MetricValues } from "./render_metrics.ts";
+import type { ChannelMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
 
 /** Where metrics are gathered from. */
 interface MetricSources {
@@ -11,6 +11,8 @@ interface MetricSources {
   readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
   readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames">;
+  /** The member that this process is; absent where the state isn't shared. */
+  readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** What only the loop knows. */
@@ -22,7 +24,7 @@ interface MetricSources {
 
 /** Gathers what metrics are made of. */
 export function gatherMetrics(
-  { config, version, repository, notifying, nowMs, loop }: MetricSources,
+  { config, version, repository, notifying, member = null, nowMs, loop }: MetricSources,
 ): MetricValues {
   const active = config.checks.filter((check) => check.active);
   const { name } = config.metrics ?? {};
@@ -31,6 +33,7 @@ export function gatherMetrics(
     ...(name !== undefined && { name }),
     ...loop,
     isStateWritable: repository.isWritable,
+    sharing: member,
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       return { check, record, isInFuture: isInFuture(check, record, nowMs) };

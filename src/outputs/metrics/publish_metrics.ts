@@ -7,7 +7,7 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
 import type { MetricsFormat } from "./exposition.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
-import { renderMetrics } from "./render_metrics.ts";
+import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";
 
 /** The metrics of a service: a file, and what is asked for. */
 export interface MetricsPublisher {
@@ -27,6 +27,8 @@ interface MetricsPublisherOptions {
   readonly repository: StateRepository;
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
+  /** The member that this process is; `null` where the state isn't shared. */
+  readonly member: SharingMetrics | null;
   readonly version: string;
   /** Says where the file is, if anywhere. */
   readonly config: LoadedConfig;
@@ -36,7 +38,7 @@ interface MetricsPublisherOptions {
 
 /** Renders the metrics: into the config's file at its interval, and for the endpoint. */
 export function startMetricsPublisher(options: MetricsPublisherOptions): MetricsPublisher {
-  const { system, log, repository, notifying, scheduler, version, onBug } = options;
+  const { system, log, repository, notifying, scheduler, member, version, onBug } = options;
   const { clock } = system;
   let { config } = options;
   let configLoadedAtMs = clock.wallMs();
@@ -49,7 +51,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
-    const values = gatherMetrics({ config, version, repository, notifying, nowMs, loop });
+    const values = gatherMetrics({ config, version, repository, notifying, member, nowMs, loop });
     return renderMetrics(values, pause, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>

@@ -32,6 +32,14 @@ export interface CheckMetrics {
   readonly isInFuture: boolean;
 }
 
+/** What is told of the members that share a state. */
+export interface SharingMetrics {
+  /** Whether the last heartbeat of this member succeeded. */
+  readonly isConnected: boolean;
+  /** Whether each member is live, by its name. */
+  readonly members: ReadonlyMap<string, boolean>;
+}
+
 /** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
 export interface MetricValues {
   readonly version: string;
@@ -49,6 +57,8 @@ export interface MetricValues {
   readonly isReloadSuccessful: boolean | null;
   /** Whether the state could be written, the last time. */
   readonly isStateWritable: boolean;
+  /** The members that share the state; `null` where it isn't shared, or nothing takes part for long. */
+  readonly sharing: SharingMetrics | null;
   readonly checks: readonly CheckMetrics[];
   /** How many checks of the config are inactive. */
   readonly inactiveChecks: number;
@@ -90,6 +100,14 @@ function addMonitor(exposition: Exposition, values: MetricValues): void {
     one(values.isReloadSuccessful === null ? NaN : Number(values.isReloadSuccessful)),
   );
   exposition.add(FAMILIES.stateWritable, one(Number(values.isStateWritable)));
+  if (values.sharing !== null) {
+    const { isConnected, members } = values.sharing;
+    exposition.add(FAMILIES.sharedStateConnected, one(Number(isConnected)));
+    exposition.add(
+      FAMILIES.members,
+      [...members].map(([member, isLive]) => [labelText("member", member), Number(isLive)]),
+    );
+  }
   exposition.add(FAMILIES.checks, one(values.checks.length));
   exposition.add(FAMILIES.inactiveChecks, one(values.inactiveChecks));
 }

@@ -34,6 +34,7 @@ const VALUES = {
     channels: [],
     schedulerLagMs: null,
     isReloadSuccessful: null,
+    sharing: null,
   }),
   named: valuesOf({ name: 'the "web" one' }),
   hostile: valuesOf({
@@ -97,6 +98,9 @@ Deno.test("renderMetrics() writes every family", async () => {
     "monitor_config_loaded_timestamp_seconds 1800000000",
     "monitor_config_last_reload_successful 1",
     "monitor_state_writable 1",
+    "monitor_shared_state_connected 1",
+    'monitor_members{member="fra-1"} 1',
+    'monitor_members{member="nyc-1"} 0',
     "monitor_checks 1",
     "monitor_checks_inactive 2",
     'monitor_check_info{check="web",kind="test",title="Our \\"site\\""} 1',
@@ -160,6 +164,8 @@ Deno.test("renderMetrics() says nothing of what nobody has seen", async () => {
       "monitor_check_condition",
       "monitor_check_confirmed_condition",
       "monitor_scheduler_lag_seconds",
+      "monitor_shared_state_connected",
+      "monitor_members",
     ]
   ) {
     assert.ok(!named.has(name), name);
