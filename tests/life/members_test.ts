@@ -3,11 +3,13 @@
  * of one of them. A test knows the truth, since it is the target; the receiver logs what was sent.
  */
 import assert from "node:assert/strict";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { POSTGRES, type PostgresServer, sharedPostgres, startPostgres } from "../support/postgres.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
 
 const postgres = sharedPostgres();
+const test = concurrentTests("members");
 
 function withShared(
   use: (installation: Installation) => Promise<void>,
@@ -24,83 +26,66 @@ async function stop(...members: readonly Program[]): Promise<void> {
   }
 }
 
-Deno.test(
-  "members share the checks, and the others take over those of one that is killed",
-  POSTGRES,
-  async () => {
-    await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
-      const [killed, ...others] = ["a", "b", "c"].map((name) => start(name)) as [Program, Program, Program];
-      await turn(500);
-      await turn(200);
-      killed.signal("SIGKILL");
-      const before = new Map(targets.runs);
-      await turn(500);
-      await turn(200);
-      for (const name of names) assert.ok((targets.runs.get(name) ?? 0) > (before.get(name) ?? 0), name);
-      await others[0].stderr.next('member "a" left or died');
-      await stop(...others);
-      assertEachOnce();
-    });
-  },
-);
+test("members share the checks, and the others take over those of one that is killed", async () => {
+  await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
+    const [killed, ...others] = ["a", "b", "c"].map((name) => start(name)) as [Program, Program, Program];
+    await turn(500);
+    killed.signal("SIGKILL");
+    const before = new Map(targets.runs);
+    await turn(200);
+    await turn(500);
+    for (const name of names) assert.ok((targets.runs.get(name) ?? 0) > (before.get(name) ?? 0), name);
+    await others[0].stderr.next('member "a" left or died');
+    await stop(...others);
+    assertEachOnce();
+  });
+}, POSTGRES);
 
-Deno.test(
-  "a member that was stopped for long sends nothing twice, and takes part again",
-  POSTGRES,
-  async () => {
-    await withShared(async ({ start, turn, assertEachOnce }) => {
-      const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
-      await turn(500);
-      members[0].signal("SIGSTOP");
-      await turn(200);
-      members[0].signal("SIGCONT");
-      await members[1].stderr.next('member "a" joined');
-      await turn(500);
-      await stop(...members);
-      assertEachOnce();
-    });
-  },
-);
+test("a member that was stopped for long sends nothing twice, and takes part again", async () => {
+  await withShared(async ({ start, turn, assertEachOnce }) => {
+    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    await turn(500);
+    members[0].signal("SIGSTOP");
+    await turn(200);
+    members[0].signal("SIGCONT");
+    await members[1].stderr.next('member "a" joined');
+    await turn(500);
+    await stop(...members);
+    assertEachOnce();
+  });
+}, POSTGRES);
 
-Deno.test(
-  "a member that is stopped by SIGTERM leaves its checks to the others at once",
-  POSTGRES,
-  async () => {
-    await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
-      const [leaving, staying] = ["a", "b"].map((name) => start(name)) as [Program, Program];
-      await turn(500);
-      await stop(leaving);
-      const before = new Map(targets.runs);
-      await until(
-        "all checks to run",
-        () => names.every((name) => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0)),
-      );
-      await turn(200);
-      await stop(staying);
-      assertEachOnce();
-    });
-  },
-);
+test("a member that is stopped by SIGTERM leaves its checks to the others at once", async () => {
+  await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
+    const [leaving, staying] = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    await turn(500);
+    await stop(leaving);
+    const before = new Map(targets.runs);
+    await until(
+      "all checks to run",
+      () => names.every((name) => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0)),
+    );
+    await turn(200);
+    await stop(staying);
+    assertEachOnce();
+  });
+}, POSTGRES);
 
-Deno.test(
-  "a second monitor with the name of a member takes its place, which exits with 75",
-  POSTGRES,
-  async () => {
-    await withShared(async ({ start, turn, assertEachOnce }) => {
-      const older = start("a");
-      await turn(500);
-      const newer = start("a");
-      const { code, stderr } = await older.end();
-      assert.equal(code, 75);
-      assert.match(stderr, /a newer monitor has the same member name, "a"/);
-      await turn(200);
-      await stop(newer);
-      assertEachOnce();
-    });
-  },
-);
+test("a second monitor with the name of a member takes its place, which exits with 75", async () => {
+  await withShared(async ({ start, turn, assertEachOnce }) => {
+    const older = start("a");
+    await turn(500);
+    const newer = start("a");
+    const { code, stderr } = await older.end();
+    assert.equal(code, 75);
+    assert.match(stderr, /a newer monitor has the same member name, "a"/);
+    await turn(200);
+    await stop(newer);
+    assertEachOnce();
+  });
+}, POSTGRES);
 
-Deno.test("a member with another config than most runs nothing, until most have it", POSTGRES, async () => {
+test("a member with another config than most runs nothing, until most have it", async () => {
   await withShared(async ({ start, turn, writeConfig, assertEachOnce }) => {
     const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
     await turn(500);
@@ -115,55 +100,46 @@ Deno.test("a member with another config than most runs nothing, until most have 
     await stop(...members, other);
     assertEachOnce();
   });
-});
+}, POSTGRES);
 
-Deno.test(
-  "members send their own notifications while the database is away, and write back",
-  POSTGRES,
-  async () => {
-    await using server = await startPostgres();
-    await withShared(async ({ hook, names, start, run, turn, assertEachOnce }) => {
-      const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
-      await turn(500);
-      await turn(200);
-      await server.kill();
-      await turn(500, { isStored: false });
-      const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
-        notifications.map(({ output }) => output)
-      );
-      assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), texts.join("\n"));
-      assert.equal((await run("status")).code, 74);
-      await server.start();
-      await members[0].stderr.next("shared state reachable again");
-      await turn(200);
-      await stop(...members);
-      assertEachOnce();
-      const { stdout } = await run("history", names[0] ?? "");
-      assert.equal(stdout.match(/ok to critical/g)?.length, 2, stdout);
-    }, server);
-  },
-);
+test("members send their own notifications while the database is away, and write back", async () => {
+  await using server = await startPostgres();
+  await withShared(async ({ hook, names, start, run, turn, assertEachOnce }) => {
+    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    await turn(500);
+    await server.kill();
+    await turn(200, { isStored: false });
+    const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
+      notifications.map(({ output }) => output)
+    );
+    assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), texts.join("\n"));
+    assert.equal((await run("status")).code, 74);
+    await server.start();
+    await members[0].stderr.next("shared state reachable again");
+    await turn(500);
+    await stop(...members);
+    assertEachOnce();
+    const { stdout } = await run("history", names[0] ?? "");
+    assert.equal(stdout.match(/ok to critical/g)?.length, 2, stdout);
+  }, server);
+}, POSTGRES);
 
-Deno.test(
-  "calls by cron on several machines run each due check once, and one of them sends",
-  POSTGRES,
-  async () => {
-    await withShared(async ({ targets, names, run, hook, assertEachOnce, expect }) => {
-      names.forEach((name) => targets.statuses.set(name, 500));
-      const ends = await Promise.all([1, 2, 3].map(() => run("check", "--once", "--due")));
-      for (const { code, stderr } of ends) assert.ok([0, 2].includes(code), stderr);
-      const plans = names.filter((name) => (targets.runs.get(name) ?? 0) > 1);
-      assert.deepEqual(plans, []);
-      const later = await run("check", "--once");
-      assert.equal(later.code, 2, later.stderr);
-      expect("problem");
-      assertEachOnce();
-      assert.ok(hook.posts.length <= 3);
-    });
-  },
-);
+test("calls by cron on several machines run each due check once, and one of them sends", async () => {
+  await withShared(async ({ targets, names, run, hook, assertEachOnce, expect }) => {
+    names.forEach((name) => targets.statuses.set(name, 500));
+    const ends = await Promise.all([1, 2, 3].map(() => run("check", "--once", "--due")));
+    for (const { code, stderr } of ends) assert.ok([0, 2].includes(code), stderr);
+    const plans = names.filter((name) => (targets.runs.get(name) ?? 0) > 1);
+    assert.deepEqual(plans, []);
+    const later = await run("check", "--once");
+    assert.equal(later.code, 2, later.stderr);
+    expect("problem");
+    assertEachOnce();
+    assert.ok(hook.posts.length <= 3);
+  });
+}, POSTGRES);
 
-Deno.test("a single run leaves it to the members that run as services to send", POSTGRES, async () => {
+test("a single run leaves it to the members that run as services to send", async () => {
   await withShared(async ({ start, run, turn, assertEachOnce }) => {
     const member = start("a");
     await turn(500);
@@ -173,11 +149,13 @@ Deno.test("a single run leaves it to the members that run as services to send", 
     await stop(member);
     assertEachOnce();
   });
-});
+}, POSTGRES);
 
-Deno.test("monitor members shows who is live, has the active config, and runs what", POSTGRES, async () => {
+test("monitor members shows who is live, has the active config, and runs what", async () => {
   await withShared(async ({ names, start, run, turn, writeConfig }) => {
-    const [killed, live] = ["a", "b"].map((name) => start(name)) as [Program, Program];
+    const killed = start("a");
+    const live = start("b", ["--listen", "127.0.0.1:0"]);
+    const [url = ""] = (await live.stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
     await turn(500);
     writeConfig({ defaults: { threshold: 2, schedule: { regular_interval: 1 } } });
     const other = start("c");
@@ -189,6 +167,13 @@ Deno.test("monitor members shows who is live, has the active config, and runs wh
     assert.match(stdout, /^c {2}live, has another config than most: runs no checks$/m);
     killed.signal("SIGKILL");
     await live.stderr.next('member "a" left or died');
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    assert.deepEqual(metrics.match(/^monitor_(members|shared_state).*/gm), [
+      "monitor_shared_state_connected 1",
+      'monitor_members{member="a"} 0',
+      'monitor_members{member="b"} 1',
+      'monitor_members{member="c"} 1',
+    ]);
     assert.match((await run("status")).stdout, /^member "a": no heartbeat for /m);
     const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
     assert.deepEqual([monitor.state, monitor.members[0]], ["running", { member: "a", live: false }]);
@@ -201,4 +186,4 @@ Deno.test("monitor members shows who is live, has the active config, and runs wh
     await stop(live, other);
     assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
   });
-});
+}, POSTGRES);

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
 import { createCertificate } from "../support/certificates.ts";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { clientOptions, POSTGRES, type PostgresServer, ROLE, startPostgres } from "../support/postgres.ts";
 import { withHarness } from "./program.ts";
+
+const test = concurrentTests("PostgreSQL as the state");
 
 const GOOD = { kind: "test", parameters: { condition: "ok" } };
 
@@ -18,10 +21,9 @@ async function countRuns(server: PostgresServer): Promise<number> {
   return Number(rows[0]?.["runs"]);
 }
 
-Deno.test({
-  ...POSTGRES,
-  name: "monitor check: goes on while its database is away, and stores each run once afterwards",
-  fn: () =>
+test(
+  "monitor check: goes on while its database is away, and stores each run once afterwards",
+  () =>
     withHarness(async (harness) => {
       await using server = await startPostgres();
       harness.writeConfig({ good: GOOD }, stateOn(server.directory));
@@ -45,12 +47,12 @@ Deno.test({
       const status = await harness.run(["status"]);
       assert.equal(status.code, 0, status.stdout + status.stderr);
     }),
-});
+  POSTGRES,
+);
 
-Deno.test({
-  ...POSTGRES,
-  name: "monitor permissions: what it prints is enough for a database, and one less is named",
-  fn: () =>
+test(
+  "monitor permissions: what it prints is enough for a database, and one less is named",
+  () =>
     withHarness(async (harness) => {
       await using server = await startPostgres({ certificate: createCertificate() });
       for (const host of [`127.0.0.1:${server.port}`, `${server.directory}/.s.PGSQL.${server.port}`]) {
@@ -68,31 +70,28 @@ Deno.test({
         assert.match(without.stderr, new RegExp(part));
       }
     }),
-});
+  POSTGRES,
+);
 
-Deno.test({
-  ...POSTGRES,
-  name: "monitor: commands use a database that --state names",
-  fn: () =>
-    withHarness(async (harness) => {
-      await using server = await startPostgres();
-      harness.writeConfig({
-        good: GOOD,
-        job: { kind: "job", parameters: { expected_every: "1 day" } },
-      });
-      const state = `postgres://${ROLE}@/postgres?host=${server.directory}`;
-      const run = async (...args: readonly string[]): Promise<string> => {
-        const { code, stdout, stderr } = await harness.run([...args, "--state", state]);
-        assert.equal(code, 0, `${args}: ${stderr}`);
-        return stdout;
-      };
-      await run("check", "--once", "--due");
-      await run("silence", "good", "--for", "1h");
-      await run("beat", "job");
-      assert.match(await run("check", "--once", "job"), /^OK +job .* recorded as successful/m);
-      assert.match(await run("status"), /silenced: "good"/);
-      assert.match(await run("history", "good"), /100% ok, .* 1 run,/);
-      assert.match(await run("report"), /<html/);
-      assert.match(await run("unsilence", "--all"), /ended 1 silence/);
-    }),
-});
+test("monitor: commands use a database that --state names", () =>
+  withHarness(async (harness) => {
+    await using server = await startPostgres();
+    harness.writeConfig({
+      good: GOOD,
+      job: { kind: "job", parameters: { expected_every: "1 day" } },
+    });
+    const state = `postgres://${ROLE}@/postgres?host=${server.directory}`;
+    const run = async (...args: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await harness.run([...args, "--state", state]);
+      assert.equal(code, 0, `${args}: ${stderr}`);
+      return stdout;
+    };
+    await run("check", "--once", "--due");
+    await run("silence", "good", "--for", "1h");
+    await run("beat", "job");
+    assert.match(await run("check", "--once", "job"), /^OK +job .* recorded as successful/m);
+    assert.match(await run("status"), /silenced: "good"/);
+    assert.match(await run("history", "good"), /100% ok, .* 1 run,/);
+    assert.match(await run("report"), /<html/);
+    assert.match(await run("unsilence", "--all"), /ended 1 silence/);
+  }), POSTGRES);
