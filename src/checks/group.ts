@@ -22,26 +22,48 @@ const SHOWN_MAX = 10;
 function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);
   const { checks, require, atLeast } = check.parameters;
-  const found = checks.flatMap((name) => {
-    const condition = context.conditionOf?.(name) ?? null;
-    return condition === null ? [] : [{ name, condition }];
+  const active = checks.flatMap((name) => {
+    const known = context.conditionsOf?.(name) ?? null;
+    return known === null ? [] : [{ name, ...known }];
   });
-  if (found.length === 0) return Promise.resolve(unknownResult("none of its checks is active"));
+  const found = active.flatMap(({ name, confirmed: condition, last }) =>
+    condition === null ? [] : [{ name, condition, last }]
+  );
+  if (found.length === 0) {
+    const reason = active.length === 0
+      ? "none of its checks is active"
+      : "none of its checks ran: name them too, or run all";
+    return Promise.resolve(unknownResult(reason));
+  }
   const needed = Math.min(atLeast ?? (require === "all" ? found.length : 1), found.length);
   const conditions: readonly Condition[] = found.map(({ condition }) => condition)
     .toSorted((one, other) => severity(one) - severity(other));
   const failing = found.filter(({ condition }) => condition !== "ok");
+  const unconfirmed = found.filter(({ condition, last }) =>
+    condition === "ok" && last !== null && last !== "ok"
+  );
   const okCount = found.length - failing.length;
   const expected = okCount >= needed
     ? ""
     : `, expected ${needed === found.length ? "all" : `at least ${needed}`}`;
   return Promise.resolve({
     condition: conditions[needed - 1] ?? "unknown",
-    output: `${okCount} of ${found.length} ok${expected}${describeFailing(failing)}`,
+    output: `${okCount} of ${found.length} ok${describeUnconfirmed(unconfirmed)}${expected}${
+      describeFailing(failing)
+    }`,
     detail: "",
     metrics: { ok_count: okCount, check_count: found.length },
     performanceData: "",
   });
+}
+
+/** Checks that count as ok though their last run was not: they have not failed often enough. */
+function describeUnconfirmed(checks: readonly { readonly name: string }[]): string {
+  if (checks.length === 0) return "";
+  const shown = checks.slice(0, SHOWN_MAX).map(({ name }) => quote(name));
+  const rest = checks.length - shown.length;
+  const names = `${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  return ` (${checks.length} not confirmed yet: ${names})`;
 }
 
 function describeFailing(

@@ -100,6 +100,7 @@ const FOLLOWED: Readonly<Record<string, string>> = {
 function followedKey(path: ConfigPath, value: JsonObject): string | undefined {
   const [key] = path;
   const name = path.at(-1);
+  if (name === "require") return "at_least" in value ? "not used, at_least counts" : undefined;
   if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
   if (key !== "schedule" || name !== "attentive_interval") return undefined;
   return "regular_interval" in value ? "as regular_interval" : "none, cron alone";
@@ -131,11 +132,10 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
         origin: isGiven ? origin : "built-in" as const,
         path: [...path, key],
       };
-      const followed = followedKey(next.path, value);
-      if (item !== undefined) yield* explainValue(item, next, reader);
-      else if (followed !== undefined) {
+      const followed = isGiven ? undefined : followedKey(next.path, value);
+      if (followed !== undefined) {
         yield { path: describePath(next.path), value: followed, origin: "built-in" };
-      }
+      } else if (item !== undefined) yield* explainValue(item, next, reader);
     }
   } else {
     yield { path: describePath(path), value: showValue(value, { view, path, reader }), origin };

@@ -5,6 +5,14 @@ import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
+/** What a check that combines others learns of one of them. */
+export interface KnownConditions {
+  /** `null`: it did not run. */
+  readonly confirmed: Condition | null;
+  /** Of its last run; `null`: there is none. */
+  readonly last: Condition | null;
+}
+
 /** What a check kind may use while it looks at its target. */
 export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
@@ -14,8 +22,8 @@ export interface ObserveContext {
   >;
   /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
   readonly jobs: JobLog | null;
-  /** The confirmed condition of another check; `null` if it does not run. Absent: nothing is known of any. */
-  conditionOf?(check: string): Condition | null;
+  /** What is known of another check; `null` if it is inactive. Absent: nothing is known of any. */
+  conditionsOf?(check: string): KnownConditions | null;
   /** Told of secrets that the run found, such as a token of a login. */
   hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */

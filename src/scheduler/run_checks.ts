@@ -25,8 +25,8 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */
   readonly jobs: JobLog | null;
-  /** The confirmed condition of a check, for groups; see {@linkcode ObserveContext}. */
-  readonly conditionOf?: ObserveContext["conditionOf"];
+  /** What is known of a check, for groups; see {@linkcode ObserveContext}. */
+  readonly conditionsOf?: ObserveContext["conditionsOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
   /** How many checks run at a time; the others wait. */
@@ -84,10 +84,10 @@ export async function runCheck(
   check: Check,
   options: Pick<
     PassOptions,
-    "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact" | "traceOf"
+    "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
   >,
 ): Promise<Result> {
-  const { jobs, conditionOf, directory, signal, redact } = options;
+  const { jobs, conditionsOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null ? null : (await import("./trace_run.ts")).startTrace(options.system, depth);
@@ -99,7 +99,7 @@ export async function runCheck(
   const context: ObserveContext = {
     system,
     jobs,
-    ...conditionOf !== undefined && { conditionOf },
+    ...conditionsOf !== undefined && { conditionsOf },
     hide: (secrets) => void ownSecrets.push(...secrets),
     directory,
     signal,

@@ -7,14 +7,13 @@
  */
 import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { ObserveContext } from "../domain/check_kind.ts";
+import type { KnownConditions, ObserveContext } from "../domain/check_kind.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
@@ -353,11 +352,11 @@ export class Scheduler {
     const { limit } = await entryOf(check);
     const { directory, redact } = this.#config;
     const system = this.#system;
-    const conditionOf = this.#conditionOf;
+    const conditionsOf = this.#conditionsOf;
     const run = async (): Promise<Result> => {
       const traceOf = (): TraceDepth | null =>
         mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
-      const context = { system, jobs, conditionOf, traceOf, directory, redact, signal };
+      const context = { system, jobs, conditionsOf, traceOf, directory, redact, signal };
       const result = await runCheck(check, context);
       this.#followClock();
       return result;
@@ -403,8 +402,11 @@ export class Scheduler {
     if (entry.record.condition.confirmed !== confirmed) this.#requestGroups(check.name);
   }
 
-  readonly #conditionOf = (name: string): Condition | null =>
-    this.#active.has(name) ? this.#recordOf(name).condition.confirmed : null;
+  readonly #conditionsOf = (name: string): KnownConditions | null => {
+    if (!this.#active.has(name)) return null;
+    const { condition: { confirmed }, last } = this.#recordOf(name);
+    return { confirmed, last: last?.condition ?? null };
+  };
 
   /** Runs the groups that combine a check whose confirmed condition changed. */
   #requestGroups(name: string): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { groupKind } from "../../src/checks/group.ts";
 import type { GroupCheck, GroupParameters } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/check_kind.ts";
+import type { KnownConditions, ObserveContext } from "../../src/domain/check_kind.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -20,7 +20,10 @@ function contextOf(conditions: Readonly<Record<string, Condition>>): ObserveCont
   return {
     system: createMemorySystem(),
     jobs: null,
-    conditionOf: (name) => conditions[name] ?? null,
+    conditionsOf: (name) => {
+      const condition = conditions[name];
+      return condition === undefined ? null : { confirmed: condition, last: condition };
+    },
     directory: "/",
     signal: new AbortController().signal,
   };
@@ -66,6 +69,21 @@ Deno.test("groupKind has the severity that is left of those which may fail", asy
     assert.equal(result.output, '1 of 2 ok, expected all: "b" is critical');
     const none = await groupKind.observe(check, contextOf({}));
     assert.deepEqual([none.condition, none.output], ["unknown", "none of its checks is active"]);
+  });
+  await t.step("checks that did not run are left out", async () => {
+    const check = await groupOf({ checks: ["a", "b"] });
+    const conditionsOf = (): KnownConditions => ({ confirmed: null, last: null });
+    const { condition, output } = await groupKind.observe(check, { ...contextOf({}), conditionsOf });
+    assert.deepEqual([condition, output], ["unknown", "none of its checks ran: name them too, or run all"]);
+  });
+  await t.step("failures that are not confirmed yet are named", async () => {
+    const check = await groupOf({ checks: ["a", "b", "c"] });
+    const conditionsOf = (name: string): KnownConditions => ({
+      confirmed: name === "c" ? "critical" : "ok",
+      last: name === "a" ? "ok" : "critical",
+    });
+    const { output } = await groupKind.observe(check, { ...contextOf({}), conditionsOf });
+    assert.equal(output, '2 of 3 ok (1 not confirmed yet: "b"), expected all: "c" is critical');
   });
   await t.step("a long list is cut", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `n${index}`);

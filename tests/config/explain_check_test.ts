@@ -10,6 +10,16 @@ async function explain(check: object, defaults: object = {}): Promise<readonly s
   );
 }
 
+Deno.test("explainCheck() shows that a group with at_least does not use require", async () => {
+  const checks = {
+    web: { kind: "group", parameters: { checks: ["other"], at_least: 1 } },
+    other: { kind: "test", parameters: {} },
+  };
+  const { written, reader } = await load({ defaults: {}, checks });
+  const required = explainCheck(written, "web", reader).find(({ path }) => path === "parameters.require");
+  assert.equal(required?.value, "not used, at_least counts");
+});
+
 Deno.test("explainCheck() shows the built-in value of every setting", async (t) => {
   const settings = [
     "tags = [] (built-in)",

@@ -92,7 +92,7 @@ test("monitor check --once: a problem and its recovery that wait for a mail serv
     appear(harness, "web");
     const waiting = await harness.run(ONCE);
     assert.equal(waiting.code, 69, "all is well but for the notifications that wait");
-    assert.equal(waiting.stderr, "", "the failure was said");
+    assert.equal(waiting.stderr, "monitor: 1 notification is pending, see: monitor status\n");
     const status = await harness.run(["status"]);
     assert.match(status.stdout, /email to admin@example\.org/, "it is shown what waits");
     mailbox.isUp = true;

@@ -37,6 +37,11 @@ export function describeUnfinished(rows: readonly QueuedNotification[], whatNext
   return `${countNotifications(rows)} not delivered to ${channel} before the run ended; ${whatNext}`;
 }
 
+/** Describes what is left to be sent when a run ended. */
+export function describePending({ length }: readonly QueuedNotification[]): string {
+  return length === 1 ? "1 notification is pending" : `${length} notifications are pending`;
+}
+
 function countNotifications(rows: readonly QueuedNotification[]): string {
   const names = [...new Set(rows.map((row) => `"${row.notification.check}"`))];
   const some = names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");

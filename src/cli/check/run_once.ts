@@ -2,7 +2,8 @@ import { pathFromHere } from "../../config/source.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import { describeFileError, messageOf } from "../../shared/describe_error.ts";
 import { type Check, combinedChecks } from "../../domain/check.ts";
-import { type Condition, highestSeverity } from "../../domain/condition.ts";
+import { highestSeverity } from "../../domain/condition.ts";
+import type { KnownConditions } from "../../domain/check_kind.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";
 import type { StoreError } from "../../domain/store.ts";
@@ -27,7 +28,7 @@ import { FORMATS } from "../formats/registry.ts";
 import { publishedPageOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
-import { describeOutboxEvent, describeUnfinished } from "./outbox_words.ts";
+import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
 import { recordCronRun } from "./run_recorder.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { locateState, ownState } from "../state.ts";
@@ -200,7 +201,10 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
   const unanswered = waiting.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
   const silent = Map.groupBy(unanswered, (row) => row.channelKey);
   for (const rows of silent.values()) say(describeUnfinished(rows, AT_NEXT_RUN));
-  return code === EXIT.ok && waiting.length > 0 ? EXIT.undelivered : code;
+  if (code !== EXIT.ok || waiting.length === 0) return code;
+  // cron would send an email at each call.
+  if (!settings.due) say(`${describePending(waiting)}, see: monitor status`);
+  return EXIT.undelivered;
 }
 
 /** Writes the config's file of metrics, if it asks for one. Metrics that cannot be written are no failure of the run. */
@@ -272,11 +276,12 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
   const pass = {
     system,
     jobs: isKept ? jobLogOf(repository) : null,
-    conditionOf: (name: string): Condition | null => {
-      const { condition, last } = repository.recordOf(name, clock.wallMs());
+    conditionsOf: (name: string): KnownConditions | null => {
       if (!active.has(name)) return null;
+      const { condition, last: lastResult } = repository.recordOf(name, clock.wallMs());
+      const last = lastResult?.condition ?? null;
       // Without a state nothing but this run can confirm anything.
-      return isKept ? condition.confirmed : last?.condition ?? null;
+      return { confirmed: isKept ? condition.confirmed : last, last };
     },
     directory: config.source.directory,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
@@ -313,7 +318,10 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     progress.clear();
     print(format.record(record, formatOptions), system);
     if (settings.traces) {
-      print(`trace of ${printable(check.name)}:\n${renderTrace(result.trace ?? "")}\n`, system);
+      print(
+        `trace of ${printable(check.name)}:\n${renderTrace(result.trace || "nothing sent or received")}\n`,
+        system,
+      );
     }
   };
   const reviewOthers = (ran: ReadonlySet<Check>): void => {
