@@ -128,7 +128,9 @@ function traceResponse(response: IncomingResponse, tracer: Tracer): IncomingResp
     async close() {
       await response.close();
       tracer.add(
-        state === "none" ? "body not read" : `body of ${bytes} B${state === "partial" ? " or more" : ""}`,
+        state === "none"
+          ? "body not read: nothing is expected of it"
+          : `body of ${bytes} B${state === "partial" ? " or more" : ""}`,
       );
       if (start !== "") tracer.addBlock("<", start);
     },

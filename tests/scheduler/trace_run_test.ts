@@ -51,7 +51,7 @@ Deno.test("a trace shows requests, responses and redirects", async () => {
     `response 302 from ${place}`,
     "< location: /next",
     "< set-cookie: (hidden)",
-    "body not read",
+    "body not read: nothing is expected of it",
     `request GET http://${place}/next`,
     "> user-agent: monitor",
     "> X-Trace: yes",
