@@ -1,3 +1,8 @@
-/** What `monitor check` notifies of. The cases mostly wait for its timers, so they all run at the same time. */
+/**
+ * What `monitor` sends and prints, with secrets and hostile texts in it. The cases mostly wait for its timers, so they
+ * all run at the same time.
+ */
 import "./due_cases.ts";
+import "./hostile_texts_cases.ts";
 import "./notifications_cases.ts";
+import "./secrets_cases.ts";

@@ -13,7 +13,7 @@ Deno.test("checks and deliveries through faults leave nothing behind: no connect
   const { places, holdings } = await runFaultProcess({
     rounds: ROUNDS,
     targets: "some_of_each",
-    places: Math.min(Number(Deno.env.get("FAULT_PLACES") ?? 6), PLACES_MAX),
+    places: Math.min(Number(Deno.env.get("FAULT_PLACES") ?? 3), PLACES_MAX),
   });
   const [before, first, ...rest] = holdings;
   assert.ok(before !== undefined && first !== undefined && rest.length === ROUNDS - 1);

@@ -1,6 +1,11 @@
-/** What several processes do with one state. The cases mostly wait for timers, so they all run at the same time. */
+/**
+ * What several processes do with one state, and what is missing on a machine. The cases mostly wait for timers, so they
+ * all run at the same time.
+ */
 import "./beat_cases.ts";
 import "./files_cases.ts";
 import "./held_state_cases.ts";
 import "./kept_state_cases.ts";
+import "./lacks_cases.ts";
 import "./status_cases.ts";
+import "./unreadable_files_cases.ts";
