@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fixture } from "../support/processes.ts";
 import { pingKind } from "../../src/checks/ping.ts";
 import type { CheckOf, PingParameters } from "../../src/domain/check.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
@@ -36,8 +37,8 @@ async function observeScript(
   const directory = await Deno.makeTempDir();
   try {
     const command = `${directory}/ping`;
-    await Deno.writeTextFile(command, `#!/bin/sh\n${script}\n`);
-    await Deno.chmod(command, 0o755);
+    await Deno.writeTextFile(`${command}.sh`, `${script}\n`);
+    await Deno.symlink(fixture("run_alongside.sh"), command);
     return await observe({ command, ...parameters }, timeoutMs);
   } finally {
     await Deno.remove(directory, { recursive: true });

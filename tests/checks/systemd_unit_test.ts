@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fixture } from "../support/processes.ts";
 import type { SystemdUnitParameters } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
@@ -16,9 +17,8 @@ async function observe(
   try {
     const command = `${directory}/systemctl`;
     await Deno.writeTextFile(`${directory}/printed`, text);
-    await Deno.writeTextFile(command, `#!/bin/sh\nprintf '%s\\n' "$*" >&2\ncat ${directory}/printed\n`, {
-      mode: 0o755,
-    });
+    await Deno.writeTextFile(`${command}.sh`, `printf '%s\\n' "$*" >&2\ncat ${directory}/printed\n`);
+    await Deno.symlink(fixture("run_alongside.sh"), command);
     return await observeCheck({
       kind: "systemd_unit",
       parameters: { unit: "web", state: "active", asWarning: false, restarts: {}, command, ...parameters },
