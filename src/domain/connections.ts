@@ -1,4 +1,4 @@
-import type { CertificateReading, TlsExpectations } from "./tls.ts";
+import type { CertificateReading, ChainCertificate, TlsExpectations } from "./tls.ts";
 
 /** How TLS is asked for within a protocol that begins in clear text. */
 export type StartTlsProtocol = "smtp" | "imap" | "pop3";
@@ -74,6 +74,11 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     options: ConnectionOptions,
   ): Promise<CertificateReading>;
+  /** Reads the certificates that a server sends, in their order, over a connection of its own; verifies nothing. */
+  readChain(
+    target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
+    signal: AbortSignal,
+  ): Promise<readonly ChainCertificate[]>;
   /** Puts an error into words; `phase` is what was being done. */
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }

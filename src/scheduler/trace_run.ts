@@ -3,6 +3,7 @@
  * text. Values of headers and of JSON whose names are those of credentials are left out; the caller redacts the rest.
  */
 import { isCredentialName } from "../config/credentials.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { Connection, Connections, ConnectionTarget } from "../domain/connections.ts";
 import type { ObserveContext } from "../domain/check_kind.ts";
 import type { Dns } from "../domain/dns.ts";
@@ -12,6 +13,7 @@ import type { IncomingResponse, OutgoingRequest, Requests } from "../domain/requ
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import type { CertificateReading } from "../domain/tls.ts";
 import type { TraceDepth } from "../domain/trace.ts";
+import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { Redact } from "../shared/redact.ts";
 import { describeFileError, messageOf } from "../shared/describe_error.ts";
 import { quote } from "../shared/quote.ts";
@@ -63,8 +65,8 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
   return {
     system: {
       ...system,
-      requests: traceRequests(requests, tracer, depth === "full" ? connections : null),
-      connections: traceConnections(connections, tracer),
+      requests: traceRequests(requests, { tracer, clock, connections, depth }),
+      connections: traceConnections(connections, tracer, depth),
       processes: traceProcesses(processes, tracer),
       files: traceFiles(files, tracer),
       dns: traceDns(dns, tracer),
@@ -78,7 +80,15 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
   };
 }
 
-function traceRequests(requests: Requests, tracer: Tracer, connections: Connections | null): Requests {
+function traceRequests(
+  requests: Requests,
+  { tracer, clock, connections, depth }: {
+    readonly tracer: Tracer;
+    readonly clock: Clock;
+    readonly connections: Connections;
+    readonly depth: TraceDepth;
+  },
+): Requests {
   return {
     ...requests,
     async send(request, signal) {
@@ -87,13 +97,13 @@ function traceRequests(requests: Requests, tracer: Tracer, connections: Connecti
       const place = request.connection?.socket ?? request.connection?.address?.address;
       const by = place === undefined ? "" : ` by ${place}`;
       tracer.add(`request ${method} ${url.origin}${url.pathname}${hideQuery(url)}${by}`);
-      if (connections !== null && url.protocol === "https:") {
+      if (depth === "full" && url.protocol === "https:") {
         await traceTls(url, { connections, tracer, signal, request });
       }
       for (const [name, value] of Object.entries(headers)) tracer.addBlock(">", headerLine(name, value));
       if (body !== undefined) tracer.addBlock(">", `(body of ${new TextEncoder().encode(body).length} B)`);
       try {
-        return traceResponse(await requests.send(request, signal), tracer);
+        return traceResponse(await requests.send(request, signal), { tracer, clock, depth, signal });
       } catch (error) {
         const failure = signal.aborted ? null : requests.explain(error, target);
         tracer.add(
@@ -105,33 +115,52 @@ function traceRequests(requests: Requests, tracer: Tracer, connections: Connecti
   };
 }
 
-function traceResponse(response: IncomingResponse, tracer: Tracer): IncomingResponse {
+/** An error page that the check does not read is read for the trace, no longer than this. */
+const UNREAD_BODY_TIMEOUT_MS = 1000;
+
+function traceResponse(
+  response: IncomingResponse,
+  { tracer, clock, depth, signal }: {
+    readonly tracer: Tracer;
+    readonly clock: Clock;
+    readonly depth: TraceDepth;
+    readonly signal: AbortSignal;
+  },
+): IncomingResponse {
   const { peer } = response;
   tracer.add(`response ${response.status}${peer === undefined ? "" : ` from ${peer}`}`);
   for (const [name, value] of response.headers) tracer.addBlock("<", headerLine(name, value));
   let bytes = 0;
   let start = "";
-  let state: "none" | "partial" | "whole" = "none";
+  let isWhole = false;
+  let isRead = false;
   const decoder = new TextDecoder();
+  const read = async (): Promise<Uint8Array | null> => {
+    isRead = true;
+    const chunk = await response.read();
+    isWhole = chunk === null;
+    bytes += chunk?.length ?? 0;
+    if (chunk !== null && start.length < KEPT_LENGTH_MAX) {
+      start += decoder.decode(chunk.subarray(0, KEPT_LENGTH_MAX), { stream: true });
+    }
+    return chunk;
+  };
+  const readStart = async (): Promise<void> => {
+    using deadline = startDeadline(clock, UNREAD_BODY_TIMEOUT_MS, signal);
+    try {
+      while (!isWhole && bytes < EXCERPT_LENGTH_MAX) await unlessAborted(read(), deadline.signal);
+    } catch {
+      // The check has its result without the body.
+    }
+  };
   return {
     status: response.status,
     headers: response.headers,
-    async read() {
-      const chunk = await response.read();
-      state = chunk === null ? "whole" : "partial";
-      bytes += chunk?.length ?? 0;
-      if (chunk !== null && start.length < KEPT_LENGTH_MAX) {
-        start += decoder.decode(chunk.subarray(0, KEPT_LENGTH_MAX), { stream: true });
-      }
-      return chunk;
-    },
+    read,
     async close() {
+      if (!isRead && (depth === "full" || response.status >= 400)) await readStart();
       await response.close();
-      tracer.add(
-        state === "none"
-          ? "body not read: nothing is expected of it"
-          : `body of ${bytes} B${state === "partial" ? " or more" : ""}`,
-      );
+      tracer.add(isRead ? `body of ${bytes} B${isWhole ? "" : " or more"}` : "body not read");
       if (start !== "") tracer.addBlock("<", start);
     },
   };
@@ -155,24 +184,48 @@ async function traceTls(
     const tls = { serverName: host, authorities: authority === undefined ? [] : [authority] };
     const reading = await connections.readCertificate({ ...target, tls }, { signal });
     tracer.add(`TLS (second connection): ${describeCertificate(reading)}`);
+    await traceChain({ ...target, tls }, { connections, tracer, signal });
   } catch (error) {
     if (signal.aborted) return;
     tracer.add(`TLS (second connection): ${connections.explain(error, target, "TLS").reason}`);
   }
 }
 
+/** Shows which certificates the server sends, since a missing one makes others untrusted. */
+async function traceChain(
+  target: Parameters<Connections["readChain"]>[0],
+  { connections, tracer, signal }: {
+    readonly connections: Connections;
+    readonly tracer: Tracer;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  try {
+    const chain = await connections.readChain(target, signal);
+    tracer.add(`certificates sent by the server: ${chain.length}`);
+    for (const { subject, issuer, validToMs } of chain) {
+      tracer.addBlock("<", `${subject}; issued by ${issuer}; valid to ${dayOf(validToMs)}`);
+    }
+  } catch (error) {
+    if (!signal.aborted) tracer.add(`certificates sent by the server: not read: ${messageOf(error)}`);
+  }
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
 function describeCertificate({ problem, facts }: CertificateReading): string {
-  const date = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
   return [
     ...facts === null ? [] : [
       `certificate for ${facts.names.join(", ")}, issued by ${quote(facts.issuer)}, ` +
-      `valid from ${date(facts.validFromMs)} to ${date(facts.validToMs)}, SHA-256 ${facts.fingerprint}`,
+      `valid from ${dayOf(facts.validFromMs)} to ${dayOf(facts.validToMs)}, SHA-256 ${facts.fingerprint}`,
     ],
     problem === null ? "trusted" : `not accepted: ${problem.reason}`,
   ].join("; ");
 }
 
-function traceConnections(connections: Connections, tracer: Tracer): Connections {
+function traceConnections(connections: Connections, tracer: Tracer, depth: TraceDepth): Connections {
   const placeOf = ({ host, port, address, socket }: ConnectionTarget): string =>
     socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
   return {
@@ -198,6 +251,9 @@ function traceConnections(connections: Connections, tracer: Tracer): Connections
       return await explained(async () => {
         const reading = await connections.readCertificate(target, options);
         tracer.add(describeCertificate(reading));
+        if (depth === "full") {
+          await traceChain(target, { connections, tracer, signal: options.signal });
+        }
         return reading;
       }, (error) => connections.explain(error, target, "TLS").reason);
     },

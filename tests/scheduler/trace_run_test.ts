@@ -7,6 +7,7 @@ import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { httpContext } from "../support/http_check.ts";
+import { startServer } from "../support/http_servers.ts";
 
 /** Runs a check of a config, and returns its trace without times. */
 async function traceOf(
@@ -51,7 +52,7 @@ Deno.test("a trace shows requests, responses and redirects", async () => {
     `response 302 from ${place}`,
     "< location: /next",
     "< set-cookie: (hidden)",
-    "body not read: nothing is expected of it",
+    "body of 0 B",
     `request GET http://${place}/next`,
     "> user-agent: monitor",
     "> X-Trace: yes",
@@ -62,13 +63,32 @@ Deno.test("a trace shows requests, responses and redirects", async () => {
   ]);
 });
 
+Deno.test("a trace shows the body of an error although nothing is expected of it, and waits for none", async () => {
+  await using server = startServer(async (visitor) => {
+    const path = (await visitor.readHead()).split(" ")[1];
+    if (path === "/hangs") {
+      await visitor.send("HTTP/1.1 500 Wrong\r\nContent-Length: 9\r\n\r\nhalf");
+      await visitor.untilGone();
+    } else await visitor.send(`HTTP/1.1 ${path === "/ok" ? 200 : 500} A\r\nContent-Length: 5\r\n\r\nwhole`);
+  });
+  const bodyOf = async (path: string, depth: TraceDepth): Promise<readonly string[]> => {
+    const parameters = { request: { target: `${server.origin}${path}` }, response: { status_code: 201 } };
+    const lines = await traceOf({ kind: "http_request", parameters }, { depth });
+    return lines.filter((line) => /body|whole|half/.test(line));
+  };
+  assert.deepEqual(await bodyOf("/", "brief"), ["body of 5 B", "< whole"]);
+  assert.deepEqual(await bodyOf("/hangs", "brief"), ["body of 4 B or more", "< half"]);
+  assert.deepEqual(await bodyOf("/ok", "brief"), ["body not read"]);
+  assert.deepEqual(await bodyOf("/ok", "full"), ["body of 5 B", "< whole"]);
+});
+
 Deno.test("a full trace shows the addresses and the certificate of https, a brief one neither", async () => {
   const authority = createAuthority();
   const { cert, key } = createCertificate({ authority });
   const path = await Deno.makeTempFile();
   await Deno.writeTextFile(path, authority.cert);
   await using server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen: () => {}, cert, key },
+    { hostname: "127.0.0.1", port: 0, onListen: () => {}, cert: `${cert}\n${authority.cert}`, key },
     () => new Response("x", { status: 500 }),
   );
   const { port } = server.addr;
@@ -81,6 +101,11 @@ Deno.test("a full trace shows the addresses and the certificate of https, a brie
     /^TLS \(second connection\): certificate for .*127\.0\.0\.1.*, SHA-256 [0-9a-f]{64}; trusted$/,
   );
   assert.equal(full[2], "response 500");
+  const chain = (await traceOf(check)).filter((line) => /certificates sent|issued by CN/.test(line));
+  assert.match(
+    chain.join("\n"),
+    /^certificates sent by the server: 2\n< CN=test server; issued by CN=test authority; valid to [-\d]+\n< CN=test authority; issued by CN=test authority; valid to [-\d]+$/,
+  );
   const brief = await traceOf(check, { depth: "brief" });
   assert.deepEqual(brief.filter((line) => /^(addresses|TLS)/.test(line)), []);
   await Deno.remove(path);
