@@ -2,8 +2,7 @@ import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
-import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
+import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { type OpenConfig, openConfig, readSelection, selectChecks, type Selection } from "../open_config.ts";
 import {
@@ -16,37 +15,31 @@ import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
 import { permissionFlag } from "../../permissions/permission_flags.ts";
 import { locateState } from "../state.ts";
-import { countChecks, type ReloadOutcome, type ServiceFacts, type ServiceOutput } from "./service_output.ts";
+import { countChecks, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
 
-/** What a reload replaces, and who is told. */
 interface ReloadOptions {
   readonly invocation: Invocation;
   readonly system: System;
-  /** The config in force at first. */
+  /** The first config. */
   readonly config: OpenConfig;
-  /** What is scheduled at first. */
+  /** The scheduled part of the first config. */
   readonly scheduled: ScheduledConfig;
-  readonly scheduler: Scheduler;
-  /** Sends on to the channels of what was read. */
-  readonly notifying: Notifying;
-  /** What else goes by the config, such as the signs of life that it asks for. */
-  readonly followers: readonly { adopt(config: OpenConfig, scheduled: ScheduledConfig): void }[];
   readonly statePath: string | null;
-  /** Told of every error, and of what follows. */
   readonly log: Log;
-  readonly output: ServiceOutput;
+  adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
+  onReloaded(outcome: ReloadOutcome): void;
 }
 
-/** Makes what reloads, one time after another: each reads what the config is by then. */
+/** Returns a function that reloads the config, one time after another. */
 export function createReload(options: ReloadOptions): () => Promise<ReloadOutcome> {
-  const { invocation, system, scheduler, notifying, followers, statePath, log, output } = options;
+  const { invocation, system, statePath, log } = options;
   let { config, scheduled } = options;
   let running: Promise<ReloadOutcome> | null = null;
   let queued: Promise<ReloadOutcome> | null = null;
 
   const reloadOnce = async (): Promise<ReloadOutcome> => {
     const outcome = await adopt();
-    output.reloaded(outcome);
+    options.onReloaded(outcome);
     return outcome;
   };
   const adopt = async (): Promise<ReloadOutcome> => {
@@ -54,9 +47,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
     if ("error" in reread) return { adopted: false, error: reread.error };
     const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
-    notifying.reload(toNotified(config, scheduled));
-    scheduler.reload(scheduled);
-    for (const follower of followers) follower.adopt(config, scheduled);
+    options.adopt(config, scheduled);
     logWarnings(config, log);
     const place = await locateState(invocation, config, system);
     if (place.path !== null && place.path !== statePath) {

@@ -4,25 +4,24 @@ import type { System } from "../../domain/system.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { configHash } from "../monitor_status.ts";
 
-/** Keeps in the state who runs the checks, and by which config. */
-interface RunRecorder {
+/** Persists which process runs the checks of which config. */
+export interface RunRecorder {
   adopt(config: OpenConfig): Promise<void>;
-  /** Writes again what a store did not take, or what a fresh one does not have. */
+  /** Writes the run again after the store failed or was replaced. */
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
   /** Adds where the control socket is. */
   controlled(path: string | null): Promise<void>;
 }
 
-/** What recording needs. */
 interface RunRecorderOptions {
   readonly repository: { readonly store: Pick<Store, "keepMonitorRun"> };
   readonly system: Pick<System, "clock" | "state">;
-  /** The lock of the state, which tells the process; `null`: it has none. */
+  /** The lock of the state, which has the process's id; `null`: the state has no lock. */
   readonly lockPath: string | null;
 }
 
-/** Makes the recorder of a service. A state that can't be written just now is the repository's to complain of. */
+/** Makes the recorder of a service. It ignores that the state can't be written: the repository logs that. */
 export function createRunRecorder({ repository, system, lockPath }: RunRecorderOptions): RunRecorder {
   const startedAtMs = system.clock.wallMs();
   const processId = lockPath === null ? null : system.state.holder(lockPath);
@@ -58,7 +57,7 @@ export function createRunRecorder({ repository, system, lockPath }: RunRecorderO
   };
 }
 
-/** Records that calls by cron run the checks; a call by which nothing has changed writes nothing. */
+/** Records that calls by cron run the checks, unless that is recorded with the same config. */
 export async function recordCronRun(
   store: Pick<Store, "monitorRun" | "keepMonitorRun">,
   config: OpenConfig,

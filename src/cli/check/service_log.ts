@@ -1,9 +1,22 @@
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
+import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import type { Redact } from "../../shared/redact.ts";
+import { describeOutboxEvent } from "./outbox_words.ts";
 import type { Log } from "../../domain/log.ts";
 
 /** Logs an event of the scheduler: results at level `debug`, trouble of this machine as warnings. */
 export function logSchedulerEvent(event: SchedulerEvent, log: Log): void {
   LOGGERS[event.event](event as never, log);
+}
+
+/** Logs an event of a delivery; `redact` is that of the config in force. */
+export function logDeliveryEvent(
+  event: DeliveryEvent,
+  { log, redact }: { readonly log: Log; readonly redact: Redact },
+): void {
+  const words = describeOutboxEvent(event, "retrying");
+  if (words !== null) return log[words.level](redact(words.message));
+  log.debug(`${event.notifications.length} delivered to ${event.notifications[0]?.channelName ?? ""}`);
 }
 
 const LOGGERS: {
@@ -18,7 +31,7 @@ const LOGGERS: {
       duration_ms: Math.round(result.durationMs),
       late_ms: Math.round(lateMs),
     }),
-  // The channels tell of it.
+  // Its delivery is logged.
   notification: () => {},
   clock_jumped: ({ forMs, discarded }, log) =>
     log.warning("system suspended or clock set: running interrupted checks again", {

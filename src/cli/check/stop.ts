@@ -1,35 +1,20 @@
 import type { System } from "../../domain/system.ts";
-import type { StateRepository } from "../../state/state_repository.ts";
-import type { Notifying } from "../../alerting/notifying.ts";
-import type { Member } from "../../members/member.ts";
-import type { Scheduler } from "../../scheduler/scheduler.ts";
 import { EXIT } from "../exit_code.ts";
 import type { Log } from "../../domain/log.ts";
+import type { ServiceParts } from "./service_parts.ts";
 import { stopCode } from "./start_signals.ts";
 import type { ServiceOutput } from "./service_output.ts";
 
-/** How long running checks may take to finish once somebody asked to stop. */
+/** How long running checks may take to finish after the first stop signal. */
 const STOP_GRACE_MS = 10_000;
 
-/** What is stopped, and who is told. */
-interface StopOptions {
-  readonly scheduler: Scheduler;
-  readonly repository: StateRepository;
-  /** Tries once more what waits for a channel. */
-  readonly notifying: Notifying;
-  /** Leaves its work to others, if several share it. */
-  readonly member: Pick<Member, "withdraw" | "leave"> | null;
-  /** Its clock limits the last try. */
+interface StopOptions extends Omit<ServiceParts, "adopt"> {
   readonly system: Pick<System, "clock">;
   readonly log: Log;
-  /** Prints the last event. */
   readonly output: ServiceOutput;
-  /** Leaves word that the service was stopped on purpose: in the state, and if there is time on the page and in metrics. */
-  recordStop(hasTime: boolean): Promise<void>;
   readonly stopped: PromiseWithResolvers<number>;
 }
 
-/** What stop signals do. */
 interface Stop {
   ask(signal: "SIGINT" | "SIGTERM"): void;
   readonly wasAsked: boolean;
@@ -40,9 +25,16 @@ interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { scheduler, repository, notifying, member, system, log, output, recordStop, stopped } = options;
+  const { scheduler, repository, recorder, notifying, member, outputs, system, log, output, stopped } =
+    options;
   let wasAsked = false;
   let isAtOnce = false;
+  const recordStop = async ({ hasTime }: { readonly hasTime: boolean }): Promise<void> => {
+    const nowMs = system.clock.wallMs();
+    // While other members run, the state is that of a running service.
+    if (member === null || member.hosts.length === 0) await recorder.stopped(nowMs);
+    if (hasTime) await outputs.stopped(nowMs);
+  };
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     const { running } = scheduler;
     log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
@@ -55,7 +47,7 @@ export function createStop(options: StopOptions): Stop {
     await notifying.drain(system.clock.wallMs() + STOP_GRACE_MS);
     await notifying.stop();
     await member?.leave();
-    if (!isAtOnce) await recordStop(true);
+    if (!isAtOnce) await recordStop({ hasTime: true });
     if (!isAtOnce) output.stopped({ signal, unfinished });
     if (repository.pending === 0) return EXIT.ok;
     log.error("cannot write the state: the last results are lost");
@@ -66,7 +58,7 @@ export function createStop(options: StopOptions): Stop {
     const unfinished = scheduler.running;
     log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
-    await recordStop(false);
+    await recordStop({ hasTime: false });
     await notifying.stop();
     await member?.leave();
     output.stopped({ signal, unfinished });

@@ -1,0 +1,83 @@
+import type { LoadedConfig } from "../../config/load.ts";
+import type { Check } from "../../domain/check.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Member } from "../../members/member.ts";
+import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
+import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
+import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
+import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
+import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import type { Invocation } from "../command_definition.ts";
+import { listenOf } from "../listen_option.ts";
+import { isEverything, readSelection, selectChecks } from "../open_config.ts";
+import { VERSION } from "../version.ts";
+
+interface ServiceOutputsOptions {
+  readonly invocation: Invocation;
+  readonly system: System;
+  readonly log: Log;
+  /** Whether a state is stored, so that jobs can check in. */
+  readonly hasState: boolean;
+  readonly repository: StateRepository;
+  readonly notifying: Notifying;
+  readonly scheduler: Scheduler;
+  /** The member that this process is; `null` if it shares its state with none. */
+  readonly member: Member | null;
+  onBug(error: unknown): void;
+}
+
+/** HTML report, heartbeat, metrics and HTTP endpoint of a service. */
+export interface ServiceOutputs {
+  happened(event: SchedulerEvent): void;
+  /**
+   * Starts the HTTP endpoint that the config asks for, if any.
+   *
+   * @throws {ListenError} If it can't listen.
+   */
+  listen(): Promise<void>;
+  adopt(config: LoadedConfig): void;
+  reloaded(isSuccessful: boolean): void;
+  /** Writes report and metrics for the last time, as those of a stopped service. */
+  stopped(atMs: number): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** Starts the outputs of a config; the endpoint waits for `listen`. */
+export function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): ServiceOutputs {
+  const { invocation, scheduler, member } = options;
+  const selection = readSelection(invocation);
+  const selected = {
+    select: (checks: readonly Check[]) => selectChecks(checks, selection),
+    isWhole: isEverything(selection),
+  };
+  const isWell = (): boolean => scheduler.isAdvancing && member?.isConnected !== false;
+  const heartbeat = startHeartbeat({ ...options, config, isWell });
+  const report = startReportPublisher({ ...options, ...selected, config });
+  const metrics = startMetricsPublisher({ ...options, version: VERSION, config });
+  let endpoint: Awaited<ReturnType<typeof startEndpoint>> | null = null;
+  return {
+    happened: report.happened,
+    listen: async () => {
+      endpoint = await startEndpoint(config, {
+        ...options,
+        ...selected,
+        metrics,
+        listenOf: (next) => listenOf(invocation, next),
+      });
+    },
+    adopt: (next) => {
+      for (const output of [heartbeat, report, metrics, endpoint]) output?.adopt(next);
+    },
+    reloaded: metrics.reloaded,
+    stopped: async (atMs) => {
+      await Promise.all([report.stopped(atMs), metrics.stopped()]);
+    },
+    end: async () => {
+      for (const output of [heartbeat, report, metrics]) output.end();
+      await endpoint?.end();
+    },
+  };
+}

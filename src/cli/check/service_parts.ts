@@ -1,0 +1,165 @@
+/** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
+import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
+import type { Log } from "../../domain/log.ts";
+import type { System } from "../../domain/system.ts";
+import type { Member } from "../../members/member.ts";
+import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import {
+  type ScheduledConfig,
+  type Scheduler,
+  type SchedulerEvent,
+  startScheduler,
+} from "../../scheduler/scheduler.ts";
+import { jobLogOf } from "../../state/job_log.ts";
+import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
+import type { Invocation } from "../command_definition.ts";
+import { listenOf } from "../listen_option.ts";
+import { type OpenConfig, readSelection } from "../open_config.ts";
+import type { OwnedState } from "../state.ts";
+import { toNotified } from "./reload.ts";
+import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
+import { logDeliveryEvent } from "./service_log.ts";
+import { type ServiceOutputs, startOutputs } from "./service_outputs.ts";
+import type { CheckSettings } from "./settings.ts";
+import type { MemberSettings } from "./take_part.ts";
+
+interface ServicePartsOptions {
+  readonly invocation: Invocation;
+  readonly system: System;
+  readonly config: OpenConfig;
+  readonly scheduled: ScheduledConfig;
+  readonly settings: CheckSettings;
+  readonly log: Log;
+  readonly state: OwnedState;
+  /** Prints a line of the `console` channel. */
+  writeLine(line: string): void;
+  onEvent(event: SchedulerEvent): void;
+  /** Called with an error that ends the service. */
+  onBug(error: unknown): void;
+}
+
+export interface ServiceParts {
+  readonly repository: StateRepository;
+  readonly recorder: RunRecorder;
+  /** The member that this process is; `null` if it shares its state with none. */
+  readonly member: Member | null;
+  readonly notifying: Notifying;
+  readonly scheduler: Scheduler;
+  readonly outputs: ServiceOutputs;
+  /** Replaces the config in all parts. */
+  adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
+}
+
+/** Starts the parts; the checks begin to run. */
+export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
+  const { config, scheduled, settings, system, state, onBug } = options;
+  const repository = await openRepository(options, {
+    onWritable: () => {
+      void recorder.repeat().catch(onBug);
+      void notifying.persistPending();
+    },
+    onOvertaken: (checks) => member?.overtaken(checks),
+  });
+  const sharing = await createSharing(options, () => ({ repository, notifying, scheduler }));
+  const member = sharing?.member ?? null;
+  const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
+  await recorder.adopt(config);
+  let { redact } = scheduled;
+  const notifying = startNotifying(toNotified(config, scheduled), {
+    system,
+    repository,
+    kept: await repository.store.outbox(),
+    notifies: settings.notifies,
+    batchingMs: BATCHING_DELAY_MS,
+    member,
+    writeLine: options.writeLine,
+    onEvent: (event) => logDeliveryEvent(event, { log: options.log, redact }),
+    onBug,
+  });
+  const scheduler = startScheduler(scheduled, {
+    system,
+    jobs: state.path === null ? null : jobLogOf(repository),
+    repository,
+    limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+    notifying,
+    ...member !== null && { share: member },
+    onEvent: (event) => {
+      options.onEvent(event);
+      outputs.happened(event);
+    },
+    onBug,
+  });
+  const hasState = state.path !== null;
+  const outputs = startOutputs(config, { ...options, hasState, repository, notifying, scheduler, member });
+  return {
+    repository,
+    recorder,
+    member,
+    notifying,
+    scheduler,
+    outputs,
+    adopt: (next, nextScheduled) => {
+      redact = nextScheduled.redact;
+      notifying.reload(toNotified(next, nextScheduled));
+      scheduler.reload(nextScheduled);
+      outputs.adopt(next);
+      recorder.adopt(next).catch(onBug);
+      sharing?.adopt(next, nextScheduled);
+    },
+  };
+}
+
+function openRepository(
+  { system, state, log }: ServicePartsOptions,
+  { onWritable, onOvertaken }: {
+    onWritable(): void;
+    onOvertaken(checks: readonly string[]): void;
+  },
+): Promise<StateRepository> {
+  return openStateRepository({
+    store: state.store,
+    onFailure: (error) => {
+      if (error !== null) return log.error(`${error.message}; retrying, monitoring continues`);
+      log.info("the state is writable again, nothing was lost");
+      // After the write that has just succeeded: further ones wait for its end.
+      system.clock.after(0, onWritable);
+    },
+    reopen: state.reopen,
+    newId: system.randomId,
+    hostName: system.hostName(),
+    onOvertaken,
+  });
+}
+
+interface Sharing {
+  readonly member: Member;
+  adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
+}
+
+/** Makes the member that this process is, if its state is shared. */
+async function createSharing(
+  { invocation, system, config, scheduled, settings, log, state: { shared }, onBug }: ServicePartsOptions,
+  parts: () => Pick<ServiceParts, "repository" | "notifying" | "scheduler">,
+): Promise<Sharing | null> {
+  if (shared === null) return null;
+  const { takePart, toWork } = await import("./take_part.ts");
+  const selection = readSelection(invocation);
+  const memberSettingsOf = (next: OpenConfig): MemberSettings => ({
+    selection,
+    notifies: settings.notifies,
+    listens: listenOf(invocation, next) !== null,
+  });
+  const member = takePart({
+    shared,
+    name: settings.member,
+    system,
+    work: toWork(config, scheduled, memberSettingsOf(config)),
+    log,
+    parts,
+    fail: onBug,
+  });
+  return {
+    member,
+    adopt: (next, nextScheduled) => member.adopt(toWork(next, nextScheduled, memberSettingsOf(next))),
+  };
+}
