@@ -1,10 +1,9 @@
 /** The config of examples/server/, run against services of this machine. */
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
-import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
-import { freePort, startServer } from "../support/http_servers.ts";
+import { freePort } from "../support/http_servers.ts";
 import { POSTGRES, startPostgres } from "../support/postgres.ts";
-import { requiresTools, startChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, startChild, tool, type ToolName } from "../../testing/tools.ts";
 import { inTime } from "./in_time.ts";
 import { withHarness } from "./program.ts";
 
@@ -38,6 +37,24 @@ http {
 `;
 }
 
+/** A service of Debian's that listens until it is disposed of. */
+async function startService(
+  name: ToolName,
+  port: number,
+  args: readonly string[],
+): Promise<AsyncDisposable> {
+  const child = startChild(tool(name), args, { stdin: "null", stdout: "null", stderr: "null" });
+  const ended = child.status.then(({ code }) => assert.fail(`${name} ended with ${code}`));
+  await inTime(`${name} to listen`, Promise.race([ended, untilListening(port)]));
+  ended.catch(() => {});
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await inTime(`the end of ${name}`, child.status);
+    },
+  };
+}
+
 async function untilListening(port: number): Promise<void> {
   for (;;) {
     try {
@@ -50,7 +67,8 @@ async function untilListening(port: number): Promise<void> {
 }
 
 Deno.test({
-  ignore: POSTGRES.ignore || requiresTools("nginx", "ping", "kill").ignore,
+  ignore: POSTGRES.ignore ||
+    requiresTools("nginx", "ping", "kill", "redis-server", "dropbear", "dropbearkey", "dnsmasq").ignore,
   name: "examples/server: every check is ok against real services, with the printed permissions",
   fn: () =>
     withHarness(async (harness) => {
@@ -73,60 +91,50 @@ Deno.test({
         "echo Id=nginx.service; echo ActiveState=active; echo SubState=running",
       );
       await using postgres = await startPostgres({ certificate });
-      await using redis = startServer(async (visitor) => {
-        await visitor.send("+PONG\r\n");
-        await visitor.untilGone();
-      });
-      await using ssh = startServer(async (visitor) => {
-        await visitor.send("SSH-2.0-OpenSSH_9.2\r\n");
-        await visitor.untilGone();
-      });
-      await using dns = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.10")])]);
-      const nginx = startChild(tool("nginx"), [
-        "-p",
-        directory,
-        "-e",
-        "stderr",
-        "-c",
-        `${directory}/nginx.conf`,
-      ], {
-        stdin: "null",
-        stdout: "null",
-        stderr: "null",
-      });
-      try {
-        await inTime("nginx to listen", untilListening(webPort));
-        const replaced: readonly (readonly [string, string])[] = [
-          ["https://www.example.org", `https://localhost:${webPort}`],
-          ['"host": "www.example.org",\n        "port": 443', `"host": "localhost", "port": ${webPort}`],
-          ["/etc/monitor/authority.pem", `${directory}/authority.pem`],
-          ["/var/backups/latest.tar", `${directory}/latest.tar`],
-          ["/run/nginx.pid", `${directory}/nginx.pid`],
-          ['"unit": "nginx.service"', '"unit": "nginx.service", "command": "./systemctl"'],
-          ['"server": "127.0.0.53"', `"server": "127.0.0.1:${dns.port}"`],
-          ['"port": 22,', `"port": ${ssh.port},`],
-          ['"port": 6379,', `"port": ${redis.port},`],
-          ['"port": 5432 ', `"port": ${postgres.port} `],
-          // A machine that runs tests may be busy.
-          ['"warning_above": 2, "critical_above": 5', '"warning_above": 1000'],
-        ];
-        const text = replaced.reduce((config, [from, to]) => {
-          assert.ok(config.includes(from), `the example has ${from}`);
-          return config.replaceAll(from, to);
-        }, await Deno.readTextFile(CONFIG));
-        await Deno.writeTextFile(`${directory}/monitor.json`, text);
-        const environment = { SHOP_PASSWORD: "hidden" };
-        const beat = await harness.run(["beat", "nightly", "--", "true"], { environment });
-        assert.equal(beat.code, 0, beat.stderr);
-        const printed = await harness.run(["permissions"], { environment });
-        const [, ...permissions] = printed.stdout.trim().split(" ");
-        const { code, stdout, stderr } = await harness.run(["check", "--once"], { environment, permissions });
-        assert.match(stdout, /^16 checks: 16 ok in /m, stdout + stderr);
-        assert.equal(code, 0);
-        assert.equal(stderr, "");
-      } finally {
-        nginx.kill("SIGTERM");
-        await inTime("the end of nginx", nginx.status);
-      }
+      const hostKey = `${directory}/host_key`;
+      assert.equal((await runChild(tool("dropbearkey"), ["-t", "ed25519", "-f", hostKey])).code, 0);
+      const [redisPort, sshPort, dnsPort] = [freePort(), freePort(), freePort()];
+      await using _redis = await startService("redis-server", redisPort, [
+        ...["--port", `${redisPort}`, "--bind", "127.0.0.1", "--save", "", "--dir", directory],
+      ]);
+      await using _ssh = await startService("dropbear", sshPort, [
+        ...["-F", "-p", `127.0.0.1:${sshPort}`, "-r", hostKey, "-P", `${directory}/dropbear.pid`],
+      ]);
+      await using _dns = await startService("dnsmasq", dnsPort, [
+        ...["--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user="],
+        ...["--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces", `--port=${dnsPort}`],
+        "--address=/www.example.org/192.0.2.10",
+      ]);
+      await using _nginx = await startService("nginx", webPort, [
+        ...["-p", directory, "-e", "stderr", "-c", `${directory}/nginx.conf`],
+      ]);
+      const replaced: readonly (readonly [string, string])[] = [
+        ["https://www.example.org", `https://localhost:${webPort}`],
+        ['"host": "www.example.org",\n        "port": 443', `"host": "localhost", "port": ${webPort}`],
+        ["/etc/monitor/authority.pem", `${directory}/authority.pem`],
+        ["/var/backups/latest.tar", `${directory}/latest.tar`],
+        ["/run/nginx.pid", `${directory}/nginx.pid`],
+        ['"unit": "nginx.service"', '"unit": "nginx.service", "command": "./systemctl"'],
+        ['"server": "127.0.0.53"', `"server": "127.0.0.1:${dnsPort}"`],
+        ['"port": 22,', `"port": ${sshPort},`],
+        ['"port": 6379,', `"port": ${redisPort},`],
+        ['"port": 5432 ', `"port": ${postgres.port} `],
+        // A machine that runs tests may be busy.
+        ['"warning_above": 2, "critical_above": 5', '"warning_above": 1000'],
+      ];
+      const text = replaced.reduce((config, [from, to]) => {
+        assert.ok(config.includes(from), `the example has ${from}`);
+        return config.replaceAll(from, to);
+      }, await Deno.readTextFile(CONFIG));
+      await Deno.writeTextFile(`${directory}/monitor.json`, text);
+      const environment = { SHOP_PASSWORD: "hidden" };
+      const beat = await harness.run(["beat", "nightly", "--", "true"], { environment });
+      assert.equal(beat.code, 0, beat.stderr);
+      const printed = await harness.run(["permissions"], { environment });
+      const [, ...permissions] = printed.stdout.trim().split(" ");
+      const { code, stdout, stderr } = await harness.run(["check", "--once"], { environment, permissions });
+      assert.match(stdout, /^16 checks: 16 ok in /m, stdout + stderr);
+      assert.equal(code, 0);
+      assert.equal(stderr, "");
     }),
 });
