@@ -12,7 +12,7 @@ import { findCommands, type FoundCommands } from "./check_commands.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
-import { findStructureProblems, type Validator } from "./validate_schema.ts";
+import { findStructureProblems } from "./validate_schema.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
 /** A file that was held to the schema. */
@@ -33,7 +33,6 @@ export interface ValidatedFile {
 /** The schema that a config is held to. */
 export interface JudgingSchema {
   readonly reader: SchemaReader;
-  readonly validate: Validator;
   /** The default schema; `null` when it is the one itself. */
   readonly wider: SchemaReader | null;
   readonly shapeName: string;
@@ -51,7 +50,7 @@ interface ValidateOptions {
 
 /** Holds a file to the schema: the config itself as it is, an included file as a part of one. */
 export async function validateFile(file: ConfigFile, options: ValidateOptions): Promise<ValidatedFile> {
-  const { schema: { validate, ...schema }, system, withoutSecrets, config, channelNames } = options;
+  const { schema, system, withoutSecrets, config, channelNames } = options;
   const { source, isUnresolved } = file;
   const isIncluded = file !== config;
   const reader = schema.wider ?? schema.reader;
@@ -63,7 +62,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   if (written === undefined || value === undefined) {
     return { ...emptyFile(file), problems: located(file.problems.flat()) };
   }
-  const structureProblems = findStructureProblems(value, validate, { ...schema, written, isUnresolved });
+  const structureProblems = findStructureProblems(value, { ...schema, written, isUnresolved });
   const values = examineValues({ value, written, reader }, file);
   const found = withoutSecrets
     ? NO_COMMANDS

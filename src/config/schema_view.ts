@@ -15,7 +15,7 @@ export interface Schema {
   readonly description?: string;
   /** The accepted types of JSON; absent: any. */
   readonly type?: string | readonly string[];
-  /** What a text or a number stands for, such as `path`. Held to in `formats.ts`, not by the validators. */
+  /** What a text or a number stands for, such as `path`. Validated in `formats.ts`. */
   readonly format?: string;
   /** The built-in value of a member that is not given. */
   readonly default?: JsonValue;
@@ -179,9 +179,9 @@ function collect(schema: Schema, kind: string, root: Schema): Schema[] {
   return found;
 }
 
-function lookUp(reference: string, root: Schema): Schema {
-  const name = /^#\/\$defs\/(\w+)$/.exec(reference)?.[1] ?? "";
-  const target = root.$defs?.[name];
+/** Returns the definition that a `$ref` names. */
+export function lookUp(reference: string, root: Schema): Schema {
+  const target = root.$defs?.[reference.slice("#/$defs/".length)];
   if (target === undefined) throw new Error(`The schema has no "${reference}"`);
   return target;
 }

@@ -3,27 +3,15 @@ import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
+import { findStructureErrors, type StructureError } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
-
-/** An error of the generated validator, as ajv words it. */
-interface StructureError {
-  /** The place in the config, as a JSON pointer (RFC 6901). */
-  readonly instancePath: string;
-  /** The keyword of the schema that does not hold, such as `required`. */
-  readonly keyword: string;
-  /** What exactly does not hold; which members there are depends on the keyword. */
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
-/** A validator made by `scripts/generate.ts`. */
-export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly StructureError[] | null };
 
 /** What {@linkcode findStructureProblems} looks at. */
 interface StructureOptions {
   /** The value as it is written, for messages: it holds no secret. */
   readonly written: JsonValue;
-  /** Of the schema that `validate` was made from. */
+  /** Of the schema that the config is validated against. */
   readonly reader: SchemaReader;
   /** The default schema, to tell what only the chosen shape lacks; `null` when it is the chosen one. */
   readonly wider: SchemaReader | null;
@@ -36,13 +24,11 @@ interface StructureOptions {
 /** Holds a config to its schema; every error in words, with what is accepted. */
 export function findStructureProblems(
   value: JsonValue,
-  validate: Validator,
   options: StructureOptions,
 ): readonly Problem[] {
-  if (validate(value)) return [];
   const problems: Problem[] = [];
   const refused = new Set<string>();
-  const errors = (validate.errors ?? []).slice(0, 10 * PROBLEMS_MAX);
+  const errors = findStructureErrors(options.reader.root, value, { max: 10 * PROBLEMS_MAX });
   const misspelt = findMisspelt(errors, { ...options, value });
   for (const error of errors) {
     if (problems.length === PROBLEMS_MAX) break;
@@ -50,10 +36,11 @@ export function findStructureProblems(
     if (explain === undefined || misspelt.has(error)) continue;
     if (VALUE_KEYWORDS.includes(error.keyword)) {
       // A value of the wrong type is often out of range too; the first says it all.
-      if (refused.has(error.instancePath)) continue;
-      refused.add(error.instancePath);
+      const place = JSON.stringify(error.path);
+      if (refused.has(place)) continue;
+      refused.add(place);
     }
-    const path = parsePointer(error.instancePath, value);
+    const { path } = error;
     if (error.keyword === "enum" && options.isUnresolved(path)) continue;
     const isLack = MACHINE_KEYWORDS.includes(error.keyword) && isPlaceholder(valueAt(options.written, path));
     problems.push({ ...explain(error, { ...options, path, value }), ...(isLack && { isLack }) });
@@ -73,16 +60,16 @@ function findMisspelt(
   options: Omit<Place, "path">,
 ): ReadonlySet<StructureError> {
   const meant = new Set<string>();
-  for (const { keyword, instancePath, params } of errors) {
+  for (const { keyword, path, name = "" } of errors) {
     if (keyword !== "additionalProperties") continue;
-    const place = { ...options, path: parsePointer(instancePath, options.value) };
+    const place = { ...options, path };
     const known = [...viewOf(place)?.keys.keys() ?? []];
-    const key = keyMeant(String(params["additionalProperty"]), known, place);
-    if (key !== undefined) meant.add(`${instancePath}\0${key}`);
+    const key = keyMeant(name, known, place);
+    if (key !== undefined) meant.add(JSON.stringify([...path, key]));
   }
   return new Set(
-    errors.filter(({ keyword, instancePath, params }) =>
-      keyword === "required" && meant.has(`${instancePath}\0${String(params["missingProperty"])}`)
+    errors.filter(({ keyword, path, name = "" }) =>
+      keyword === "required" && meant.has(JSON.stringify([...path, name]))
     ),
   );
 }
@@ -106,11 +93,8 @@ interface Place extends StructureOptions {
 
 type Explain = (error: StructureError, place: Place) => Problem;
 
-/**
- * A sentence for each keyword that our schemas use. `if` is left out: it only says that a branch failed, and the
- * branch says itself what is wrong; so is `pattern`, which only `propertyNames` uses.
- */
-const EXPLANATIONS: Readonly<Record<string, Explain>> = {
+/** A sentence for each keyword that refuses values. */
+const EXPLANATIONS: Readonly<Partial<Record<keyof Schema, Explain>>> = {
   additionalProperties: explainUnknownKey,
   required: explainMissingKey,
   type: explainType,
@@ -127,8 +111,7 @@ function viewOf(place: Place): SchemaView | undefined {
   return place.reader.at(place.value, place.path);
 }
 
-function explainUnknownKey(error: StructureError, place: Place): Problem {
-  const name = String(error.params["additionalProperty"]);
+function explainUnknownKey({ name = "" }: StructureError, place: Place): Problem {
   const view = viewOf(place);
   const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
   const note = noteOf(view, name);
@@ -195,16 +178,14 @@ function hasKey(config: JsonValue, path: ConfigPath, name: string): boolean {
   return isObject(value) && name in value;
 }
 
-function explainMissingKey(error: StructureError, { path, reader, value }: Place): Problem {
-  const name = String(error.params["missingProperty"]);
+function explainMissingKey({ name = "" }: StructureError, { path, reader, value }: Place): Problem {
   const key = reader.at(value, [...path, name]);
   const choices = key?.enum === undefined ? "" : `, expected one of ${key.enum.map(quoteValue).join(", ")}`;
   const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
   return { path, message: `missing key "${name}"${choices}${empty}` };
 }
 
-function explainName(error: StructureError, place: Place): Problem {
-  const name = String(error.params["propertyName"]);
+function explainName({ name = "" }: StructureError, place: Place): Problem {
   const accepted = viewOf(place)?.names ?? "another one";
   return {
     path: [...place.path, name],
@@ -213,9 +194,9 @@ function explainName(error: StructureError, place: Place): Problem {
   };
 }
 
-function explainEmptyText({ params }: StructureError, { path, written }: Place): Problem {
+function explainEmptyText({ schema }: StructureError, { path, written }: Place): Problem {
   const shown = valueAt(written, path);
-  const least = Number(params["limit"]);
+  const least = schema.minLength ?? 1;
   // Only secrets have such a length, so nothing of it is shown.
   if (least > 1) return { path, message: `is too short, expected at least ${least} characters` };
   const subject = shown === "" || shown === undefined ? "" : `${quoteValue(shown)} `;
@@ -240,8 +221,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 function explainType(error: StructureError, place: Place): Problem {
   const { path, written } = place;
   const shown = valueAt(written, path);
-  const type = error.params["type"];
-  const types = (Array.isArray(type) ? type : [type]).map(String);
+  const types = [error.schema.type ?? []].flat();
   const subject = path.length === 0 ? "the config is" : "is";
   const hint = hintForType(shown, types, place);
   return {
@@ -360,16 +340,4 @@ function noteOf(view: SchemaView | undefined, name: string): string | undefined 
 
 function own(texts: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
   return texts !== undefined && Object.hasOwn(texts, name) ? texts[name] : undefined;
-}
-
-/** A JSON pointer (RFC 6901) as member names and indexes; the config tells which is which. */
-function parsePointer(pointer: string, config: JsonValue): ConfigPath {
-  const path: (string | number)[] = [];
-  let value: JsonValue | undefined = config;
-  for (const part of pointer.split("/").slice(1)) {
-    const segment = Array.isArray(value) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
-    path.push(segment);
-    value = valueAt(config, path);
-  }
-  return path;
 }

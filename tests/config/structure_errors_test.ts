@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import fc from "fast-check";
+import monitorSchema from "../../src/config/generated/monitor.schema.json" with { type: "json" };
+import shapeA from "../../schemas/shape_a.schema.json" with { type: "json" };
+import shapeB from "../../schemas/shape_b.schema.json" with { type: "json" };
+import type { Schema } from "../../src/config/schema_view.ts";
+import { parseText } from "../../src/config/syntax.ts";
+import { findStructureErrors } from "../../src/config/structure_errors.ts";
+import { shortOrFull } from "../../testing/full_form.ts";
+import { configOf, EXAMPLES, OUTPUT } from "../docs/examples.ts";
+import { type Json, valueDamages } from "./damages.ts";
+
+const SCHEMAS = { monitor: monitorSchema, "shape a": shapeA, "shape b": shapeB };
+const ALL = { max: Infinity };
+
+/** An error as both name it: JSON pointer, keyword, and the key if it is about one. */
+type Found = readonly [pointer: string, keyword: string, name?: string];
+
+/** Returns the errors of ajv, less those that only repeat another one. */
+function createReference(schema: object): (value: Json) => readonly Found[] {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    strictRequired: false,
+    allowUnionTypes: true,
+    validateFormats: false,
+  });
+  ajv.addVocabulary(["x-notes", "x-hints", "x-fields"]);
+  const validate = ajv.compile(schema);
+  return (value) => {
+    validate(value);
+    const errors = (validate.errors ?? []).filter(({ keyword }) => !["if", "pattern"].includes(keyword));
+    // Behind a wrong type, it looks at the other keywords too.
+    const wrongTypes = new Set(
+      errors.filter(({ keyword }) => keyword === "type").map((error) => error.instancePath),
+    );
+    return errors.filter(({ keyword, instancePath }) => keyword === "type" || !wrongTypes.has(instancePath))
+      .map(toFound);
+  };
+}
+
+function toFound({ instancePath, keyword, params }: ErrorObject): Found {
+  const name = params["missingProperty"] ?? params["additionalProperty"] ?? params["propertyName"];
+  return name === undefined ? [instancePath, keyword] : [instancePath, keyword, name];
+}
+
+function findOwn(schema: object, value: Json): readonly Found[] {
+  return findStructureErrors(schema as Schema, value, ALL).map(({ path, keyword, name }) => {
+    const pointer = path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`);
+    return name === undefined ? [pointer.join(""), keyword] : [pointer.join(""), keyword, name];
+  });
+}
+
+/** Several schemas of one value may each say that its type is wrong. */
+function inOrder(found: readonly Found[]): readonly string[] {
+  return [...new Set(found.map((error) => JSON.stringify(error)))].toSorted();
+}
+
+/** The examples of the pages, and configs with errors. */
+const SEEDS: readonly Json[] = [
+  ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),
+  ...[...Deno.readDirSync(new URL("./testdata/", import.meta.url))]
+    .map(({ name }) => Deno.readTextFileSync(new URL(`./testdata/${name}`, import.meta.url))),
+].map((text) => parseText(text).value).filter((value) => value !== undefined);
+
+for (const [name, schema] of Object.entries(SCHEMAS)) {
+  const reference = createReference(schema);
+
+  Deno.test(`findStructureErrors() finds the errors that ajv finds, in ${name}`, async (t) => {
+    await t.step("of real configs", () => {
+      let refused = 0;
+      for (const seed of SEEDS) {
+        const expected = inOrder(reference(seed));
+        assert.deepEqual(inOrder(findOwn(schema, seed)), expected);
+        if (expected.length > 0) refused++;
+      }
+      assert.ok(refused > 50 && SEEDS.length > 200, `${refused} of ${SEEDS.length}`);
+    });
+    await t.step("of configs with wrong values, names and places", () => {
+      fc.assert(
+        fc.property(
+          fc.constantFrom(...SEEDS),
+          fc.array(valueDamages(), { minLength: 1, maxLength: 5 }),
+          (seed, damages) => {
+            const value = damages.reduce((whole, damage) => damage(whole), seed);
+            assert.deepEqual(inOrder(findOwn(schema, value)), inOrder(reference(value)));
+          },
+        ),
+        { numRuns: shortOrFull(500, 50_000) },
+      );
+    });
+  });
+}
+
+Deno.test("findStructureErrors() stops collecting at the maximum", () => {
+  const checks = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`c${index}`, 1]));
+  const find = (max: number): readonly unknown[] =>
+    findStructureErrors(monitorSchema as Schema, { defaults: {}, checks }, { max });
+  assert.equal(find(10).length, 10);
+  assert.equal(find(1_000).length, 100);
+});
