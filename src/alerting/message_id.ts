@@ -1,4 +1,4 @@
-import { hashHex } from "../shared/hash.ts";
+import { hashId } from "../shared/hash.ts";
 
 /**
  * The id that a message is sent under: that of its notification, or one made from the ids of all of them. So the same
@@ -7,7 +7,5 @@ import { hashHex } from "../shared/hash.ts";
  */
 export function messageIdOf(notificationIds: readonly string[]): string {
   const [first = "", ...others] = notificationIds;
-  if (others.length === 0) return first;
-  const digits = hashHex(JSON.stringify(notificationIds), 32);
-  return [0, 8, 12, 16, 20].map((start, index, starts) => digits.slice(start, starts[index + 1])).join("-");
+  return others.length === 0 ? first : hashId(JSON.stringify(notificationIds));
 }

@@ -15,7 +15,7 @@ import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { KnownNotification, ReceivedNotifications } from "../domain/membership.ts";
-import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
@@ -263,7 +263,7 @@ export class Notifying {
         const delivery = await deliverTo(channel, message, this.#deliverContext(signal));
         return redactDelivery(delivery, redact);
       },
-      persist: (change) => this.#writer.write(change),
+      persist: (change) => this.#writer.write(this.#member?.isOpen ? toOpenChange(change) : change),
       maySend: (channelKey) => this.#claims(channelKey),
       isStillTrue: (queued) => this.#isStillTrue(queued),
       onEvent,
@@ -367,6 +367,12 @@ function toSentOpen(queued: QueuedNotification): QueuedNotification {
     sequence: queued.sequence + OPEN_SEQUENCE_MIN,
     notification: { ...notification, output },
   };
+}
+
+/** Says what was sent, whoever owns the queues by now. */
+function toOpenChange(change: OutboxChange): OutboxChange {
+  const recovered = change.cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
+  return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };
 }
 
 const UNREACHABLE = "shared state unreachable";

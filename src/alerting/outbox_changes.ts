@@ -1,5 +1,5 @@
 import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { DeliveryMarker, OutboxChange, QueuedNotification, SentOpen } from "../domain/outbox.ts";
 import { markerKey } from "./delivery_markers.ts";
 
 /** Returns one change with the effect of several, in order. */
@@ -11,6 +11,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
   const markers = new Map<string, DeliveryMarker>();
   const cleared = new Map<string, OutboxChange["cleared"][number]>();
   const counted = new Map<string, ChannelCount>();
+  const sentOpen = new Map<string, SentOpen>();
   for (const change of changes) {
     for (const queued of change.changed) {
       changed.set(queued.id, queued);
@@ -28,6 +29,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     for (const count of change.counted ?? []) {
       counted.set(count.channelKey, addCounts(counted.get(count.channelKey), count));
     }
+    for (const sent of change.sentOpen ?? []) sentOpen.set(markerKey(sent.check, sent.channelKey), sent);
   }
   return {
     changed: [...changed.values()],
@@ -35,5 +37,6 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     markers: [...markers.values()],
     cleared: [...cleared.values()],
     counted: [...counted.values()],
+    ...changes.some((change) => change.sentOpen !== undefined) && { sentOpen: [...sentOpen.values()] },
   };
 }

@@ -249,11 +249,14 @@ async function openShared(
   const { failOpenAfterMs } = await import("../config/open_postgres.ts");
   const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
   const { openHeartbeats } = await import("../state/postgres/postgres_members.ts");
+  const { createNotificationIds } = await import("../state/notification_ids.ts");
   const place = await openPlace(postgres, system);
   const { connections, clock, randomId, random } = system;
   const options = { connections, clock, randomId, random, access };
+  const store = await openPostgresStore(place, options);
   return {
-    store: await openPostgresStore(place, options),
+    store,
+    newId: createNotificationIds({ versionOf: store.versionOf, randomId }),
     openHeartbeats: () => openHeartbeats(place, options),
     failOpenAfterMs: failOpenAfterMs(postgres),
   };

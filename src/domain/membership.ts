@@ -1,4 +1,5 @@
 /** The processes that share a state (members): what they publish, and what other layers ask of them. */
+import type { Notification } from "./notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
 import type { CheckRecord, Store } from "./store.ts";
 
@@ -78,6 +79,8 @@ export interface SharedStore extends Store {
    * queue, and finds out when another member has taken it.
    */
   owns(channelKey: string): boolean;
+  /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */
+  versionOf(check: string): number | null;
 }
 
 /** Whether several processes share a store. */
@@ -113,6 +116,8 @@ export interface TakenQueue {
 /** A state that several members share. */
 export interface SharedState {
   readonly store: SharedStore;
+  /** Makes the id of a notification, see `src/state/notification_ids.ts`. */
+  newId(facts: Pick<Notification, "check" | "condition">): string;
   /** Opens the connection of the member heartbeats. */
   openHeartbeats(): HeartbeatStore;
   /** How long it may be unreachable before members send without it. */

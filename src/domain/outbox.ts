@@ -62,7 +62,15 @@ export interface OutboxChange {
   readonly cleared: readonly Pick<DeliveryMarker, "check" | "channelKey">[];
   /** What is added to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
+  /**
+   * What channels were notified of while the shared state was unreachable, the last of each: so without a claim on their
+   * queue. Absent: the state was reachable.
+   */
+  readonly sentOpen?: readonly SentOpen[];
 }
+
+/** What a channel was notified of without a claim on its queue; `ok`: of a recovery. */
+export type SentOpen = Omit<DeliveryMarker, "certain">;
 
 /** Suppresses the notifications of a check for a while. */
 export interface Silence {

@@ -27,10 +27,13 @@ export interface RecordOptions extends ReviewOptions {
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
 
+/** What a new notification is of. */
+export type NotificationFacts = Pick<Notification, "check" | "condition">;
+
 /** What every notification says of monitor. */
 export interface NotificationSource {
   /** A new notification's id; unique. */
-  newId(): string;
+  newId(facts: NotificationFacts): string;
   readonly hostName: string;
 }
 
@@ -145,7 +148,7 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     return { record, occurrences, notification: null, queued: [], suppressed };
   }
   const notification: Notification = {
-    id: options.newId(),
+    id: options.newId({ check: check.name, condition: verdict.condition }),
     check: check.name,
     title: check.title ?? null,
     event: verdict.event,

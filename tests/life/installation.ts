@@ -10,6 +10,7 @@ import { type Hook, type PostedNotification, startHook } from "./receivers.ts";
 
 /** A server with a status for each path, which is the name of a check. */
 export interface Targets extends AsyncDisposable {
+  /** By name; `member a web0` is what member a alone gets. */
   readonly statuses: Map<string, number>;
   /** How often each was requested. */
   readonly runs: Map<string, number>;
@@ -25,7 +26,8 @@ function startTargets(): Targets {
     (request) => {
       const name = new URL(request.url).pathname.slice(1);
       runs.set(name, (runs.get(name) ?? 0) + 1);
-      return new Response("", { status: statuses.get(name) ?? 200 });
+      const own = statuses.get(`${request.headers.get(MEMBER_HEADER)} ${name}`);
+      return new Response("", { status: own ?? statuses.get(name) ?? 200 });
     },
   );
   return {
@@ -39,13 +41,17 @@ function startTargets(): Targets {
   };
 }
 
+const MEMBER_HEADER = "Monitor-Member";
+
 /** An installation, and what its users see of it. */
 export interface Installation {
+  /** Where its state is. */
+  readonly place: PostgresPlace;
   readonly names: readonly string[];
   readonly targets: Targets;
   readonly hook: Hook;
-  /** Starts a member. */
-  start(member: string, args?: readonly string[]): Program;
+  /** Starts a member, as a role of the database. */
+  start(member: string, args?: readonly string[], role?: string): Program;
   /** Runs another command to its end. */
   run(...args: readonly string[]): Promise<End>;
   /** Writes the config of members that are started, or reload, from now on. */
@@ -76,7 +82,9 @@ export async function withInstallation(
         Object.fromEntries(
           names.map((name) => [name, {
             kind: "http_request",
-            parameters: { request: { target: targets.url(name) } },
+            parameters: {
+              request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
+            },
             notifications: [hook.channel],
           }]),
         ),
@@ -85,7 +93,7 @@ export async function withInstallation(
             postgres: {
               hosts: [directory],
               database: place.database,
-              user: place.user,
+              user: "${env:DATABASE_USER}",
               schema: place.schema,
               fail_open_after: failOpenAfter,
             },
@@ -108,18 +116,22 @@ export async function withInstallation(
     };
     await using store = await openToRead(place);
     await use({
+      place,
       names,
       targets,
       hook,
       writeConfig,
       expect,
       describe,
-      start: (member, args = []) => {
-        const program = harness.start(["check", "--member", member, ...args], { limitMs: 120_000 });
+      start: (member, args = [], role = place.user) => {
+        const program = harness.start(["check", "--member", member, ...args], {
+          limitMs: 120_000,
+          environment: environmentOf(member, role),
+        });
         programs.push(program);
         return program;
       },
-      run: (...args) => harness.run(args),
+      run: (...args) => harness.run(args, { environment: environmentOf("none", place.user) }),
       turn: async (status, { isStored } = { isStored: true }) => {
         names.forEach((name) => targets.statuses.set(name, status));
         const event = status === 200 ? "recovery" : "problem";
@@ -135,6 +147,10 @@ export async function withInstallation(
       assertEachOnce: () => assert.deepEqual(sent(), expected.toSorted()),
     });
   });
+}
+
+function environmentOf(member: string, role: string): Readonly<Record<string, string>> {
+  return { MEMBER: `member ${member}`, DATABASE_USER: role };
 }
 
 function eventsOf({ event, missed_problem }: PostedNotification): string {

@@ -4,9 +4,17 @@
  */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { POSTGRES, type PostgresServer, sharedPostgres, startPostgres } from "../support/postgres.ts";
+import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
+import {
+  clientOptions,
+  POSTGRES,
+  type PostgresServer,
+  sharedPostgres,
+  startPostgres,
+} from "../support/postgres.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
+import type { PostedNotification } from "./receivers.ts";
 
 const postgres = sharedPostgres();
 const test = concurrentTests("members");
@@ -121,6 +129,72 @@ test("members send their own notifications while the database is away, and write
     assertEachOnce();
     const { stdout } = await run("history", names[0] ?? "");
     assert.equal(stdout.match(/ok to critical/g)?.length, 2, stdout);
+  }, server);
+}, POSTGRES);
+
+test("a member that is killed while it sends alone sends the same again under the same id", async () => {
+  await using server = await startPostgres();
+  await withShared(async ({ names, hook, start, turn, describe, assertEachOnce }) => {
+    const killed = start("a");
+    await turn(500);
+    await turn(200);
+    await server.kill();
+    await turn(500, { isStored: false });
+    killed.signal("SIGKILL");
+    await killed.end();
+    await server.start();
+    const before = hook.posts.length;
+    const next = start("a");
+    const again = (): number =>
+      new Set(
+        hook.posts.slice(before).flatMap(({ notifications }) => notifications.map(({ check }) => check)),
+      ).size;
+    await until("the duplicates", () => again() === names.length, describe);
+    await turn(200);
+    await stop(next);
+    assertEachOnce();
+  }, server);
+}, POSTGRES);
+
+test("a member that was cut off loses to newer records, and a recovery follows what it sent", async () => {
+  await using server = await startPostgres();
+  await withShared(async ({ place, names, hook, targets, start, turn, describe }) => {
+    const run = async (...statements: readonly string[]): Promise<void> => {
+      const client = new PostgresClient(place, clientOptions());
+      for (const statement of statements) await client.query(statement);
+      client.close();
+    };
+    const other = start("b");
+    await turn(500);
+    await run(`CREATE ROLE alice LOGIN IN ROLE ${place.user}`);
+    const cutOff = start("a", [], "alice");
+    await other.stderr.next('member "a" joined');
+    await turn(200);
+    const before = hook.posts.length;
+    const sent = (): readonly PostedNotification[] =>
+      hook.posts.slice(before).flatMap(({ notifications }) => notifications);
+    await run(
+      "ALTER ROLE alice NOLOGIN",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'alice'",
+    );
+    await other.stderr.next('member "a" left or died');
+    names.forEach((name) => targets.statuses.set(`member a ${name}`, 500));
+    await until("problems that it alone sees", () => sent().length > 0, describe);
+    await run("ALTER ROLE alice LOGIN");
+    await cutOff.stderr.next("shared state reachable again");
+    assert.ok(sent().every(({ output }) => output.endsWith("(shared state unreachable)")), describe());
+    const problems = new Set(sent().map(({ check }) => check));
+    names.forEach((name) => targets.statuses.delete(`member a ${name}`));
+    const eventsOf = (name: string): readonly string[] => [
+      ...new Map(sent().filter(({ check }) => check === name).map(({ id, event }) => [id, event])).values(),
+    ];
+    await until(
+      "the recoveries",
+      () => [...problems].every((name) => eventsOf(name).includes("recovery")),
+      describe,
+    );
+    await stop(other, cutOff);
+    for (const name of problems) assert.deepEqual(eventsOf(name), ["problem", "recovery"], describe());
   }, server);
 }, POSTGRES);
 

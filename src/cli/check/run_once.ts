@@ -67,7 +67,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       store: state.store,
       onFailure: (error) => trouble = error,
       reopen: state.reopen,
-      newId: system.randomId,
+      newId: state.shared?.newId ?? system.randomId,
       hostName: system.hostName(),
       onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });

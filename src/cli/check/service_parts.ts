@@ -125,7 +125,7 @@ function openRepository(
       system.clock.after(0, onWritable);
     },
     reopen: state.reopen,
-    newId: system.randomId,
+    newId: state.shared?.newId ?? system.randomId,
     hostName: system.hostName(),
     onOvertaken,
   });

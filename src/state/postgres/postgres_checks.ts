@@ -100,6 +100,8 @@ export interface RecordWriter {
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]>;
   forget(names: readonly string[]): void;
+  /** The version that this process knows of a record; `null` if it knows none. */
+  versionOf(name: string): number | null;
 }
 
 /** Makes the part of a store that knows the versions. `random` returns a number of 0 or more, below 1. */
@@ -165,6 +167,7 @@ export function createRecordWriter(client: PostgresClient, random: () => number)
       return replaced;
     },
     forget: (names) => names.forEach((name) => versions.delete(name)),
+    versionOf: (name) => versions.get(name) ?? null,
   };
 }
 

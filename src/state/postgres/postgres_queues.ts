@@ -8,7 +8,7 @@ import type {
   ReceivedNotifications,
   TakenQueue,
 } from "../../domain/membership.ts";
-import type { OutboxChange, QueuedNotification } from "../../domain/outbox.ts";
+import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
 import type { Row } from "../sqlite/sqlite_connection.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
@@ -125,7 +125,7 @@ export function createSenderQueues(client: PostgresClient): SenderQueues {
       receiveCall++;
       return { notifications, markers };
     },
-    async change({ changed, removed, markers, cleared, counted = [] }) {
+    async change({ changed, removed, markers, cleared, counted = [], sentOpen = [] }) {
       const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
       const owned = await client.transaction(async (session) => {
         const owned = await lock(session, channelKeys);
@@ -154,6 +154,7 @@ export function createSenderQueues(client: PostgresClient): SenderQueues {
         if (kept.length > 0) {
           await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
         }
+        await noteSentOpen(session, sentOpen.filter((one) => !counts(one)));
         const sums = addedCounts(counted);
         if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
         return owned;
@@ -161,6 +162,29 @@ export function createSenderQueues(client: PostgresClient): SenderQueues {
       for (const channelKey of channelKeys) if (!owned.has(channelKey)) own.delete(channelKey);
     },
   };
+}
+
+/**
+ * What was sent without a claim, of checks whose present record or queue is another member's. Of two different
+ * conditions, it is not certain which one the channel was notified of last.
+ */
+const ADD_SENT_OPEN = `INSERT INTO delivery_markers (${DELIVERY_MARKERS.columns})
+  SELECT ${DELIVERY_MARKERS.columns} FROM ${newRows(DELIVERY_MARKERS)} WHERE condition <> 'ok'
+  ON CONFLICT (check_name, channel_key) DO UPDATE
+  SET certain = CASE WHEN delivery_markers.condition = excluded.condition THEN delivery_markers.certain ELSE 0 END`;
+
+const MARK_UNCERTAIN = `UPDATE delivery_markers SET certain = 0 FROM ${newRows(DELIVERY_MARKERS)}
+  WHERE new.condition = 'ok' AND delivery_markers.check_name = new.check_name
+    AND delivery_markers.channel_key = new.channel_key`;
+
+async function noteSentOpen(session: Session, sentOpen: readonly SentOpen[]): Promise<void> {
+  if (sentOpen.length === 0) return;
+  const rows = encodeRows(
+    DELIVERY_MARKERS,
+    lastOf(sentOpen, keyOf).map((sent) => ({ ...sent, certain: true })),
+  );
+  await session.run(ADD_SENT_OPEN, rows);
+  await session.run(MARK_UNCERTAIN, rows);
 }
 
 async function updateQueued(session: Session, changed: readonly QueuedNotification[]): Promise<void> {

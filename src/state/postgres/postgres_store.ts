@@ -80,7 +80,11 @@ function createPostgresStore(
     recentRuns: (names) => read(() => readRecentRuns(client, names)),
     outbox: () => read(() => readOutbox(client)),
     changeOutbox: (change) =>
-      write(() => queues.isShared ? queues.change(change) : changeOutbox(client, change)),
+      write(() =>
+        queues.isShared || change.sentOpen !== undefined
+          ? queues.change(change)
+          : changeOutbox(client, change)
+      ),
     members: () => read(() => readMembers(client)),
     readOthers: (names) => read(() => writer.readOthers(names)),
     known: (names) => read(() => readKnown(client, names)),
@@ -88,6 +92,7 @@ function createPostgresStore(
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),
     owns: queues.owns,
+    versionOf: writer.versionOf,
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),
     endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),

@@ -177,6 +177,40 @@ test("changeOutbox() never brings back what another member has delivered", async
   assert.deepEqual((await one.outbox()).notifications, []);
 });
 
+/** What a member sent while the state was unreachable, by what the channel had been told by others. */
+const SENT_OPEN = [
+  { known: null, sent: "critical", kept: ["critical", true] },
+  { known: "critical", sent: "critical", kept: ["critical", true] },
+  { known: "warning", sent: "critical", kept: ["warning", false] },
+  { known: "critical", sent: "ok", kept: ["critical", false] },
+  { known: null, sent: "ok", kept: null },
+] as const;
+
+for (const { known, sent, kept } of SENT_OPEN) {
+  test(`changeOutbox() keeps that ${sent} was sent without a claim after ${known ?? "nothing"}`, async (open) => {
+    const [cutOff, other] = [await open(), await open()];
+    await take(other, "other");
+    const marker = { check: "web", channelKey: CHANNEL, messageId: "m" } as const;
+    const markers = known === null ? [] : [{ ...marker, condition: known, certain: true }];
+    await other.changeOutbox({ ...NOTHING, markers });
+    const mine = { ...marker, messageId: "n", condition: sent };
+    await cutOff.changeOutbox({
+      ...NOTHING,
+      changed: [{ ...problem("web"), attempts: 1, messageId: "n" }],
+      removed: ["id of web"],
+      markers: sent === "ok" ? [] : [{ ...mine, certain: true }],
+      cleared: sent === "ok" ? [marker] : [],
+      sentOpen: [mine],
+    });
+    const { notifications, markers: present } = await other.outbox();
+    assert.deepEqual(notifications, []);
+    assert.deepEqual(
+      present.map(({ condition, certain }) => [condition, certain]),
+      kept === null ? [] : [kept],
+    );
+  });
+}
+
 test("takeQueue() says whether a message may be on its way, and what the channel was told", async (open) => {
   const [one, other] = [await open(), await open()];
   await queueProblem(one, "web");
@@ -216,6 +250,20 @@ test("known() returns what waits for a channel, otherwise what it was told", asy
     "mail warning false",
     "web critical true",
   ]);
+});
+
+test("versionOf() returns the version that a check's next result replaces", async (open) => {
+  const [one, other] = [await open(), await open()];
+  assert.equal(one.versionOf("web"), null);
+  await one.save([updateOf("web")]);
+  const version = one.versionOf("web");
+  assert.ok(version !== null);
+  await other.load(["web"]);
+  assert.equal(other.versionOf("web"), version);
+  await one.save([updateOf("web")]);
+  await other.save([updateOf("web")]);
+  assert.notEqual(one.versionOf("web"), version);
+  assert.equal(other.versionOf("web"), one.versionOf("web"));
 });
 
 test("load() lets a new owner go on from what the last one has saved", async (open) => {
