@@ -62,7 +62,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   if (written === undefined || value === undefined) {
     return { ...emptyFile(file), problems: located(file.problems.flat()) };
   }
-  const structureProblems = findStructureProblems(value, { ...schema, written, isUnresolved });
+  const structureProblems = await findStructureProblems(value, { ...schema, written, isUnresolved });
   const values = examineValues({ value, written, reader }, file);
   const found = withoutSecrets
     ? NO_COMMANDS

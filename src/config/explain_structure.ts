@@ -1,0 +1,343 @@
+import { meantKey, plainName } from "./foreign_keys.ts";
+import { INTERVAL_FORMS } from "./interval.ts";
+import { nearest } from "./nearest.ts";
+import { holdsSecret, isPlaceholder } from "./placeholders.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
+import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
+import type { StructureError } from "./structure_errors.ts";
+import type { JsonValue } from "./syntax.ts";
+
+/** What {@linkcode explainErrors} needs. */
+export interface StructureOptions {
+  /** The value as it is written, for messages: it holds no secret. */
+  readonly written: JsonValue;
+  /** Of the schema that the config is validated against. */
+  readonly reader: SchemaReader;
+  /** The default schema, to tell what only the chosen shape lacks; `null` when it is the chosen one. */
+  readonly wider: SchemaReader | null;
+  /** How messages call the chosen shape, such as `Shape B`. */
+  readonly shapeName: string;
+  /** Whether the value at a place is not known, for a placeholder in it has none. */
+  isUnresolved(path: ConfigPath): boolean;
+}
+
+/** Returns what is wrong in words, with what is accepted. */
+export function explainErrors(
+  errors: readonly StructureError[],
+  value: JsonValue,
+  options: StructureOptions,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const refused = new Set<string>();
+  const misspelt = findMisspelt(errors, { ...options, value });
+  for (const error of errors) {
+    if (problems.length === PROBLEMS_MAX) break;
+    const explain = EXPLANATIONS[error.keyword];
+    if (explain === undefined || misspelt.has(error)) continue;
+    if (VALUE_KEYWORDS.includes(error.keyword)) {
+      // A value of the wrong type is often out of range too; the first says it all.
+      const place = JSON.stringify(error.path);
+      if (refused.has(place)) continue;
+      refused.add(place);
+    }
+    const { path } = error;
+    if (error.keyword === "enum" && options.isUnresolved(path)) continue;
+    const isLack = MACHINE_KEYWORDS.includes(error.keyword) && isPlaceholder(valueAt(options.written, path));
+    problems.push({ ...explain(error, { ...options, path, value }), ...(isLack && { isLack }) });
+  }
+  // What may have been passed over would be used.
+  return problems.length < PROBLEMS_MAX
+    ? problems
+    : problems.map((problem) => ({ ...problem, isLack: false }));
+}
+
+/** What a placeholder may bring on this machine alone; no text has another type. */
+const MACHINE_KEYWORDS: readonly string[] = ["enum", "minLength"];
+
+/** The missing members that stand there under a wrong name: the hint at that name says all. */
+function findMisspelt(
+  errors: readonly StructureError[],
+  options: Omit<Place, "path">,
+): ReadonlySet<StructureError> {
+  const meant = new Set<string>();
+  for (const { keyword, path, name = "" } of errors) {
+    if (keyword !== "additionalProperties") continue;
+    const place = { ...options, path };
+    const known = [...viewOf(place)?.keys.keys() ?? []];
+    const key = keyMeant(name, known, place);
+    if (key !== undefined) meant.add(JSON.stringify([...path, key]));
+  }
+  return new Set(
+    errors.filter(({ keyword, path, name = "" }) =>
+      keyword === "required" && meant.has(JSON.stringify([...path, name]))
+    ),
+  );
+}
+
+/** Keywords that look at one value, not at the members of an object. */
+const VALUE_KEYWORDS: readonly string[] = [
+  "type",
+  "enum",
+  "minimum",
+  "maximum",
+  "minLength",
+  "minItems",
+  "minProperties",
+];
+
+/** The config and the place in it that an error speaks of. */
+interface Place extends StructureOptions {
+  readonly path: ConfigPath;
+  readonly value: JsonValue;
+}
+
+type Explain = (error: StructureError, place: Place) => Problem;
+
+/** A sentence for each keyword that refuses values. */
+const EXPLANATIONS: Readonly<Partial<Record<keyof Schema, Explain>>> = {
+  additionalProperties: explainUnknownKey,
+  required: explainMissingKey,
+  type: explainType,
+  enum: explainEnumeration,
+  minimum: explainRange,
+  maximum: explainRange,
+  propertyNames: explainName,
+  minLength: explainEmptyText,
+  minItems: (_error, { path }) => ({ path, message: "is an empty list, expected at least one entry" }),
+  minProperties: explainEmptyObject,
+};
+
+function viewOf(place: Place): SchemaView | undefined {
+  return place.reader.at(place.value, place.path);
+}
+
+function explainUnknownKey({ name = "" }: StructureError, place: Place): Problem {
+  const view = viewOf(place);
+  const at: Pick<Problem, "path" | "at"> = { path: [...place.path, name], at: "name" };
+  const note = noteOf(view, name);
+  if (note !== undefined) return { ...at, message: `is not a key: ${note}`, hint: "remove it" };
+  const known = [...view?.keys.keys() ?? []];
+  const accepted = `expected ${describeKeys(known)}`;
+  if (place.wider?.at(place.value, place.path)?.keys.has(name)) {
+    return {
+      ...at,
+      message: `is not in ${place.shapeName}, ${accepted}`,
+      hint: "the default schema has it",
+    };
+  }
+  const hint = hintForKey(name, known, place);
+  return {
+    ...at,
+    message: `unknown key ${quoteValue(name)}, ${accepted}`,
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+function describeKeys(names: readonly string[]): string {
+  if (names.length === 0) return "no keys here";
+  return names.length === 1 ? `only ${names[0]}` : `one of ${names.join(", ")}`;
+}
+
+/** Where a member belongs that is known nearby, or how it may have been meant. */
+function hintForKey(name: string, known: readonly string[], place: Place): string | undefined {
+  const home = homeOfKey(name, known, place);
+  if (home !== undefined) return home;
+  const foreign = meantKey(name, known);
+  if (foreign !== undefined) {
+    const isThere = foreign.key !== null && hasKey(place.value, place.path, foreign.key);
+    return isThere ? `remove it: "${foreign.key}" is there already` : foreign.hint;
+  }
+  const meant = keyMeant(name, known, place);
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+}
+
+function homeOfKey(name: string, known: readonly string[], place: Place): string | undefined {
+  const { reader, value, path } = place;
+  const owners = known.filter((key) => reader.at(value, [...path, key])?.keys.has(name));
+  if (owners.length > 0) return `move it into ${owners.map(quoteValue).join(" or ")}`;
+  const parent = path.at(-1);
+  if (typeof parent === "string" && reader.at(value, path.slice(0, -1))?.keys.has(name)) {
+    return `move it one level up, next to ${quoteValue(parent)}`;
+  }
+  return undefined;
+}
+
+/** The member of the same object that a misspelt name stands for. */
+function keyMeant(name: string, known: readonly string[], place: Place): string | undefined {
+  if (noteOf(viewOf(place), name) !== undefined || homeOfKey(name, known, place) !== undefined) {
+    return undefined;
+  }
+  const { value, path } = place;
+  const foreign = meantKey(name, known);
+  if (foreign !== undefined) return foreign.key ?? undefined;
+  return nearest(name, known.filter((key) => !hasKey(value, path, key)));
+}
+
+function hasKey(config: JsonValue, path: ConfigPath, name: string): boolean {
+  const value = valueAt(config, path);
+  return isObject(value) && name in value;
+}
+
+function explainMissingKey({ name = "" }: StructureError, { path, reader, value }: Place): Problem {
+  const key = reader.at(value, [...path, name]);
+  const choices = key?.enum === undefined ? "" : `, expected one of ${key.enum.map(quoteValue).join(", ")}`;
+  const empty = path.length === 0 ? `, "${name}": {} is enough` : "";
+  return { path, message: `missing key "${name}"${choices}${empty}` };
+}
+
+function explainName({ name = "" }: StructureError, place: Place): Problem {
+  const accepted = viewOf(place)?.names ?? "another one";
+  return {
+    path: [...place.path, name],
+    at: "name",
+    message: `${quoteValue(name)} cannot be a name here, expected ${accepted}`,
+  };
+}
+
+function explainEmptyText({ schema }: StructureError, { path, written }: Place): Problem {
+  const shown = valueAt(written, path);
+  const least = schema.minLength ?? 1;
+  // Only secrets have such a length, so nothing of it is shown.
+  if (least > 1) return { path, message: `is too short, expected at least ${least} characters` };
+  const subject = shown === "" || shown === undefined ? "" : `${quoteValue(shown)} `;
+  return { path, message: `${subject}is empty, expected some text` };
+}
+
+function explainEmptyObject(_error: StructureError, place: Place): Problem {
+  const known = [...viewOf(place)?.keys.keys() ?? []];
+  return { path: place.path, message: `is empty, expected at least ${describeKeys(known)}` };
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  object: "an object",
+  array: "a list",
+  string: "a string",
+  integer: "a whole number",
+  number: "a number",
+  boolean: "true or false",
+  null: "null",
+};
+
+function explainType(error: StructureError, place: Place): Problem {
+  const { path, written } = place;
+  const shown = valueAt(written, path);
+  const types = [error.schema.type ?? []].flat();
+  const subject = path.length === 0 ? "the config is" : "is";
+  const hint = hintForType(shown, types, place);
+  return {
+    path,
+    message: `${subject} ${describeValue(shown)}, expected ${describeTypes(types, viewOf(place))}`,
+    ...(hint !== undefined && { hint }),
+  };
+}
+
+function describeTypes(types: readonly string[], view: SchemaView | undefined): string {
+  if (view?.format !== "interval") return types.map((name) => TYPE_NAMES[name] ?? name).join(" or ");
+  return types.includes("boolean") ? `true, false, or ${INTERVAL_FORMS}` : INTERVAL_FORMS;
+}
+
+function hintForType(
+  shown: JsonValue | undefined,
+  types: readonly string[],
+  place: Place,
+): string | undefined {
+  if (holdsSecret(shown)) return "a placeholder is always a string";
+  const isString = typeof shown === "string";
+  if (isString && isWordOf(types, shown)) return `write ${shown} without quotes`;
+  const view = viewOf(place);
+  if (types.includes("array") && view?.items !== undefined) {
+    const items = place.reader.view(view.items, shown).types;
+    if (items.includes(typeOf(shown))) {
+      return `put it in brackets: [${isObject(shown) ? " … " : quoteValue(shown)}]`;
+    }
+  }
+  const object = objectMeant(shown, types, place);
+  if (object !== undefined) return `write ${object}`;
+  if (!place.wider?.at(place.value, place.path)?.types.includes(typeOf(shown))) return undefined;
+  return `${isString ? "a string" : "this"} is not in ${place.shapeName} here; the default schema has it`;
+}
+
+/** An object in short form: `{ "target": … }` for the text alone, `{ "regular_interval": … }` for the interval alone. */
+function objectMeant(
+  shown: JsonValue | undefined,
+  types: readonly string[],
+  place: Place,
+): string | undefined {
+  const view = viewOf(place);
+  if (!types.includes("object") || view === undefined || isObject(shown) || Array.isArray(shown)) {
+    return undefined;
+  }
+  const [only, ...others] = view.required;
+  const key = view.keys.has(INTERVAL_KEY) ? INTERVAL_KEY : others.length === 0 ? only : undefined;
+  const schema = key === undefined ? undefined : view.keys.get(key);
+  if (key === undefined || schema === undefined) return undefined;
+  const accepts = place.reader.view(schema, shown).types.includes(typeOf(shown));
+  return accepts ? `{ ${quoteValue(key)}: ${quoteValue(shown)} }` : undefined;
+}
+
+const INTERVAL_KEY = "regular_interval";
+
+/** Whether a text would be right without its quotes. */
+function isWordOf(types: readonly string[], text: string): boolean {
+  return types.includes("integer") && /^\d{1,15}$/.test(text) ||
+    types.includes("boolean") && /^(true|false)$/.test(text) ||
+    types.includes("null") && text === "null";
+}
+
+/** The JSON schema's name for the type of a value. */
+function typeOf(value: JsonValue | undefined): string {
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return isObject(value) || typeof value !== "object" ? typeof value : "array";
+}
+
+function describeValue(value: JsonValue | undefined): string {
+  if (typeof value === "string") return `the string ${quoteValue(value)}`;
+  return quoteValue(value);
+}
+
+function explainEnumeration(_error: StructureError, place: Place): Problem {
+  const { path, written } = place;
+  const shown = valueAt(written, path);
+  const view = viewOf(place);
+  const accepted = view?.enum ?? [];
+  const note = typeof shown === "string" ? noteOf(view, shown) : undefined;
+  if (note !== undefined) return { path, message: `is ${quoteValue(shown)}: ${note}` };
+  const message = `is ${quoteValue(shown)}, expected one of ${accepted.map(quoteValue).join(", ")}`;
+  if (typeof shown !== "string" || holdsSecret(shown)) return { path, message };
+  if (place.wider?.at(place.value, path)?.enum?.includes(shown)) {
+    return {
+      path,
+      message,
+      hint: `${quoteValue(shown)} is not in ${place.shapeName}; the default schema has it`,
+    };
+  }
+  const words = accepted.filter((item) => typeof item === "string");
+  const known = own(view?.hints, plainName(shown));
+  // A single word is the accepted one that is meant; a shape may lack it.
+  if (known?.includes(" ")) return { path, message, hint: known };
+  const meant = words.find((word) => word === known) ?? nearest(shown, words);
+  return { path, message, ...(meant !== undefined && { hint: `did you mean "${meant}"?` }) };
+}
+
+function explainRange(_error: StructureError, place: Place): Problem {
+  const view = viewOf(place);
+  return {
+    path: place.path,
+    message: `is ${quoteValue(valueAt(place.written, place.path))}, expected ${describeRange(view)}`,
+  };
+}
+
+function describeRange(view: SchemaView | undefined): string {
+  if (view?.format === "interval") return describeTypes(view.types, view);
+  return view?.maximum === undefined
+    ? `${view?.minimum ?? 0} or more`
+    : `${view.minimum ?? 0} to ${view.maximum}`;
+}
+
+function noteOf(view: SchemaView | undefined, name: string): string | undefined {
+  return own(view?.notes, name);
+}
+
+function own(texts: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return texts !== undefined && Object.hasOwn(texts, name) ? texts[name] : undefined;
+}
