@@ -4,8 +4,7 @@ import type { Result } from "../domain/result.ts";
 import { sleep } from "../shared/deadline.ts";
 import { type PassOptions, runPass } from "./run_checks.ts";
 
-/** How checks are retried. */
-interface RetryOptions {
+export interface RetryOptions {
   /** No run begins later than this after the first one. */
   readonly forMs: number;
   /** Whether a result is a reason to run a check again. */

@@ -2,17 +2,14 @@ import type { Check } from "../domain/check.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 
-/** What {@linkcode SuppressedChecks} needs of the scheduler and of the layers below. */
 interface SuppressedChecksOptions {
   readonly repository: Pick<StateRepository, "review">;
-  /** Knows what suppresses notifications, and which dependencies have to run first. */
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun">;
   nowMs(): number;
   /** The check of a name; `null` if it is not scheduled any more. */
   checkOf(name: string): Check | null;
-  /** Runs a check at once, unless it runs already. */
+  /** Runs a check at once, unless it is running. */
   request(name: string): void;
-  /** Sends what was decided. */
   send(entry: Recorded): void;
 }
 
@@ -23,27 +20,25 @@ interface SuppressedChecksOptions {
 export class SuppressedChecks {
   readonly #options: SuppressedChecksOptions;
   readonly #suppressed = new Set<string>();
-  /** Dependencies: after their next result the suppressed checks are decided again. */
+  /** Dependencies after whose next result the suppressed checks are decided again. */
   readonly #awaited = new Set<string>();
-  /** Checks with a result since the start; what was true of others before that may be over. */
+  /** Checks with a result since the start; the state of others may be outdated. */
   readonly #current = new Set<string>();
 
   constructor(options: SuppressedChecksOptions) {
     this.#options = options;
   }
 
-  /** Takes in what a result led to. */
   async recorded(check: Check, entry: Recorded): Promise<void> {
     this.#current.add(check.name);
     this.#note(check, entry, true);
-    // Without running dependencies: by a clock that was set back, this one may never seem to be new.
+    // Without running dependencies: if the clock was set back, the state of this one may seem unknown for long.
     if (this.#awaited.delete(check.name)) await this.review({ runsParents: false });
   }
 
   /** Decides again about every check that is current: a pending notification of a removed channel is due again. */
   async reloaded(): Promise<void> {
-    for (const name of this.#current) this.#suppressed.add(name);
-    await this.review();
+    await this.review({ also: this.#current });
   }
 
   /** Forgets a check that is not scheduled any more. */
@@ -52,9 +47,13 @@ export class SuppressedChecks {
     this.#awaited.delete(name);
   }
 
-  /** Decides again about the suppressed checks. */
-  async review({ runsParents = true } = {}): Promise<void> {
+  /** Decides again about the suppressed checks, and about others. */
+  async review(
+    { also = [], runsParents = true }: { readonly also?: Iterable<string>; readonly runsParents?: boolean } =
+      {},
+  ): Promise<void> {
     const { repository, notifying, nowMs, checkOf, send } = this.#options;
+    for (const name of also) this.#suppressed.add(name);
     if (![...this.#suppressed].some((name) => checkOf(name) !== null)) return;
     await notifying.refresh();
     const atMs = nowMs();

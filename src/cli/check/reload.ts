@@ -70,7 +70,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
 }
 
 /**
- * What of a config runs: its active checks, or those of them that are chosen.
+ * Returns the scheduled part of a config: its active checks, or the selected ones of them.
  *
  * @throws {UsageError} If a name or a tag is not in the config.
  */
@@ -83,7 +83,7 @@ export function toScheduled(config: OpenConfig, selection: Selection): Scheduled
   };
 }
 
-/** What of a config notifications go by: what waits for a channel of any of its checks can go. */
+/** Returns the part of a config that notifications need: the channels of all checks, and the checks that run. */
 export function toNotified(
   config: OpenConfig,
   { checks, directory, redact }: ScheduledConfig,
@@ -91,7 +91,6 @@ export function toNotified(
   return { checks: config.checks, running: checks, directory, redact };
 }
 
-/** What is scheduled of a config, in numbers. */
 export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): ServiceFacts {
   return {
     config: config.source.label,
@@ -100,19 +99,19 @@ export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): Service
   };
 }
 
-/** Logs what is valid in a config and yet doubtful. */
+/** Logs the warnings of a config. */
 export function logWarnings({ source, placedWarnings }: OpenConfig, log: Log): void {
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
 }
 
 type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log">;
 
-/** A config that was read again and what to run of it, or why the old one stays in force. */
+/** The config that was read again, or the reason why the old one stays in force. */
 type Reread =
   | { readonly config: OpenConfig; readonly scheduled: ScheduledConfig }
   | { readonly error: string };
 
-/** Reads the config again. What is wrong with it is logged, every error at its place. */
+/** Reads the config again, and logs every error with its location. */
 async function readAgain({ invocation, system, config, log }: RereadOptions): Promise<Reread> {
   const { source } = config;
   try {
@@ -145,13 +144,12 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
   }
 }
 
-/** What was given up at the start is no matter of the machine, and a restart brings it. */
+/** Rejects a config that needs a permission which was dropped at the start: a restart grants it. */
 function refuseDropped({ lacks }: OpenConfig, { permissions }: System): void {
   const lack = lacks.find(({ denied }) => denied !== undefined && permissions.isDropped(denied));
   if (lack !== undefined) throw new Deno.errors.NotCapable(lack.message);
 }
 
-/** An error or a doubt of a config on one line. */
 function describePlace(label: string, problem: PlacedProblem): string {
   const { line, column, path, message, hint, source } = problem;
   const place = `${source?.label ?? label}:${line}:${column}: ${path === "" ? "" : `${path}: `}`;

@@ -1,0 +1,138 @@
+/** Prints a run of `check --once`: progress and messages on stderr, results on stdout and in files. */
+import { pathFromHere } from "../../config/source.ts";
+import type { Check } from "../../domain/check.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import type { System } from "../../domain/system.ts";
+import { describeFileError, messageOf } from "../../shared/describe_error.ts";
+import { printable } from "../../shared/printable.ts";
+import type { Invocation } from "../command_definition.ts";
+import { failRule } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import type { Format, FormatOptions, RunRecord, RunSummary } from "../formats/format.ts";
+import type { OpenConfig } from "../open_config.ts";
+import { type Progress, startProgress } from "../progress.ts";
+import { renderTrace } from "../render_trace.ts";
+import { wantsColor } from "../terminal.ts";
+import type { CheckSettings, OutputFile } from "./settings.ts";
+
+interface RunPrinterOptions {
+  readonly invocation: Invocation;
+  readonly system: System;
+  readonly config: Pick<OpenConfig, "redact">;
+  readonly settings: CheckSettings;
+  loadFormat(name: OutputFile["format"]): Promise<Format>;
+}
+
+const NAMES_MAX = 3;
+
+/** Makes the printer of a run, and shows its progress. */
+export async function createRunPrinter(
+  checks: readonly Check[],
+  options: RunPrinterOptions,
+): Promise<RunPrinter> {
+  const format = await options.loadFormat(options.settings.format ?? "pretty");
+  return new RunPrinter(checks, { ...options, format });
+}
+
+export class RunPrinter {
+  readonly #options: RunPrinterOptions & { readonly format: Format };
+  readonly #formatOptions: FormatOptions;
+  readonly #checks: readonly Check[];
+  readonly #progress: Progress;
+  /** Whether results are not printed: cron would send an email of them. */
+  readonly #isQuiet: boolean;
+
+  constructor(checks: readonly Check[], options: RunPrinterOptions & { readonly format: Format }) {
+    const { invocation, system, settings } = options;
+    this.#options = options;
+    this.#checks = checks;
+    this.#isQuiet = settings.due && settings.format === null;
+    this.#formatOptions = {
+      color: wantsColor(invocation, system.stdout, system),
+      columns: system.stdout.columns(),
+      fails: failRule(settings.failOn),
+    };
+    this.#progress = startProgress(checks, system);
+  }
+
+  /** Prints a message on stderr. */
+  message(text: string): void {
+    const { system, config } = this.#options;
+    this.#progress.clear();
+    system.stderr.write(`monitor: ${printable(config.redact(text))}\n`);
+  }
+
+  /** Prints a line of the `console` channel: on stderr if a machine reads stdout. */
+  line(line: string): void {
+    const { system, settings } = this.#options;
+    const text = `${printable(line)}\n`;
+    this.#progress.clear();
+    if (settings.format === null || settings.format === "pretty") print(text, system);
+    else system.stderr.write(text);
+  }
+
+  record(record: RunRecord): void {
+    const { system, settings, format } = this.#options;
+    const { check, trace } = record.result;
+    this.#progress.finished(check);
+    if (this.#isQuiet) return;
+    this.#progress.clear();
+    print(format.record(record, this.#formatOptions), system);
+    if (!settings.traces) return;
+    print(
+      `trace of ${printable(check.name)}:\n${renderTrace(trace || "nothing sent or received")}\n`,
+      system,
+    );
+  }
+
+  retrying(failing: readonly Check[], leftMs: number): void {
+    const names = failing.slice(0, NAMES_MAX).map(({ name }) => name).join(", ");
+    const more = failing.length > NAMES_MAX ? ", …" : "";
+    const count = `${failing.length} of ${this.#checks.length} checks`;
+    this.message(`retrying ${count}, ${describeDuration(leftMs)} left: ${names}${more}`);
+  }
+
+  /** Ends the progress. */
+  end(): void {
+    this.#progress.end();
+  }
+
+  /** Prints a summary, and writes the files of `--output`. Returns whether all could be written. */
+  async summary(summary: RunSummary): Promise<boolean> {
+    const { system, settings, format, loadFormat } = this.#options;
+    if (!this.#isQuiet) print(format.summary(summary, this.#formatOptions), system);
+    let isWritten = true;
+    for (const { format: name, path } of settings.outputs) {
+      const failure = await this.#writeFile(pathFromHere(path, system), await loadFormat(name), summary);
+      if (failure === null) continue;
+      isWritten = false;
+      system.stderr.write(`monitor: error: ${printable(failure)}\n`);
+    }
+    return isWritten;
+  }
+
+  async #writeFile(path: string, format: Format, summary: RunSummary): Promise<string | null> {
+    const options = { ...this.#formatOptions, color: false, columns: null };
+    const records = summary.records.map((record) => format.record(record, options));
+    try {
+      await this.#options.system.files.replace(path, records.join("") + format.summary(summary, options));
+      return null;
+    } catch (error) {
+      return `cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`;
+    }
+  }
+
+  /** The condition that a run without any check counts as. */
+  get withoutChecks(): NonNullable<Format["withoutChecks"]> {
+    return this.#options.format.withoutChecks ?? "ok";
+  }
+}
+
+function print(text: string, system: System): void {
+  if (text === "") return;
+  try {
+    system.stdout.write(text);
+  } catch (error) {
+    throw new OutputError(`cannot write to stdout: ${messageOf(error)}`);
+  }
+}

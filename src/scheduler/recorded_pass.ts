@@ -1,0 +1,166 @@
+/**
+ * One pass over checks, as in `check --once`: it runs them, records the results and sends the notifications that follow.
+ * It also runs, without passing on their results, dependencies that decide whether a notification is suppressed, and
+ * groups of checks that changed.
+ */
+import type { Notifying } from "../alerting/notifying.ts";
+import { type Check, combinedChecks } from "../domain/check.ts";
+import type { KnownConditions } from "../domain/check_kind.ts";
+import type { Result } from "../domain/result.ts";
+import { jobLogOf } from "../state/job_log.ts";
+import type { Recorded, StateRepository } from "../state/state_repository.ts";
+import { WriteSchedule } from "../state/write_schedule.ts";
+import { recordRequested } from "./next_run.ts";
+import type { RetryOptions } from "./retry_pass.ts";
+import { type PassOptions, runPass } from "./run_checks.ts";
+import { SuppressedChecks } from "./suppressed_checks.ts";
+import { mayConfirmProblem } from "./trace_depth.ts";
+
+interface RecordedPassOptions
+  extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "signal"> {
+  /** The active checks of the config. */
+  readonly active: readonly Check[];
+  readonly repository: StateRepository;
+  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
+  /** Whether the state outlasts the pass; if not, only this pass can confirm a condition. */
+  readonly isKept: boolean;
+  /** Whether active checks that are not asked for are decided again, and their groups run. */
+  readonly includesOthers: boolean;
+  readonly tracesAll: boolean;
+  /** Called for each check that is asked for. */
+  onResult(result: Result, entry: Recorded): void;
+  onBug(error: unknown): void;
+}
+
+export class RecordedPass {
+  readonly #options: RecordedPassOptions;
+  readonly #active: ReadonlyMap<string, Check>;
+  readonly #pass: Omit<PassOptions, "onResult">;
+  readonly #suppressed: SuppressedChecks;
+  readonly #writing: WriteSchedule;
+  /** Names of checks that are queued or run. */
+  readonly #running = new Set<string>();
+  /** Names of checks whose result was passed on. */
+  readonly #ran = new Set<string>();
+  /** Names of checks whose confirmed condition changed. */
+  readonly #changed = new Set<string>();
+  /** Decisions and runs of dependencies in progress. */
+  readonly #work = new Set<Promise<unknown>>();
+  /** Ends when every notification that was decided is written and in its queue. */
+  #sending: Promise<unknown> = Promise.resolve();
+
+  constructor(options: RecordedPassOptions) {
+    const { system, repository, isKept, onBug } = options;
+    this.#options = options;
+    this.#active = new Map(options.active.map((check) => [check.name, check]));
+    this.#pass = {
+      ...options,
+      jobs: isKept ? jobLogOf(repository) : null,
+      conditionsOf: (name) => this.#conditionsOf(name),
+      traceOf: (check) => {
+        if (options.tracesAll) return "full";
+        return mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
+      },
+    };
+    this.#suppressed = new SuppressedChecks({
+      ...options,
+      nowMs: () => system.clock.wallMs(),
+      checkOf: (name) => this.#active.get(name) ?? null,
+      request: (name) => this.#runDependency(name),
+      send: (entry) => this.#send(entry),
+    });
+    this.#writing = new WriteSchedule({ repository, after: system.clock.after, onBug });
+  }
+
+  /** Runs checks; returns those without a result, because the pass was aborted. Call `finish` afterwards. */
+  async run(checks: readonly Check[], retry: RetryOptions | null): Promise<readonly Check[]> {
+    for (const { name } of checks) this.#running.add(name);
+    if (this.#options.includesOthers) this.#do(this.#suppressed.review({ also: this.#others() }));
+    const onResult = (result: Result): void => {
+      this.#ran.add(result.check.name);
+      this.#options.onResult(result, this.#record(result));
+    };
+    const pass = { ...this.#pass, onResult };
+    try {
+      if (retry === null) return await runPass(checks, pass);
+      const { runRetryPass } = await import("./retry_pass.ts");
+      return await runRetryPass(checks, pass, retry);
+    } finally {
+      await this.#untilDone();
+    }
+  }
+
+  /** Decides again about suppressed notifications, and waits until everything is persisted. */
+  async finish(): Promise<void> {
+    this.#do(this.#suppressed.review());
+    await this.#untilDone();
+    if (this.#options.includesOthers) await this.#runChangedGroups();
+    this.#writing.end();
+    await this.#options.repository.flush();
+    await this.#sending;
+  }
+
+  #recordOf(name: string): ReturnType<StateRepository["recordOf"]> {
+    return this.#options.repository.recordOf(name, this.#options.system.clock.wallMs());
+  }
+
+  #conditionsOf(name: string): KnownConditions | null {
+    if (!this.#active.has(name)) return null;
+    const { condition: { confirmed }, last } = this.#recordOf(name);
+    const lastCondition = last?.condition ?? null;
+    return { confirmed: this.#options.isKept ? confirmed : lastCondition, last: lastCondition };
+  }
+
+  #record(result: Result): Recorded {
+    const { system, repository, notifying } = this.#options;
+    const { check } = result;
+    const nowMs = system.clock.wallMs();
+    const { confirmed } = this.#recordOf(check.name).condition;
+    const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
+    this.#send(entry);
+    if (entry.record.condition.confirmed !== confirmed) this.#changed.add(check.name);
+    this.#running.delete(check.name);
+    this.#do(this.#suppressed.recorded(check, entry));
+    return entry;
+  }
+
+  #send({ queued }: Recorded): void {
+    const { notifying, onBug } = this.#options;
+    const written = this.#writing.recorded();
+    if (queued.length === 0) return void written.catch(onBug);
+    this.#sending = Promise.all([this.#sending, written]).then(() => notifying.send(queued)).catch(onBug);
+  }
+
+  #runDependency(name: string): void {
+    const check = this.#active.get(name);
+    if (check === undefined || this.#running.has(name)) return;
+    this.#running.add(name);
+    this.#do(runPass([check], { ...this.#pass, onResult: (result) => void this.#record(result) }));
+  }
+
+  #others(): readonly string[] {
+    return [...this.#active.keys()].filter((name) => !this.#running.has(name));
+  }
+
+  /** Runs groups that were not asked for and combine a check that changed, until no further one changes. */
+  async #runChangedGroups(): Promise<void> {
+    let left = this.#options.active.filter(({ name }) => !this.#ran.has(name));
+    for (;;) {
+      const isAffected = (check: Check): boolean =>
+        combinedChecks(check).some((name) => this.#changed.has(name));
+      const groups = left.filter(isAffected);
+      if (groups.length === 0) return await this.#untilDone();
+      left = left.filter((check) => !groups.includes(check));
+      await runPass(groups, { ...this.#pass, onResult: (result) => void this.#record(result) });
+    }
+  }
+
+  #do(work: Promise<unknown>): void {
+    const ended = work.catch(this.#options.onBug).finally(() => this.#work.delete(ended));
+    this.#work.add(ended);
+  }
+
+  async #untilDone(): Promise<void> {
+    while (this.#work.size > 0) await Promise.all(this.#work);
+  }
+}
