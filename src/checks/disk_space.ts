@@ -6,11 +6,19 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+import { nameFor } from "./targets.ts";
 
 /** The `disk_space` kind. */
 export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   observe: observeDiskSpace,
   limit: "none",
+  target: {
+    form: "DIRECTORY",
+    claims: ({ pathKind }) => pathKind === "directory",
+    parametersOf: ({ path }) => ({ path }),
+    nameOf: ({ path }) => nameFor(`disk_${path}`),
+    subjectsOf: ({ parameters }) => [`disk ${parameters.path.replace(/(?<=.)\/+$/, "")}`],
+  },
   warnings: ({ parameters: { free, freeInodes } }) => [
     ...thresholdWarnings(free, ["free"]),
     ...thresholdWarnings(freeInodes, ["free_inodes"]),

@@ -13,11 +13,18 @@ import { startDeadline } from "../shared/deadline.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import { quote } from "../shared/quote.ts";
 import { absoluteName, isDomainName, RECORD_FORMS } from "./dns_records.ts";
+import { nameFor } from "./targets.ts";
 
 /** The `dns_lookup` kind. */
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
+  target: {
+    form: "NAME",
+    parametersOf: ({ text }) => ({ name: text }),
+    nameOf: ({ text }) => nameFor(`dns_${text}`),
+    subjectsOf: ({ parameters: { name, type } }) => [`dns ${type} ${name.toLowerCase()}`],
+  },
   warnings: () => [],
   errors: findErrors,
   requiredPermissions: permissionsOfDnsLookup,

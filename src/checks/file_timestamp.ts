@@ -9,11 +9,21 @@ import { quote } from "../shared/quote.ts";
 import { describeSize } from "../domain/describe_size.ts";
 import type { CheckResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
+import { nameForPath } from "./targets.ts";
 
 /** The `file_timestamp` kind. */
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
   limit: "none",
+  target: {
+    form: "PATH",
+    claims: ({ pathKind }) => pathKind === "file",
+    parametersOf: ({ path }) => ({ path }),
+    nameOf: ({ path }) => nameForPath(path),
+    subjectsOf: ({ parameters: { path, newestOf } }) => [
+      newestOf === undefined ? `file ${path}` : `file ${path}/${newestOf}`,
+    ],
+  },
   warnings: findWarnings,
   errors: ({ parameters: { newestOf, countMin } }) =>
     newestOf !== undefined || countMin === undefined

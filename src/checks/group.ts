@@ -8,6 +8,12 @@ import { quote } from "../shared/quote.ts";
 export const groupKind: CheckKindEntry<"group"> = {
   observe: observeGroup,
   limit: "none",
+  target: {
+    form: "NAME,…",
+    parametersOf: ({ text }) => ({ checks: text.split(",") }),
+    nameOf: () => "group",
+    subjectsOf: () => [],
+  },
   warnings: () => [],
   errors: findErrors,
   requiredPermissions: () => ({}),

@@ -8,11 +8,33 @@ import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
 import { findErrors, findWarnings } from "./http/request_errors.ts";
+import { nameFor, portSubject } from "./targets.ts";
 
 /** The `http_request` kind. */
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",
+  target: {
+    form: "URL",
+    claims: ({ text }) => isUrl(text),
+    parametersOf: ({ text }) =>
+      isUrl(text)
+        ? { request: { target: text }, ...text.startsWith("https:") && { response: { certificate: {} } } }
+        : null,
+    nameOf: ({ text }) => nameFor(text.replace(/^https?:\/\/(?:[^/]*@)?/i, "").replace(/[?#].*/, "")),
+    subjectsOf: ({ parameters: { request, response, steps = [] } }) =>
+      [...request === undefined ? [] : [request], ...steps.map((step) => step.request)].flatMap(
+        ({ target }) => {
+          const { hostname, port, protocol } = new URL(target);
+          const subject = portSubject(hostname, Number(port) || (protocol === "https:" ? 443 : 80));
+          return [
+            `url ${target}`,
+            subject,
+            ...response?.certificate === undefined ? [] : [`certificate of ${subject}`],
+          ];
+        },
+      ),
+  },
   warnings: findWarnings,
   errors: findErrors,
   requiredPermissions: ({ parameters: { request, steps = [] } }) => {
@@ -31,6 +53,10 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
     };
   },
 };
+
+function isUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
+}
 
 function permissionsOfRequest({ target, socket, connectTo }: HttpRequest): RequiredPermissions {
   if (socket !== undefined) return {};

@@ -14,6 +14,12 @@ export const jobKind: CheckKindEntry<"job"> = {
   limit: "none",
   hasCheckIns: true,
   pingKey: ({ parameters }) => parameters.pingKey,
+  target: {
+    form: "INTERVAL",
+    parametersOf: ({ text }) => ({ expected_every: text }),
+    nameOf: () => "job",
+    subjectsOf: ({ name }) => [`job ${name}`],
+  },
   warnings: findWarnings,
   // The state that it reads is the monitor's own.
   requiredPermissions: () => ({}),

@@ -11,6 +11,12 @@ const SPANS = ["load1", "load5", "load15"] as const;
 export const loadKind: CheckKindEntry<"load"> = {
   observe: async (check, context) => await observeLoad(check, context),
   limit: "none",
+  target: {
+    form: null,
+    parametersOf: () => null,
+    nameOf: () => "load",
+    subjectsOf: () => ["load"],
+  },
   warnings: ({ parameters }) => SPANS.flatMap((name) => thresholdWarnings(parameters[name], [name])),
   requiredPermissions: () => ({ sys: ["loadavg"] }),
 };

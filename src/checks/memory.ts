@@ -9,6 +9,12 @@ import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 export const memoryKind: CheckKindEntry<"memory"> = {
   observe: async (check, context) => await observeMemory(check, context),
   limit: "none",
+  target: {
+    form: null,
+    parametersOf: () => null,
+    nameOf: () => "memory",
+    subjectsOf: () => ["memory"],
+  },
   warnings: ({ parameters: { available, swapUsed } }) => [
     ...thresholdWarnings(available, ["available"]),
     ...thresholdWarnings(swapUsed, ["swap_used"]),

@@ -5,11 +5,18 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/truncate.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+import { nameFor } from "./targets.ts";
 
 /** The `ping` kind. */
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",
+  target: {
+    form: "HOST",
+    parametersOf: ({ text }) => ({ host: text }),
+    nameOf: ({ text }) => nameFor(`ping_${text}`),
+    subjectsOf: ({ parameters: { host } }) => [`ping ${host.toLowerCase()}`],
+  },
   warnings: ({ parameters: { loss, roundTrip } }) => [
     ...thresholdWarnings(loss, ["loss"]),
     ...thresholdWarnings(plain(roundTrip), ["round_trip"]),

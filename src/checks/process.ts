@@ -8,11 +8,18 @@ import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts"
 import { createLineSearch } from "./body_pattern.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
+import { nameFor } from "./targets.ts";
 
 /** The `process` kind. */
 export const processKind: CheckKindEntry<"process"> = {
   observe: observeProcess,
   limit: "process",
+  target: {
+    form: "NAME",
+    parametersOf: ({ text }) => ({ name: text }),
+    nameOf: ({ text }) => nameFor(text),
+    subjectsOf: ({ parameters: { name, pattern, pidFile } }) => [`process ${name ?? pattern ?? pidFile}`],
+  },
   warnings: ({ parameters: { count, age, memory } }) => [
     ...thresholdWarnings(count, ["count"]),
     ...thresholdWarnings(ageThresholds(age), ["age"]),

@@ -5,11 +5,18 @@ import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import type { CheckResult } from "../domain/result.ts";
 import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
+import { nameForPath } from "./targets.ts";
 
 /** The `script` kind. */
 export const scriptKind: CheckKindEntry<"script"> = {
   observe: observeScript,
   limit: "process",
+  target: {
+    form: "COMMAND",
+    parametersOf: ({ text, path }) => ({ path: text.includes("/") ? path : text }),
+    nameOf: ({ path }) => nameForPath(path).replace(/(?<=.)\.\w+$/, ""),
+    subjectsOf: ({ parameters }) => [`command ${[parameters.path, ...parameters.arguments].join(" ")}`],
+  },
   warnings: () => [],
   requiredPermissions: ({ parameters }) => ({ run: [parameters.path], env: PASSED_VARIABLES }),
 };

@@ -4,14 +4,25 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
+import { nameFor } from "./targets.ts";
 
 /** The `systemd_unit` kind. */
 export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
   observe: observeSystemdUnit,
   limit: "process",
+  target: {
+    form: "UNIT",
+    claims: ({ text }) => UNIT.test(text),
+    parametersOf: ({ text }) => ({ unit: text }),
+    nameOf: ({ text }) => nameFor(text.replace(/\.service$/, "")),
+    subjectsOf: ({ parameters: { unit } }) => [`unit ${unit.includes(".") ? unit : `${unit}.service`}`],
+  },
   warnings: ({ parameters }) => thresholdWarnings(parameters.restarts, ["restarts"]),
   requiredPermissions: ({ parameters }) => ({ run: [commandOf(parameters)] }),
 };
+
+/** The types of units (systemd.unit(5)). */
+const UNIT = /^[\w:.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/;
 
 /** Reads the state of a unit, or of all loaded units that a pattern matches, and compares it with what is expected. */
 async function observeSystemdUnit(check: SystemdUnitCheck, context: ObserveContext): Promise<CheckResult> {

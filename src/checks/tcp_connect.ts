@@ -10,11 +10,28 @@ import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { observeAddresses } from "./every_address.ts";
 import { readAuthorities } from "./tls_files.ts";
 import { quote } from "../shared/quote.ts";
+import { hostPortIn, isLoopback, nameFor, nameForPath, portSubject } from "./targets.ts";
 
 /** The `tcp_connect` kind. */
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
+  target: {
+    form: "HOST:PORT",
+    claims: ({ text, pathKind }) => hostPortIn(text) !== null || pathKind === "other",
+    parametersOf: ({ text, path, pathKind }) => {
+      const found = hostPortIn(text);
+      if (found !== null) return { ...found };
+      return pathKind === "other" ? { socket: path } : null;
+    },
+    nameOf: ({ text, path }) => {
+      const { host, port } = hostPortIn(text) ?? { host: nameForPath(path), port: "" };
+      return nameFor(`${isLoopback(host) ? "port" : host}_${port}`);
+    },
+    subjectsOf: ({ parameters: { host = "", port = 0, socket } }) => [
+      socket === undefined ? portSubject(host, port) : `socket ${socket}`,
+    ],
+  },
   warnings: findWarnings,
   errors: (check) => [...findErrors(check)],
   requiredPermissions: ({ parameters }) => {

@@ -7,6 +7,12 @@ export const testKind: CheckKindEntry<"test"> = {
     return Promise.resolve({ condition, output, detail: "", metrics: {}, performanceData: "" });
   },
   limit: "none",
+  target: {
+    form: null,
+    parametersOf: () => null,
+    nameOf: () => "test",
+    subjectsOf: () => [],
+  },
   warnings: () => [],
   requiredPermissions: () => ({}),
 };

@@ -9,11 +9,20 @@ import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { observeAddresses } from "./every_address.ts";
 import { readAuthorities } from "./tls_files.ts";
 import type { TlsExpectations } from "../domain/tls.ts";
+import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
 /** The `tls_certificate` kind. */
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
+  target: {
+    form: "HOST[:PORT]",
+    parametersOf: ({ text }) => /[\s/]/.test(text) ? null : { ...hostPortIn(text) ?? { host: text } },
+    nameOf: ({ text }) => nameFor(`certificate_${text}`),
+    subjectsOf: (
+      { parameters: { host, port } },
+    ) => [portSubject(host, port), `certificate of ${portSubject(host, port)}`],
+  },
   warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
   errors: findErrors,
   requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) => ({

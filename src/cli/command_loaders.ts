@@ -24,6 +24,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   members: async () => (await import("./commands/members.ts")).membersCommand,
   state: async () => (await import("./commands/state.ts")).stateCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
+  try: async () => (await import("./commands/try.ts")).tryCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,

@@ -20,6 +20,15 @@ import {
   UsageError,
 } from "./command_definition.ts";
 
+/** Reads what varies by kind, for commands that make checks. */
+export async function readKinds(
+  kinds: readonly CheckKind[],
+): Promise<ReadonlyMap<CheckKind, CheckKindEntry<CheckKind>>> {
+  const checks = kinds.map((kind) => ({ kind }) as Check);
+  const entryOf = await entriesOf(checks);
+  return new Map(checks.map((check) => [check.kind, entryOf(check)]));
+}
+
 /** A config and everything that deserves a warning in it. */
 export interface OpenConfig extends LoadedConfig {
   /** In the text's order, file by file. */
@@ -36,7 +45,25 @@ export async function openConfig(
   system: System,
   options: LoadOptions = {},
 ): Promise<OpenConfig> {
-  const location = await locate(invocation, system);
+  return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
+}
+
+/** What opening a config at a known location takes. */
+interface OpenOptions extends LoadOptions {
+  /** May name the state. */
+  readonly invocation: Invocation;
+  readonly system: System;
+}
+
+/**
+ * The same for a config that was found.
+ *
+ * @throws {ConfigError} If it has errors.
+ */
+export async function openConfigAt(
+  location: ConfigLocation,
+  { invocation, system, ...options }: OpenOptions,
+): Promise<OpenConfig> {
   const config = await loadConfig(location, system, {
     ...options,
     locateState: async (facts) => {

@@ -15,6 +15,8 @@ export interface ConfigLocation {
   readonly label?: string;
   /** Whether the user named it. One that was only found must belong to the user or to root. */
   readonly named: boolean;
+  /** The text, if it is not to be read from there. */
+  readonly text?: string;
 }
 
 /** The largest config that is read, in bytes. */
@@ -30,10 +32,11 @@ export async function readSource(location: ConfigLocation, system: System): Prom
   if (location.path === "-") {
     const label = "<stdin>";
     const place = { label, path: null, directory: workingDirectoryOf(system), mode: null };
-    return { ...place, text: decode(await system.readStdin(), place) };
+    return { ...place, text: location.text ?? decode(await system.readStdin(), place) };
   }
-  const { label = location.path } = location;
+  const { label = location.path, text } = location;
   const path = pathFromHere(location.path, system);
+  if (text !== undefined) return { label, path, directory: parentDirectory(path), text, mode: null };
   const { bytes, mode, ownerId } = await readFile(path, label, system.files);
   if (!location.named) refuseStranger(label, ownerId, system.userId);
   const place = { label, path, directory: parentDirectory(path), mode };

@@ -1,5 +1,6 @@
 import type { CheckKind, CheckOf } from "./check.ts";
 import type { Condition } from "./condition.ts";
+import type { FileFacts } from "./files.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
@@ -43,6 +44,30 @@ export interface ParameterProblem {
 /** Which limit a kind's runs count against. */
 export type LimitClass = "process" | "network" | "none";
 
+/** A word of the command line that names a target. */
+export interface TargetWord {
+  /** As it was typed. */
+  readonly text: string;
+  /** The same as an absolute path. */
+  readonly path: string;
+  /** What is at that path; `null`: nothing, or it can't be looked at. */
+  readonly pathKind: FileFacts["kind"] | null;
+}
+
+/** How a kind reads its main parameter from a word, for `monitor add`, `try` and `discover`. */
+export interface CheckTarget<K extends CheckKind> {
+  /** What the word is, such as `HOST:PORT`; `null`: the kind has no main parameter. */
+  readonly form: string | null;
+  /** Whether a word without a kind is meant for this one. @default never */
+  claims?(word: TargetWord): boolean;
+  /** The parameters for a word, as in the config; `null`: it has another form. */
+  parametersOf(word: TargetWord): Readonly<Record<string, unknown>> | null;
+  /** The name of a check of that target. */
+  nameOf(word: TargetWord): string;
+  /** What a check looks at. The first is its own; another check with that text, of whatever kind, covers it. */
+  subjectsOf(check: CheckOf<K>): readonly string[];
+}
+
 /** Everything that varies by check kind. */
 export interface CheckKindEntry<K extends CheckKind> {
   /**
@@ -55,6 +80,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly hasCheckIns?: boolean;
   /** The secret by which such a job checks in over HTTP. @default none */
   pingKey?(check: CheckOf<K>): string | undefined;
+  /** How its checks are made on the command line. */
+  readonly target: CheckTarget<K>;
   warnings(check: CheckOf<K>): readonly ParameterProblem[];
   /** What is wrong in parameters that are valid one by one; such a config is refused. */
   errors?(check: CheckOf<K>): readonly ParameterProblem[];

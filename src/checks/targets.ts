@@ -1,0 +1,60 @@
+/** Reads the words that name a target on the command line. What a kind makes of them is in its own file. */
+
+/** A host and a port. */
+export interface HostPort {
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+const PORT = String.raw`\d{1,5}`;
+const HOST = String.raw`\[[\da-fA-F:.]+\]|[^\s:/[\]@]+`;
+
+/** `HOST:PORT`, a port of this machine (`8080`, `:8080`). */
+const PLAIN = new RegExp(`^(?:(${HOST})?:)?(${PORT})$`);
+
+/** A published port of a container, as `docker run -p` reads it: `8080:80`, `127.0.0.1:8080:80`. */
+const PUBLISHED = new RegExp(String.raw`^(?:(${HOST}):)?(${PORT}):${PORT}(?:/tcp)?$`);
+
+/** The same as `docker ps` prints it: `0.0.0.0:8080->80/tcp`. */
+const LISTED = new RegExp(String.raw`^(?:(${HOST}):)?(${PORT})->${PORT}/tcp(?:,.*)?$`);
+
+/** Finds the host and the port in a word; `null`: it has another form. A port alone is one of this machine. */
+export function hostPortIn(text: string): HostPort | null {
+  // A host of digits alone is a port.
+  const isPublished = /^\d+:\d+/.test(text) || !PLAIN.test(text);
+  const match = isPublished ? PUBLISHED.exec(text) ?? LISTED.exec(text) : PLAIN.exec(text);
+  if (match === null) return null;
+  const port = Number(match[2]);
+  if (port < 1 || port > 65_535) return null;
+  const host = (match[1] ?? "127.0.0.1").replace(/^\[(.*)\]$/, "$1");
+  return { host: EVERY_ADDRESS[host] ?? host, port };
+}
+
+/** A server that listens at every address is reached at the loopback one. */
+const EVERY_ADDRESS: Readonly<Record<string, string>> = {
+  "0.0.0.0": "127.0.0.1",
+  "::": "::1",
+  "*": "127.0.0.1",
+};
+
+/** A word as the name of a check: letters, digits, `.`, `_` and `-`. */
+export function nameFor(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "_").replaceAll(/^[_.-]+|[_.-]+$/g, "") || "check";
+}
+
+/** The name for a file: its own. */
+export function nameForPath(path: string): string {
+  return nameFor(path.replace(/\/+$/, "").split("/").at(-1) ?? "");
+}
+
+/** Whether a host is this machine itself. */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** A port of a host, however this machine is named. */
+export function portSubject(host: string, port: number): string {
+  const plain = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  return `port ${isLoopback(plain) ? "localhost" : plain}:${port}`;
+}

@@ -1,0 +1,51 @@
+import { ConfigError, describePath, type PlacedProblem } from "../../config/problem.ts";
+import type { System } from "../../domain/system.ts";
+import { layOutJson } from "../../shared/lay_out_json.ts";
+import { type Invocation, UsageError } from "../command_definition.ts";
+import { type OpenConfig, openConfigAt } from "../open_config.ts";
+import type { NewCheck } from "./read_operands.ts";
+
+/** Returns a check as the config has it, without its name. */
+export function entryFor({ kind, parameters }: Pick<NewCheck, "kind" | "parameters">): object {
+  return { kind, parameters };
+}
+
+/** Returns a check with its name as a part of a config, for people. */
+export function renderEntry(check: NewCheck): string {
+  const name = `${JSON.stringify(check.name)}: `;
+  return name + layOutJson(entryFor(check), { indent: "  ", margin: "", column: name.length, newline: "\n" });
+}
+
+/**
+ * Opens checks as a config of their own.
+ *
+ * @throws {UsageError} If one has an error.
+ */
+export async function openNewChecks(
+  checks: readonly NewCheck[],
+  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+): Promise<OpenConfig> {
+  const text = JSON.stringify({
+    defaults: {},
+    checks: Object.fromEntries(checks.map((check) => [check.name, entryFor(check)])),
+  });
+  try {
+    return await openConfigAt({ path: "-", named: true, text }, { invocation, system });
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
+    const [{ hint } = { hint: null }] = error.problems;
+    const texts = error.problems.map((problem) => describe(problem, checks));
+    throw new UsageError(texts.join("; "), texts.length === 1 && hint !== null ? hint : undefined);
+  }
+}
+
+/** What is wrong, at the key that was typed. */
+function describe({ path, message }: PlacedProblem, checks: readonly NewCheck[]): string {
+  const place = checks.map(({ name, kind }) => ({
+    kind,
+    start: describePath(["checks", name, "parameters"]),
+  }))
+    .find(({ start }) => path.startsWith(start));
+  if (place === undefined) return `${path}: ${message}`;
+  return `${place.kind} ${path.slice(place.start.length + 1)}`.trimEnd() + `: ${message}`;
+}

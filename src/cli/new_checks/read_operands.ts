@@ -1,0 +1,119 @@
+import { nameFor } from "../../checks/targets.ts";
+import { openSchema } from "../../config/profile_schemas.ts";
+import { pathFromHere } from "../../config/source.ts";
+import type { SchemaReader } from "../../config/schema_view.ts";
+import type { JsonObject } from "../../config/syntax.ts";
+import type { CheckKind } from "../../domain/check.ts";
+import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
+import type { System } from "../../domain/system.ts";
+import { UsageError } from "../command_definition.ts";
+import { readKinds } from "../open_config.ts";
+import { type CronJob, readCronLine } from "./cron_line.ts";
+import { isKeyValue, readKeyValue, type TypedParameter, withParameter } from "./typed_parameter.ts";
+
+/** A check that is not in a config yet. */
+export interface NewCheck {
+  readonly name: string;
+  readonly kind: CheckKind;
+  /** As in the config. */
+  readonly parameters: JsonObject;
+  /** Where it comes from, if a line of a crontab was named. */
+  readonly cronJob?: CronJob;
+}
+
+/** What operands of `monitor add` and `monitor try` may be. */
+export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
+
+/** What the operands are read with. */
+interface Reading {
+  readonly system: System;
+  readonly reader: SchemaReader;
+  /** Every kind with what it makes of a target. */
+  readonly targets: ReadonlyMap<string, CheckTarget<CheckKind>>;
+}
+
+/**
+ * Reads checks from operands: targets, each of which is of the kind that claims it, or a kind with its target; and
+ * `KEY=VALUE` for the check before it.
+ *
+ * @throws {UsageError} If a word is no target, or a key is unknown.
+ */
+export async function readOperands(
+  operands: readonly string[],
+  system: System,
+): Promise<readonly NewCheck[]> {
+  const { reader } = await openSchema("monitor");
+  const reading = { system, reader, targets: await readTargets(reader) };
+  const checks: NewCheck[] = [];
+  for (let index = 0; index < operands.length;) {
+    const word = operands[index++] ?? "";
+    const target = reading.targets.get(word);
+    const isNamed = target !== undefined && target.form !== null && !isKeyValue(operands[index] ?? "=");
+    const check = target === undefined
+      ? await ofWord(word, reading)
+      : await ofKind(word as CheckKind, isNamed ? operands[index++] ?? null : null, reading);
+    const settings: string[] = [];
+    while (isKeyValue(operands[index] ?? "")) settings.push(operands[index++] ?? "");
+    checks.push({ ...check, parameters: withSettings(check, settings, reader) });
+  }
+  return checks;
+}
+
+async function readTargets(reader: SchemaReader): Promise<Reading["targets"]> {
+  const kinds =
+    (reader.at({ checks: { check: {} } }, ["checks", "check", "kind"])?.enum ?? []) as CheckKind[];
+  return new Map([...await readKinds(kinds)].map(([kind, { target }]) => [kind, target]));
+}
+
+/** Makes a check of a kind that was named. */
+async function ofKind(kind: CheckKind, text: string | null, { system, targets }: Reading): Promise<NewCheck> {
+  const target = targets.get(kind);
+  if (text === null || target === undefined) return { name: nameFor(kind), kind, parameters: {} };
+  const word = await lookUp(text, system);
+  const parameters = target.parametersOf(word);
+  if (parameters === null) throw new UsageError(`${kind} is "${text}", expected ${target.form}`);
+  return { name: target.nameOf(word), kind, parameters: parameters as JsonObject };
+}
+
+/** Makes a check of the kind that claims a word. */
+async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
+  if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
+  const cronJob = readCronLine(text);
+  if (cronJob !== null) {
+    const { name, every } = cronJob;
+    return { ...await ofKind("job", every, reading), name, cronJob };
+  }
+  const word = await lookUp(text, reading.system);
+  for (const [kind, target] of reading.targets) {
+    const parameters = target.claims?.(word) === true ? target.parametersOf(word) : null;
+    if (parameters === null) continue;
+    return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
+  }
+  if (/^[./~]/.test(text)) {
+    throw new UsageError(`cannot find "${word.path}"`, "write file_timestamp before a path");
+  }
+  throw new UsageError(
+    `unknown target "${text}"`,
+    "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET",
+  );
+}
+
+async function lookUp(text: string, system: System): Promise<TargetWord> {
+  const path = pathFromHere(text, system).replace(/(?<=.)\/+$/, "");
+  const pathKind = await system.files.stat(path).then(({ kind }) => kind, () => null);
+  return { text, path, pathKind };
+}
+
+function withSettings(
+  { kind, parameters }: NewCheck,
+  words: readonly string[],
+  reader: SchemaReader,
+): JsonObject {
+  const settings = words.map((word) => readKeyValue(word, kind, reader));
+  const keyOf = ({ path }: TypedParameter): string => path.join(".");
+  const repeated = settings.find((one, index) =>
+    settings.findIndex((other) => keyOf(other) === keyOf(one)) < index
+  );
+  if (repeated !== undefined) throw new UsageError(`${keyOf(repeated)} is specified more than once`);
+  return settings.reduce(withParameter, parameters);
+}

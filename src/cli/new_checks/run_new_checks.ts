@@ -1,0 +1,100 @@
+import { type Check, combinedChecks } from "../../domain/check.ts";
+import { highestSeverity } from "../../domain/condition.ts";
+import type { System } from "../../domain/system.ts";
+import { type RequiredPermission, requiredPermissionsOf } from "../../permissions/required_permissions.ts";
+import { DEFAULT_LIMITS, runPass } from "../../scheduler/run_checks.ts";
+import { printable } from "../../shared/printable.ts";
+import { stopCode } from "../check/start_signals.ts";
+import type { Invocation } from "../command_definition.ts";
+import { describeMissing, dropOtherPermissions } from "../config_permissions.ts";
+import type { RunRecord } from "../formats/format.ts";
+import { prettyFormat } from "../formats/pretty.ts";
+import { type OpenConfig, readKinds } from "../open_config.ts";
+import { startProgress } from "../progress.ts";
+import { renderTrace } from "../render_trace.ts";
+import { wantsColor } from "../terminal.ts";
+
+/** How checks are tried. */
+interface TryOptions {
+  readonly invocation: Invocation;
+  readonly system: System;
+  /** The config that the checks are in. */
+  readonly config: OpenConfig;
+  /** Whether everything that a run does is printed. */
+  readonly traces: boolean;
+  /** What is used afterwards; permissions of other classes are dropped. @default nothing */
+  readonly required?: readonly RequiredPermission[];
+}
+
+/** What came of trying. */
+interface Tried {
+  readonly records: readonly RunRecord[];
+  /** The exit code of a signal that ended it; `null`: it came to its end. */
+  readonly stopCode: number | null;
+}
+
+/** Whether one run alone has a meaning: not for jobs, which check in, and not for groups. */
+export async function isTryable(check: Check): Promise<boolean> {
+  return (await readKinds([check.kind])).get(check.kind)?.hasCheckIns !== true &&
+    combinedChecks(check).length === 0;
+}
+
+/** Runs checks once, without state and notifications. Drops the permissions that they don't need. */
+export async function runNewChecks(checks: readonly Check[], options: TryOptions): Promise<Tried> {
+  const { system, config, traces, required = [] } = options;
+  const own = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
+  for (const need of dropOtherPermissions([...own, ...required], { system, config })) {
+    system.stderr.write(`monitor: warning: ${printable(describeMissing(need))}\n`);
+  }
+  const progress = startProgress(checks, system);
+  const abort = new AbortController();
+  let code: number | null = null;
+  const stopListening = system.onStopSignal((signal) => {
+    code ??= stopCode(signal);
+    abort.abort(new Error(`Stopped by ${signal}`));
+  });
+  const records: RunRecord[] = [];
+  await runPass(checks, {
+    system,
+    jobs: null,
+    directory: config.source.directory,
+    limits: DEFAULT_LIMITS,
+    signal: abort.signal,
+    traceOf: () => traces ? "full" : null,
+    redact: config.redact,
+    onResult: (result) => {
+      progress.finished(result.check);
+      progress.clear();
+      records.push({ result, occurrences: 1, confirmed: result.condition });
+      if (!traces) return;
+      const trace = renderTrace(result.trace || "nothing sent or received");
+      system.stdout.write(`trace of ${printable(result.check.name)}:\n${trace}\n`);
+    },
+  }).finally(() => {
+    progress.end();
+    stopListening();
+  });
+  return { records, stopCode: code };
+}
+
+/** Prints results as `check --once` does. */
+export function renderRecords(
+  records: readonly RunRecord[],
+  { invocation, system, startedMonotonicMs }: Pick<TryOptions, "invocation" | "system"> & {
+    readonly startedMonotonicMs: number;
+  },
+): string {
+  return prettyFormat.summary({
+    condition: highestSeverity(records.map(({ result }) => result.condition)),
+    startedAtMs: system.clock.wallMs(),
+    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
+    records,
+    unfinished: [],
+    inactiveCount: 0,
+    hostName: system.hostName(),
+  }, {
+    color: wantsColor(invocation, system.stdout, system),
+    columns: system.stdout.columns(),
+    fails: () => false,
+  });
+}

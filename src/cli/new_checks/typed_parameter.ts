@@ -1,0 +1,107 @@
+import { nearest } from "../../config/nearest.ts";
+import { quoteValue } from "../../config/problem.ts";
+import type { SchemaReader, SchemaView } from "../../config/schema_view.ts";
+import type { JsonObject, JsonValue } from "../../config/syntax.ts";
+import { UsageError } from "../command_definition.ts";
+
+/** A parameter of a check, as `KEY=VALUE` gives it. */
+export interface TypedParameter {
+  /** The keys from `parameters` on. */
+  readonly path: readonly string[];
+  readonly value: JsonValue;
+}
+
+/** Whether a word is `KEY=VALUE`. */
+export function isKeyValue(word: string): boolean {
+  return /^[a-z_]\w*(?:\.[^=]*)?=/i.test(word);
+}
+
+/**
+ * Reads `KEY=VALUE`. Dots lead into objects, such as `response.status_code=200`. The schema decides whether the value
+ * is text, a number, `true`, a list or other JSON.
+ *
+ * @throws {UsageError} If the kind has no such key.
+ */
+export function readKeyValue(word: string, kind: string, reader: SchemaReader): TypedParameter {
+  const { view, rest, path } = followKeys(word, kind, reader);
+  return { path, value: typedValue(rest, view, reader) };
+}
+
+interface Followed {
+  readonly view: SchemaView | undefined;
+  readonly path: readonly string[];
+  /** Behind the equals sign. */
+  readonly rest: string;
+}
+
+function followKeys(word: string, kind: string, reader: SchemaReader): Followed {
+  const config: JsonValue = { checks: { check: { kind } } };
+  const at = (path: readonly string[]): SchemaView | undefined =>
+    reader.at(config, ["checks", "check", "parameters", ...path]);
+  const path: string[] = [];
+  for (let rest = word;;) {
+    const here = at(path);
+    const [, key = "", sign, tail = ""] = /^([^.=]*)([.=])(.*)$/s.exec(rest) ?? [];
+    if (here?.keys.has(key)) {
+      path.push(key);
+      if (sign === "=") return { view: at(path), path, rest: tail };
+      rest = tail;
+      continue;
+    }
+    if (here?.otherKeys === undefined) throw unknownKey([...path, key], kind, here);
+    // A free name may have dots, such as a path in JSON.
+    const end = rest.indexOf("=");
+    path.push(rest.slice(0, end));
+    return { view: at(path), path, rest: rest.slice(end + 1) };
+  }
+}
+
+function unknownKey(path: readonly string[], kind: string, view: SchemaView | undefined): UsageError {
+  const known = [...view?.keys.keys() ?? []];
+  const before = path.slice(0, -1).map((key) => `${key}.`).join("");
+  const meant = nearest(path.at(-1) ?? "", known);
+  const accepted = known.length === 0
+    ? `${before === "" ? "no keys" : `no keys in "${before.slice(0, -1)}"`}`
+    : `one of ${known.map((key) => before + key).join(", ")}`;
+  return new UsageError(
+    `unknown key ${quoteValue(path.join("."))} of ${kind}, expected ${accepted}`,
+    meant === undefined ? undefined : `did you mean "${before}${meant}"?`,
+  );
+}
+
+function typedValue(text: string, view: SchemaView | undefined, reader: SchemaReader): JsonValue {
+  const types = view?.types ?? [];
+  if (types.length === 1 && types[0] === "string") return text;
+  const json = parsedJson(text);
+  if (json !== undefined && (types.length === 0 || typesOf(json).some((type) => types.includes(type)))) {
+    return json;
+  }
+  if (!types.includes("array") || types.includes("string") || view?.items === undefined) return text;
+  const items = reader.view(view.items, undefined);
+  return text === "" ? [] : text.split(",").map((item) => typedValue(item, items, reader));
+}
+
+function parsedJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The names of JSON Schema for the type of a value. */
+function typesOf(value: JsonValue): readonly string[] {
+  if (value === null) return ["null"];
+  if (Array.isArray(value)) return ["array"];
+  if (typeof value === "number") return Number.isInteger(value) ? ["integer", "number"] : ["number"];
+  return [typeof value];
+}
+
+/** Puts a value at a path into parameters, next to what is there. */
+export function withParameter(parameters: JsonObject, { path, value }: TypedParameter): JsonObject {
+  const [key = "", ...rest] = path;
+  if (rest.length === 0) return { ...parameters, [key]: value };
+  const inner = parameters[key];
+  const object = typeof inner === "object" && inner !== null && !Array.isArray(inner) ? inner : {};
+  return { ...parameters, [key]: withParameter(object, { path: rest, value }) };
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { isKeyValue, readKeyValue, withParameter } from "../../../src/cli/new_checks/typed_parameter.ts";
+import { openSchema } from "../../../src/config/profile_schemas.ts";
+import type { JsonValue } from "../../../src/config/syntax.ts";
+
+Deno.test("readKeyValue() gives a value the type of the schema", async (t) => {
+  const { reader } = await openSchema("monitor");
+  const rows: Readonly<Record<string, readonly [kind: string, path: string, value: JsonValue]>> = {
+    "port=25": ["tcp_connect", "port", 25],
+    "port=x": ["tcp_connect", "port", "x"],
+    "tls=true": ["tcp_connect", "tls", true],
+    "send=true": ["tcp_connect", "send", "true"],
+    "send=": ["tcp_connect", "send", ""],
+    "expect=a=b": ["tcp_connect", "expect", "a=b"],
+    "response.status_code=404": ["http_request", "response.status_code", 404],
+    "response.status_code=2xx": ["http_request", "response.status_code", "2xx"],
+    "response.status_code=null": ["http_request", "response.status_code", null],
+    "response.body_part=200": ["http_request", "response.body_part", "200"],
+    "response.json.$.a.b=up": ["http_request", "response.json.$.a.b", "up"],
+    "response.json.$.a=1.5": ["http_request", "response.json.$.a", 1.5],
+    "request.headers.X-Y=1": ["http_request", "request.headers.X-Y", "1"],
+    'response={"certificate":{}}': ["http_request", "response", { certificate: {} }],
+    "arguments=-w,5": ["script", "arguments", ["-w", "5"]],
+    'arguments=["a,b"]': ["script", "arguments", ["a,b"]],
+    "arguments=": ["script", "arguments", []],
+    "warning_age=90": ["file_timestamp", "warning_age", 90],
+    "warning_age=2 days": ["file_timestamp", "warning_age", "2 days"],
+    "free.warning_below=20%": ["disk_space", "free.warning_below", "20%"],
+    "condition=critical": ["test", "condition", "critical"],
+    "server=192.0.2.1": ["dns_lookup", "server", "192.0.2.1"],
+    'server=["192.0.2.1"]': ["dns_lookup", "server", ["192.0.2.1"]],
+  };
+  for (const [word, [kind, path, value]] of Object.entries(rows)) {
+    await t.step(word, () => {
+      assert.ok(isKeyValue(word));
+      const read = readKeyValue(word, kind, reader);
+      assert.deepEqual([read.path.join("."), read.value], [path, value]);
+    });
+  }
+});
+
+Deno.test("readKeyValue() names the accepted keys of a key that is unknown", async () => {
+  const { reader } = await openSchema("monitor");
+  assert.throws(() => readKeyValue("prot=1", "tcp_connect", reader), {
+    name: "UsageError",
+    message: /^unknown key "prot" of tcp_connect, expected one of host, port, /,
+    hint: 'did you mean "port"?',
+  });
+  assert.throws(() => readKeyValue("free.warning=1", "disk_space", reader), {
+    message:
+      'unknown key "free.warning" of disk_space, expected one of free.warning_below, free.critical_below',
+  });
+  assert.throws(() => readKeyValue("path.x=1", "disk_space", reader), {
+    message: 'unknown key "path.x" of disk_space, expected no keys in "path"',
+  });
+});
+
+Deno.test("isKeyValue() is false for targets", () => {
+  const targets = ["https://example.org/?a=b", "/etc/a=b", "./a=b", "host:1", "* * * * * A=b x", "=x", ""];
+  assert.deepEqual(targets.filter(isKeyValue), []);
+});
+
+Deno.test("withParameter() keeps what is next to the value", () => {
+  const parameters = { response: { certificate: {} }, request: "x" };
+  assert.deepEqual(withParameter(parameters, { path: ["response", "status_code"], value: 200 }), {
+    response: { certificate: {}, status_code: 200 },
+    request: "x",
+  });
+  assert.deepEqual(withParameter({ a: 1 }, { path: ["a", "b"], value: 2 }), { a: { b: 2 } });
+});
