@@ -133,8 +133,8 @@ export class Dispatcher {
     const running = this.#queueOf(channelKey);
     this.#apply(running, { kind: "released" });
     await this.#untilIdle(running);
-    for (const [key, marker] of this.#markers) {
-      if (marker.channelKey === channelKey) this.#markers.delete(key);
+    for (const map of [this.#markers, this.#unassigned]) {
+      for (const [key, one] of map) if (one.channelKey === channelKey) map.delete(key);
     }
   }
 

@@ -68,6 +68,8 @@ export interface SharedStore extends Store {
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns what the channels were last notified of, for some checks; nothing of those without a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
+  /** Returns the channels for which notifications are pending. */
+  pendingChannels(): Promise<readonly string[]>;
   /** Takes a queue if its token is still the given one; returns it with the new token, `null` if another was faster. */
   takeQueue(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   /** Gives a queue back, if it is still owned. */

@@ -41,6 +41,9 @@ export interface MemberWork {
   readonly showsAll: boolean;
 }
 
+/** So often it looks for notifications of channels that left the config. */
+const ABANDONED_EVERY_MS = 3_600_000;
+
 /** So often it reads what others know of the checks that it shows. */
 const SHOWN_EVERY_MS = 10_000;
 
@@ -91,7 +94,7 @@ export interface MemberOptions {
   readonly heartbeats: HeartbeatStore;
   readonly store: Pick<
     SharedStore,
-    "load" | "readOthers" | "known" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
+    "load" | "readOthers" | "known" | "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
   >;
   readonly clock: Clock;
   readonly follower: MemberFollower;
@@ -130,6 +133,9 @@ export class Member implements WorkShare {
   #runs: ReadonlySet<string> = new Set();
   readonly #overtaken = new Set<string>();
   #shownAtMs = -Infinity;
+  /** Channels with pending notifications that the config does not have: they are to be dropped. */
+  #abandoned: readonly string[] = [];
+  #abandonedAtMs = -Infinity;
   readonly #held = new Map<string, HeldQueue>();
   /** Queues of which something may still be being sent here, although they are not held any more. */
   readonly #releasing = new Map<string, Promise<void>>();
@@ -203,6 +209,7 @@ export class Member implements WorkShare {
   adopt(work: MemberWork): void {
     this.#work = work;
     this.#places = placesOf(work.checks);
+    this.#abandonedAtMs = -Infinity;
     this.#look();
   }
 
@@ -322,7 +329,10 @@ export class Member implements WorkShare {
     const all = [own, ...liveOthers(this.#observed)].filter(({ config }) => config !== "");
     this.#active = activeConfig(all, this.#active);
     const isActive = !this.#takesWork || this.#active === own.config;
-    if (isActive !== this.#isActive) onEvent({ event: "config", isActive });
+    if (isActive !== this.#isActive) {
+      this.#abandonedAtMs = -Infinity;
+      onEvent({ event: "config", isActive });
+    }
     this.#isActive = isActive;
     const sharing = all.filter(({ config }) => config === this.#active);
     const hosts = sharing.map(({ host }) => host).filter((host) => host !== own.host || this.#hasJoined);
@@ -413,7 +423,18 @@ export class Member implements WorkShare {
     return new Set(names);
   }
 
+  /** Looks now and then for channels that nothing sends for any more. Their queues are taken like all others. */
+  async #findAbandoned(): Promise<void> {
+    const { store, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (!this.#hasJoined || nowMs - this.#abandonedAtMs < ABANDONED_EVERY_MS) return;
+    const own = new Set(this.#work.channelKeys);
+    this.#abandoned = (await store.pendingChannels()).filter((key) => !own.has(key));
+    this.#abandonedAtMs = nowMs;
+  }
+
   async #followQueues(): Promise<void> {
+    await this.#findAbandoned();
     const { store, clock, follower, host, id } = this.#options;
     for (const { channelKey, owner, token } of this.#queues) {
       const held = this.#held.get(channelKey);
@@ -425,7 +446,7 @@ export class Member implements WorkShare {
       own: { host, id },
       hosts: this.#hosts,
       liveIds: new Set([id, ...liveOthers(this.#observed).map((one) => one.id)]),
-      channelKeys: this.#hasJoined ? this.#work.channelKeys : [],
+      channelKeys: this.#hasJoined ? [...this.#work.channelKeys, ...this.#abandoned] : [],
       rows: this.#queues,
     });
     for (const row of giveBack) {

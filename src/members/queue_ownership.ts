@@ -22,7 +22,7 @@ export interface QueueView {
   readonly hosts: readonly string[];
   /** The processes of all live members. */
   readonly liveIds: ReadonlySet<string>;
-  /** The channels of the config. */
+  /** The channels of the config, and those that left it and have pending notifications. */
   readonly channelKeys: readonly string[];
   readonly rows: readonly QueueRow[];
 }

@@ -55,7 +55,9 @@ export interface Installation {
   /** Runs another command to its end. */
   run(...args: readonly string[]): Promise<End>;
   /** Writes the config of members that are started, or reload, from now on. */
-  writeConfig(others?: Readonly<Record<string, unknown>>): void;
+  writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
+  /** Whether nothing is pending. */
+  isQueueEmpty(): Promise<boolean>;
   /** Lets all checks fail, or be well again, and waits until each was notified. */
   turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
   /** What was sent, and what the members logged. */
@@ -77,7 +79,7 @@ export async function withInstallation(
     const names = Array.from({ length: 12 }, (_, index) => `web${index}`);
     const place = server.place();
     const { directory } = server;
-    const writeConfig = (others = {}): void =>
+    const writeConfig: Installation["writeConfig"] = (others = {}, channels = [hook.channel]) =>
       harness.writeConfig(
         Object.fromEntries(
           names.map((name) => [name, {
@@ -85,7 +87,7 @@ export async function withInstallation(
             parameters: {
               request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
             },
-            notifications: [hook.channel],
+            notifications: channels,
           }]),
         ),
         {
@@ -115,6 +117,8 @@ export async function withInstallation(
       ).sort();
     };
     await using store = await openToRead(place);
+    const isQueueEmpty = async (): Promise<boolean> =>
+      (await store.outbox()).notifications.every(({ state }) => state === "dropped");
     await use({
       place,
       names,
@@ -122,6 +126,7 @@ export async function withInstallation(
       hook,
       writeConfig,
       expect,
+      isQueueEmpty,
       describe,
       start: (member, args = [], role = place.user) => {
         const program = harness.start(["check", "--member", member, ...args], {
@@ -140,7 +145,7 @@ export async function withInstallation(
         if (!isStored) return;
         await until(
           "the end of the queue",
-          async () => (await store.outbox()).notifications.length === 0,
+          isQueueEmpty,
           describe,
         );
       },

@@ -198,6 +198,22 @@ test("a member that was cut off loses to newer records, and a recovery follows w
   }, server);
 }, POSTGRES);
 
+test("members drop what is pending for a channel that left the config, and log it", async () => {
+  await withShared(async ({ names, hook, targets, start, writeConfig, isQueueEmpty, describe }) => {
+    hook.status = 503;
+    names.forEach((name) => targets.statuses.set(name, 500));
+    const before = start("a");
+    await until("attempts to send", () => hook.attempts > 0, describe);
+    await stop(before);
+    assert.equal(await isQueueEmpty(), false);
+    writeConfig({}, []);
+    const members = [start("a"), start("b")];
+    await until("the end of the queue", isQueueEmpty, describe);
+    assert.match(describe(), /dropped.*its check no longer has this channel/);
+    await stop(...members);
+  });
+}, POSTGRES);
+
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {
   await withShared(async ({ targets, names, run, hook, assertEachOnce, expect }) => {
     names.forEach((name) => targets.statuses.set(name, 500));

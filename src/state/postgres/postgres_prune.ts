@@ -71,6 +71,9 @@ async function pruneOutbox(session: Session, limits: Limits): Promise<void> {
     [limits.droppedMs],
   );
   await session.run("DELETE FROM members WHERE beat_at < clock_timestamp() - interval '1 day'");
+  await session.run(
+    "DELETE FROM queues WHERE owner IS NULL OR owner NOT IN (SELECT process FROM members)",
+  );
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }

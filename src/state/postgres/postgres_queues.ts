@@ -218,6 +218,12 @@ function keyOf({ check, channelKey }: { readonly check: string; readonly channel
   return JSON.stringify([check, channelKey]);
 }
 
+/** Implements `pendingChannels()` of the store. */
+export async function readPendingChannels(client: PostgresClient): Promise<readonly string[]> {
+  const { rows } = await client.query("SELECT DISTINCT channel_key FROM outbox WHERE state <> 'dropped'");
+  return rows.map((row) => columnText.decode(row["channel_key"], "channel_key"));
+}
+
 const SELECT_PENDING = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped' ORDER BY id`;
 
 /** Returns what the channels were last notified of, for some checks. */

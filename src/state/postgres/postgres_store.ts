@@ -13,7 +13,7 @@ import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_
 import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
 import { readMembers } from "./postgres_members.ts";
-import { createSenderQueues, readKnown } from "./postgres_queues.ts";
+import { createSenderQueues, readKnown, readPendingChannels } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
@@ -88,6 +88,7 @@ function createPostgresStore(
     members: () => read(() => readMembers(client)),
     readOthers: (names) => read(() => writer.readOthers(names)),
     known: (names) => read(() => readKnown(client, names)),
+    pendingChannels: () => read(() => readPendingChannels(client)),
     takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),

@@ -233,6 +233,14 @@ test("takeQueue() says whether a message may be on its way, and what the channel
   assert.deepEqual([taken?.isSending, taken?.markers], [true, [marker]]);
 });
 
+test("pendingChannels() returns the channels for which notifications are pending", async (open) => {
+  const store = await open();
+  await queueProblem(store, "web");
+  const dropped = problem("mail", { id: "2", channelKey: "gone", state: "dropped" });
+  await store.save([updateOf("mail", { queued: [dropped] })]);
+  assert.deepEqual(await store.pendingChannels(), [CHANNEL]);
+});
+
 test("known() returns what waits for a channel, otherwise what it was told", async (open) => {
   const store = await open();
   await take(store, "one");
