@@ -206,14 +206,13 @@ function toBatch(
     return [next.get(name), versions.get(name) ?? 0, ...CHECKS.encode(check)];
   });
   const rollups = [...byName].flatMap(([name, own]) =>
-    mergedRollups(own).map((rollup) => [
-      columnText.encode(name),
-      ...ROLLUPS.encode({ ...rollup, checkId: 0 }).slice(1),
-    ])
+    mergedRollups(own).map((rollup) =>
+      ROLLUPS.encode({ ...rollup, checkId: 0 }).with(0, columnText.encode(name))
+    )
   );
   const changes = updates.flatMap(({ change, record: { name } }) => {
     if (change === null) return [];
-    return [[columnText.encode(name), ...CHANGES.encode({ ...cutChange(change), checkId: 0 }).slice(1)]];
+    return [CHANGES.encode({ ...cutChange(change), checkId: 0 }).with(0, columnText.encode(name))];
   });
   const queued = lastOf(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),

@@ -229,8 +229,8 @@ const ESCAPED_BY_JSON = /[\p{Cc}\p{Cs}]/u;
 export function itemText(value: Parameter): string {
   if (value === null) return "NULL";
   if (typeof value === "number") return String(value);
-  const text = typeof value === "string" ? value : `\\x${value.toHex()}`;
+  if (typeof value !== "string") return `"\\\\x${value.toHex()}"`;
   // It quotes in the same way, and faster: most of the time that a save takes here.
-  if (!ESCAPED_BY_JSON.test(text)) return JSON.stringify(text);
-  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+  if (!ESCAPED_BY_JSON.test(value)) return JSON.stringify(value);
+  return `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }
