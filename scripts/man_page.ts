@@ -13,7 +13,7 @@ import {
 import { COMMANDS } from "../src/cli/commands.ts";
 import { EXIT_CODE_HELP } from "../src/cli/exit_code.ts";
 import { PROJECT_URL } from "../src/cli/project_url.ts";
-import { STATE_OPTION } from "../src/cli/state.ts";
+import { STATE_OPTION } from "../src/cli/state_location.ts";
 
 type Row = readonly [term: string, meaning: string];
 

@@ -22,7 +22,7 @@ import { type Invocation, optionValue } from "./command_definition.ts";
 import type { OpenConfig } from "./open_config.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
 import { listenOf } from "./listen_option.ts";
-import { locateState, type StatePlace } from "./state.ts";
+import { locateState, type StateLocation } from "./state_location.ts";
 
 /** What decides the needs of a config besides itself. */
 interface ConfigPermissionsOptions {
@@ -206,7 +206,7 @@ function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
  * needed, unless it turns out damaged and has to be quarantined under another name.
  */
 async function permissionsOfState(
-  { path, named, postgres }: StatePlace,
+  { path, named, postgres }: StateLocation,
   { files }: System,
 ): Promise<RequiredPermissions> {
   if (path === null) return {};

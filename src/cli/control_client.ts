@@ -3,7 +3,7 @@ import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import type { Invocation } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
-import { readState } from "./state.ts";
+import { readState } from "./read_state.ts";
 
 /**
  * Sends a request to the service that runs on the state of a config, and returns its response.

@@ -1,14 +1,14 @@
 import { dirname, isAbsolute } from "node:path";
 import { hashHex } from "../shared/hash.ts";
 import type { System } from "../domain/system.ts";
-import type { StatePlace } from "./state.ts";
+import type { StateLocation } from "./state_location.ts";
 
 /**
  * Where the control socket of a service may be, the best place first; empty: it has none. The variables are read here, so this
  * is called before the permission to read them is dropped.
  */
 export function controlPathsOf(
-  { path, postgres }: StatePlace,
+  { path, postgres }: StateLocation,
   { environment, platform }: Pick<System, "environment" | "platform">,
 ): readonly string[] {
   // Members of a shared state may run on other machines.

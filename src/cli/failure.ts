@@ -8,7 +8,7 @@ import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
-import { missingPermissionIn, stateExitCode, StateHeldError } from "./state.ts";
+import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
 
 /** What is said of an error, and how the program ends because of it. */
 interface Failure {

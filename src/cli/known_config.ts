@@ -14,7 +14,7 @@ import type { ShownCheck } from "../alerting/check_status.ts";
 import { type Invocation, optionValue } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
 import { printable } from "../shared/printable.ts";
-import { locateState, type StatePlace } from "./state.ts";
+import { locateState, type StateLocation } from "./state_location.ts";
 
 /** A config as far as it can be used, and where its state is. */
 interface KnownConfig {
@@ -23,7 +23,7 @@ interface KnownConfig {
   /** Its errors; `null` without any. */
   readonly error: ConfigError | null;
   readonly label: string;
-  readonly place: StatePlace;
+  readonly place: StateLocation;
 }
 
 /**
@@ -55,7 +55,7 @@ async function locateStateOf(
   { source }: ConfigError,
   invocation: Invocation,
   system: System,
-): Promise<StatePlace | null> {
+): Promise<StateLocation | null> {
   if (source === null && optionValue(invocation, "state") === undefined) return null;
   const found = source === null ? null : findStatePath(source.text);
   const written = source === null ? undefined : parseText(source.text).value;

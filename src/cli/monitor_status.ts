@@ -8,7 +8,7 @@ import type { System } from "../domain/system.ts";
 import { isLiveMember } from "../members/observer.ts";
 import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
-import type { StatePlace } from "./state.ts";
+import type { StateLocation } from "./state_location.ts";
 
 /** Returns a hash of the texts of a config. */
 export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
@@ -17,7 +17,7 @@ export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
 
 /** What a status is made from. */
 interface MonitorStatusOptions {
-  readonly place: StatePlace;
+  readonly place: StateLocation;
   /** The config as it is now; `null` while it has errors. */
   readonly config: OpenConfig | null;
   /** What is known of the checks; after a service was stopped, others may have run them. */

@@ -9,7 +9,7 @@ import type { Check, CheckKind } from "../domain/check.ts";
 import type { CheckKindEntry, ParameterProblem } from "../domain/check_kind.ts";
 import type { System } from "../domain/system.ts";
 import { rememberSecrets } from "./known_secrets.ts";
-import { locateState } from "./state.ts";
+import { locateState } from "./state_location.ts";
 import { inTextOrder } from "../config/source_location.ts";
 import {
   hintForFile,

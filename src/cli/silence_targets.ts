@@ -6,7 +6,7 @@ import { printable } from "../shared/printable.ts";
 import { type Invocation, UsageError } from "./command_definition.ts";
 import { checksOfState, openKnownConfig } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
-import { stateAlongside, warnOfMissing } from "./state.ts";
+import { stateAlongside, warnOfMissing } from "./read_state.ts";
 
 /** The opened state, and the checks that a call is about; `null` stands for all of them. */
 interface SilenceTargets {

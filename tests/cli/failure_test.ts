@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../src/cli/command_definition.ts";
 import { describeFailure, OutputError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
-import { StateHeldError } from "../../src/cli/state.ts";
+import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { ConfigError } from "../../src/config/problem.ts";
 import { missingPermission } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";

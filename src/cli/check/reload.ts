@@ -14,7 +14,7 @@ import {
 import { describeFailure } from "../failure.ts";
 import type { Log } from "../../domain/log.ts";
 import { permissionFlag } from "../../permissions/permission_flags.ts";
-import { locateState } from "../state.ts";
+import { locateState } from "../state_location.ts";
 import { countChecks, type ReloadOutcome, type ServiceFacts } from "./service_output.ts";
 
 interface ReloadOptions {

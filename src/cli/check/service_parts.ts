@@ -15,7 +15,7 @@ import { openStateRepository, type StateRepository } from "../../state/state_rep
 import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
 import { type OpenConfig, readSelection } from "../open_config.ts";
-import type { OwnedState } from "../state.ts";
+import type { OwnedState } from "../owned_state.ts";
 import { toNotified } from "./reload.ts";
 import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";

@@ -10,7 +10,7 @@ import { hashHex } from "../../shared/hash.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
-import { StateHeldError } from "../state.ts";
+import { StateHeldError } from "../state_errors.ts";
 
 /** What the command line asked of this member. */
 export interface MemberSettings {

@@ -21,7 +21,8 @@ import {
 import { EXIT } from "../exit_code.ts";
 import { describeFailure } from "../failure.ts";
 import { printable } from "../../shared/printable.ts";
-import { locateState, STATE_OPTION, stateAlongside, type StatePlace } from "../state.ts";
+import { locateState, STATE_OPTION, type StateLocation } from "../state_location.ts";
+import { stateAlongside } from "../read_state.ts";
 import { usesColor } from "../terminal.ts";
 
 /** `monitor beat`: runs a job and notes how that went. */
@@ -148,7 +149,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
 /** Where the runs of one job are noted. */
 interface OpenJobLog {
   readonly name: string;
-  readonly place: StatePlace;
+  readonly place: StateLocation;
   /** Takes the secrets of the config out of a text, as far as they are known here. */
   redact(text: string): string;
 }

@@ -26,7 +26,7 @@ import { temporaryPathOf } from "../../shared/temporary_path.ts";
 import { printable } from "../../shared/printable.ts";
 import { LISTEN_OPTION } from "../listen_option.ts";
 import { controlPathsOf } from "../control_paths.ts";
-import { locateState, STATE_OPTION } from "../state.ts";
+import { locateState, STATE_OPTION } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 
 /** `monitor check`: runs checks, once or on their schedules, and says what they found. */

@@ -17,7 +17,8 @@ import { historyJson, type HistorySpan, readHistory } from "../../outputs/json/h
 import { openKnownConfig } from "../known_config.ts";
 import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
-import { readState, STATE_OPTION } from "../state.ts";
+import { readState } from "../read_state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 const CHANGES_SHOWN = 20;
 

@@ -18,7 +18,8 @@ import { EXIT } from "../exit_code.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { openKnownConfig } from "../known_config.ts";
 import type { OpenConfig } from "../open_config.ts";
-import { readSharedState, STATE_OPTION } from "../state.ts";
+import { readSharedState } from "../read_state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor members`: the monitors that share a state. */
 export const membersCommand: Command = {

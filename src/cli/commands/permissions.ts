@@ -26,7 +26,7 @@ import { groupPermissions, permissionFlags, shellWord } from "../../permissions/
 import { sandboxOf } from "../../permissions/sandbox.ts";
 import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";
-import { STATE_OPTION } from "../state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor permissions`: prints what the config needs, and tells whether it is granted. */
 export const permissionsCommand: Command = {

@@ -5,7 +5,7 @@ import { askService } from "../control_client.ts";
 import { countChecks } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { STATE_OPTION } from "../state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor reload`: makes a running service read its config again. */
 export const reloadCommand: Command = {

@@ -14,7 +14,8 @@ import { OutputError } from "../failure.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { monitorStatusOf } from "../monitor_status.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
-import { readState, STATE_OPTION } from "../state.ts";
+import { readState } from "../read_state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor report`: the state of every check and its history as a page for browsers. */
 export const reportCommand: Command = {

@@ -13,7 +13,7 @@ import {
 import { askService } from "../control_client.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
-import { STATE_OPTION } from "../state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor run NAME…`: runs checks now in the running service. */
 export const runCommand: Command = {

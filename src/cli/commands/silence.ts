@@ -12,7 +12,7 @@ import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import { parseTime, type TimeContext } from "../../shared/local_time.ts";
 import { renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
-import { STATE_OPTION } from "../state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor silence`: suppresses notifications for a while. */
 export const silenceCommand: Command = {

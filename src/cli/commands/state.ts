@@ -4,7 +4,9 @@ import type { System } from "../../domain/system.ts";
 import type { StateTables } from "../../state/copy_state.ts";
 import { type Command, type Invocation, optionValue, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { locateDatabase, openDatabaseTables, StateHeldError } from "../state.ts";
+import { locateDatabase } from "../state_location.ts";
+import { openDatabaseTables } from "../open_store.ts";
+import { StateHeldError } from "../state_errors.ts";
 
 const ACTIONS = ["copy", "schema"] as const;
 

@@ -24,7 +24,8 @@ import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorStatusOf } from "../monitor_status.ts";
 import { isShared } from "../../domain/membership.ts";
-import { readState, STATE_OPTION } from "../state.ts";
+import { readState } from "../read_state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 import {
   countQueuedNotifications,
   renderQueuedNotifications,

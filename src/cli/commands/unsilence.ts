@@ -3,7 +3,7 @@ import { type Command, CONFIG_OPTION, type Invocation } from "../command_definit
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
 import { renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
-import { STATE_OPTION } from "../state.ts";
+import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor unsilence`: ends silences. */
 export const unsilenceCommand: Command = {

@@ -1,0 +1,83 @@
+import { type Store, StoreError } from "../domain/store.ts";
+import type { System } from "../domain/system.ts";
+import type { SharedStore } from "../domain/membership.ts";
+import { UsageError } from "./command_definition.ts";
+import { printable } from "../shared/printable.ts";
+
+import { openShared, openSqlite } from "./open_store.ts";
+import type { StateLocation } from "./state_location.ts";
+/** Warns if no state exists at a location: the monitor that runs may use another one. */
+export async function warnOfMissing({ path, postgres }: StateLocation, system: System): Promise<void> {
+  if (path === null || postgres !== undefined) return;
+  if (await system.state.files.look(path).catch(() => true) === null) printMissing(path, system);
+}
+
+function printMissing(path: string, system: System): void {
+  const message = `no state in "${path}": no check has run, or the state is elsewhere (see --state)`;
+  system.stderr.write(`monitor: warning: ${printable(message)}\n`);
+}
+
+/**
+ * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
+ *
+ * @throws {StoreError} If it can't be read.
+ * @throws {UsageError} If the location has no path.
+ */
+export async function readState(location: StateLocation, system: System): Promise<Store | null> {
+  const { path, postgres } = location;
+  if (path === null) throw new UsageError("no stored state to read", "set --state PATH");
+  if (postgres !== undefined) return await readSharedState(location, system);
+  return await unlessMissing(path, system, async () => {
+    system.permissions.drop("net");
+    return (await openSqlite(path, system, { access: "read" })).store;
+  });
+}
+
+/**
+ * Opens a state in PostgreSQL to read it. `null` if it is elsewhere, or nothing was stored yet, which is printed.
+ *
+ * @throws {StoreError} If it can't be read.
+ */
+export async function readSharedState(
+  { postgres }: StateLocation,
+  system: System,
+): Promise<SharedStore | null> {
+  if (postgres === undefined) return null;
+  return await unlessMissing(
+    postgres.url,
+    system,
+    async () => (await openShared(postgres, system, "read")).store,
+  );
+}
+
+async function unlessMissing<Opened>(
+  path: string,
+  system: System,
+  open: () => Promise<Opened>,
+): Promise<Opened | null> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.failure !== "missing") throw error;
+    printMissing(path, system);
+    return null;
+  }
+}
+
+/**
+ * Opens a state to change a part of it, such as a silence, alongside the monitor that may own it. Retries for some time
+ * while other processes write to it.
+ *
+ * @throws {StoreError} If it can't be read or written.
+ * @throws {UsageError} If the location has no path.
+ */
+export async function stateAlongside(
+  { path, postgres }: StateLocation,
+  system: System,
+  options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<Store> {
+  if (path === null) throw new UsageError("no stored state to change", "set --state PATH");
+  if (postgres !== undefined) return (await openShared(postgres, system, "alongside")).store;
+  system.permissions.drop("net");
+  return (await openSqlite(path, system, { ...options, access: "alongside" })).store;
+}
