@@ -60,6 +60,8 @@ export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "c
 
 /** A store that several processes share. */
 export interface SharedStore extends Store {
+  /** Resolves once its server was reached, and it has tables; at once if that was so when it was opened. */
+  open(): Promise<void>;
   /** Reads the records of checks that run here from now on, and goes by them in `save`. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns all members, those too that died, by name. */

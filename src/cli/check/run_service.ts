@@ -45,6 +45,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
     required: false,
     readsBack: true,
     warn: (message) => log.warning(message),
+    waits: true,
   });
   try {
     return await state.whileLocked(

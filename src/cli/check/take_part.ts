@@ -107,6 +107,6 @@ function logMemberEvent(event: MemberEvent, log: Log): void {
     case "fail_open":
       return event.isOpen
         ? log.error("shared state unreachable: sending notifications of own checks without it")
-        : log.info("shared state reachable again: nothing was lost");
+        : log.info("shared state reachable again: what was sent counts as sent");
   }
 }
