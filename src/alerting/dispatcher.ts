@@ -13,7 +13,7 @@ import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Failure } from "./retry.ts";
-import { startDeadline } from "../shared/deadline.ts";
+import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
 import { lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
@@ -172,15 +172,12 @@ export class Dispatcher {
   /** Tries everything once, whatever its time, and returns when all was tried or time is up. */
   async drain(deadlineMs: number): Promise<void> {
     const { clock } = this.#options;
-    const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
     const drained = [...this.#queues.values()].map(async (running) => {
       await this.#untilIdle(running);
       this.#apply(running, { kind: "woke", isForced: true });
       await this.#untilIdle(running);
     });
-    await Promise.race([Promise.all(drained), timeIsUp]);
-    cancel();
+    await endsWithin(clock, Math.max(0, deadlineMs - clock.wallMs()), Promise.all(drained));
   }
 
   /** Aborts the attempts in progress, and starts no more. */

@@ -2,7 +2,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
-import { startDeadline } from "../../shared/deadline.ts";
+import { pause, startDeadline } from "../../shared/deadline.ts";
 import type { Parameter } from "./protocol.ts";
 import {
   ConnectionLostError,
@@ -122,7 +122,7 @@ export class PostgresClient {
           await connection.run(END_BLOCKERS).catch(() => {});
         }
       }
-      await new Promise<void>((resolve) => void this.#options.clock.after(PAUSE_MS, resolve));
+      await pause(this.#options.clock, PAUSE_MS);
     }
   }
 
