@@ -75,7 +75,6 @@ export interface Command {
 
 /** Thrown when what the user typed makes no sense. */
 export class UsageError extends Error {
-  /** The name of the class. */
   override readonly name = "UsageError";
   /** What to do instead; `null` where the message says all. */
   readonly hint: string | null;

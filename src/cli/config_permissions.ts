@@ -90,7 +90,6 @@ export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", 
 
 /** Thrown before anything runs, when something is not granted without which nothing can run. */
 export class MissingPermissionsError extends Error {
-  /** The name of the class. */
   override readonly name = "MissingPermissionsError";
   /** What is missing; at least one. */
   readonly missing: readonly RequiredPermission[];

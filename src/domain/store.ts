@@ -153,7 +153,6 @@ export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | 
 
 /** Thrown by a store; what was to be kept is not kept, what was kept before is. */
 export class StoreError extends Error {
-  /** The name of the class. */
   override readonly name = "StoreError";
   /** What callers decide by; the message is for people. */
   readonly failure: StoreFailure;

@@ -45,18 +45,15 @@ export function pause(clock: Pick<Clock, "after">, delayMs: number): Promise<voi
 }
 
 /** Waits for work, but no longer than a time. Resolves to whether the work ended. */
-export async function endsWithin(
+export function endsWithin(
   clock: Pick<Clock, "after">,
   timeoutMs: number,
   work: Promise<unknown>,
 ): Promise<boolean> {
-  const { promise: isLate, resolve } = Promise.withResolvers<false>();
-  const cancel = clock.after(timeoutMs, () => resolve(false));
-  try {
-    return await Promise.race([work.then(() => true), isLate]);
-  } finally {
-    cancel();
-  }
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(timeoutMs, () => resolve(false));
+    work.then(() => resolve(true), reject).finally(cancel);
+  });
 }
 
 /** Waits. Rejects with the signal's reason. */

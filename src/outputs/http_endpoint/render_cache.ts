@@ -2,7 +2,7 @@ import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 
 /** A text that was rendered, with what browsers compare it by. */
-export interface Rendered {
+interface Rendered {
   readonly bytes: Uint8Array;
   /** With its quotes (RFC 9110, section 8.8.3). */
   readonly etag: string;

@@ -16,7 +16,7 @@ import { renderBadge } from "./badge.ts";
 import { renderFeed } from "./feed.ts";
 
 /** Where views come from. */
-export interface ViewSources {
+interface ViewSources {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   readonly repository: StateRepository;
   readonly config: LoadedConfig;

@@ -93,7 +93,7 @@ interface Batch {
 }
 
 /** Reads and saves the records of checks. */
-export interface RecordWriter {
+interface RecordWriter {
   records(): Promise<readonly CheckRecord[]>;
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Reads some records. Each later save of them expects that nobody has written them since. */

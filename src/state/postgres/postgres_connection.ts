@@ -25,7 +25,6 @@ import { createScram, type Scram } from "./scram.ts";
 
 /** An error that the server returned. */
 export class PostgresError extends Error {
-  /** The name of the class. */
   override readonly name = "PostgresError";
   /** SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
   readonly code: string;
@@ -38,12 +37,11 @@ export class PostgresError extends Error {
 
 /** A connection that broke, or was closed because its deadline passed: what was sent may have been carried out. */
 export class ConnectionLostError extends Error {
-  /** The name of the class. */
   override readonly name = "ConnectionLostError";
 }
 
 /** Who connects to what. */
-export interface StartupOptions {
+interface StartupOptions {
   readonly user: string;
   readonly database: string;
   /** `null`: none is known. */

@@ -62,7 +62,7 @@ const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.
   FROM ${newRows(OUTBOX)} WHERE outbox.key = new.key RETURNING outbox.key`;
 
 /** The queues of one sender. */
-export interface SenderQueues {
+interface SenderQueues {
   take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   giveBack(queue: QueueRow): Promise<void>;
   receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;

@@ -15,7 +15,6 @@ export interface ServerMessage {
 
 /** A server that does not speak the protocol; the message completes "server …". */
 export class ProtocolError extends Error {
-  /** The name of the class. */
   override readonly name = "ProtocolError";
 }
 

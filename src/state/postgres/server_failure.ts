@@ -11,7 +11,6 @@ import { ProtocolError } from "./protocol.ts";
 
 /** A server that can't be used; the message is one line. */
 export class ServerUnusableError extends Error {
-  /** The name of the class. */
   override readonly name = "ServerUnusableError";
   /** Whether it may be usable later, without a change of the config or the server. */
   readonly isTemporary: boolean;

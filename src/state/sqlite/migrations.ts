@@ -15,7 +15,6 @@ export type Migration = readonly string[];
 
 /** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {
-  /** The name of the class. */
   override readonly name = "NewerVersionError";
 }
 

@@ -21,7 +21,6 @@ import { onAbort } from "../../shared/on_abort.ts";
 
 /** An error of connecting; its cause is the runtime's. */
 export class ConnectError extends Error {
-  /** The name of the class. */
   override readonly name = "ConnectError";
   readonly target: ConnectionTarget;
 

@@ -11,7 +11,6 @@ type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
 /** Why a conversation with a mail server cannot go on; the message is one line for people. */
 export class SmtpError extends Error {
-  /** The name of the class. */
   override readonly name = "SmtpError";
   /** The code of the server's reply; `null` without one. */
   readonly code: number | null;

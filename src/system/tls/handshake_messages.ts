@@ -42,7 +42,7 @@ const EXTENSION = {
 };
 
 /** A public key of the client, by the named group that it belongs to (RFC 8446, section 4.2.7). */
-export type KeyShares = ReadonlyMap<number, Uint8Array>;
+type KeyShares = ReadonlyMap<number, Uint8Array>;
 
 /** Returns the first message of a client. */
 export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
