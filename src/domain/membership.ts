@@ -100,6 +100,14 @@ export interface MemberStatus extends MemberHeartbeat {
   readonly channelKeys: readonly string[];
 }
 
+/** A member without a heartbeat for so long is dead. */
+export const DEAD_AFTER_MS = 3_500;
+
+/** Whether a member seems to be live at a single look, by the clock of the database: for people. */
+export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">): boolean {
+  return silentForMs < DEAD_AFTER_MS;
+}
+
 /** Notifications of own queues. */
 export interface ReceivedNotifications {
   /** In the order in which they were saved. */

@@ -7,28 +7,22 @@
  * better than silence.
  */
 import type { Clock } from "../domain/clock.ts";
-import type {
-  HeartbeatReply,
-  HeartbeatStore,
-  KnownNotification,
-  MemberHeartbeat,
-  QueueRow,
-  ReceivedNotifications,
-  SharedStore,
-  TakenQueue,
-  WorkShare,
+import {
+  DEAD_AFTER_MS,
+  type HeartbeatReply,
+  type HeartbeatStore,
+  type KnownNotification,
+  type MemberHeartbeat,
+  type QueueRow,
+  type ReceivedNotifications,
+  type SharedStore,
+  type TakenQueue,
+  type WorkShare,
 } from "../domain/membership.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
-import {
-  DEAD_AFTER_MS,
-  HEARTBEAT_EVERY_MS,
-  liveOthers,
-  observe,
-  type Observed,
-  UNOBSERVED,
-} from "./observer.ts";
+import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
 import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
 

@@ -308,6 +308,16 @@ test("monitor members shows who is live, has the active config, and runs what", 
     assert.match((await run("status")).stdout, /^member "a": no heartbeat for /m);
     const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
     assert.deepEqual([monitor.state, monitor.members[0]], ["running", { member: "a", live: false }]);
+    const lines = (html: string): readonly string[] => html.match(/(?<=<li>)[abc]: .*/g) ?? [];
+    const page = lines(await (await fetch(url)).text());
+    assert.deepEqual(lines((await run("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [
+      "a: no heartbeat for …",
+      "b: live",
+      "c: live",
+    ]);
+    assert.deepEqual(page.slice(1), ["b: live", "c: live"]);
+    const served = await (await fetch(`${url}/api/v1/status`)).json();
+    assert.deepEqual(served.monitor.members[0], { member: "a", live: false });
     const { stdout: text } = await run("members", "--format", "json");
     const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
     assert.deepEqual(members.map(({ member, live }) => [member, live]), [["a", false], ["b", true], [
