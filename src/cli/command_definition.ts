@@ -22,7 +22,7 @@ export interface OptionSpec {
 /** Which names of the config completions offer. */
 export type ConfigNames = "checks" | "channels" | "tags";
 
-/** What an operand is, for completions: the name of a check of the config, a path, or one of some words. */
+/** What an operand is, for completions: the name of a check of the config, a path, or one of some words and then paths. */
 type OperandKind = "check" | "path" | readonly string[];
 
 /** What the user typed, taken apart. */

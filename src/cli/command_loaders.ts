@@ -26,6 +26,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   try: async () => (await import("./commands/try.ts")).tryCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
+  import: async () => (await import("./commands/import.ts")).importCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,
 };
