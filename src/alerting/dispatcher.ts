@@ -16,11 +16,11 @@ import type { Failure } from "./retry.ts";
 import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
-import { lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
+import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { messageOf } from "./message.ts";
+import { toMessage } from "./message.ts";
 import {
   type ChannelQueue,
   EMPTY_QUEUE,
@@ -211,7 +211,7 @@ export class Dispatcher {
   /** The last notification of a check in the queue of a channel. */
   lastOf(check: string, channelKey: string): QueuedNotification | null {
     const running = this.#queues.get(channelKey);
-    return running === undefined ? null : lastOf(running.queue, check);
+    return running === undefined ? null : lastNotificationOf(running.queue, check);
   }
 
   #queueOf(channelKey: string): RunningQueue {
@@ -316,7 +316,7 @@ export class Dispatcher {
     const { channel, attemptTimeoutMs } = target;
     using deadline = startDeadline(clock, attemptTimeoutMs, this.#stop.signal);
     try {
-      const message = messageOf(id, notifications, this.#markers);
+      const message = toMessage(id, notifications, this.#markers);
       const delivery = await this.#options.deliver(message, channel, deadline.signal);
       return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { CheckResult } from "../domain/result.ts";
 import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
-import { findErrors, findWarnings } from "./http/request_errors.ts";
+import { findErrors, findRequestWarnings } from "./http/request_errors.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
 /** The `http_request` kind. */
@@ -35,7 +35,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
         },
       ),
   },
-  warnings: findWarnings,
+  warnings: findRequestWarnings,
   errors: findErrors,
   requiredPermissions: ({ parameters: { request, steps = [] } }) => {
     const requests = [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];

@@ -22,7 +22,7 @@ import { recordCronRun } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { VERSION } from "../version.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { createRunPrinter, type RunPrinter } from "./run_printer.ts";
@@ -33,7 +33,7 @@ interface OnceOptions {
   readonly system: System;
   /** The whole config; the caller chooses the checks to run from it. */
   readonly config: OpenConfig;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   readonly signals: Pick<StartSignals, "stopIsHandled">;
 }
 

@@ -21,7 +21,7 @@ import { toNotified } from "./reload.ts";
 import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import { type ServiceOutputs, startOutputs } from "./service_outputs.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 import type { MemberSettings } from "./take_part.ts";
 
 interface ServicePartsOptions {
@@ -29,7 +29,7 @@ interface ServicePartsOptions {
   readonly system: System;
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   readonly log: Log;
   readonly state: OwnedState;
   /** Prints a line of the `console` channel. */

@@ -8,7 +8,6 @@ import type { Row } from "../sqlite/sqlite_connection.ts";
 import {
   bindAndExecute,
   BodyReader,
-  type Column,
   int16,
   int32,
   joined,
@@ -18,6 +17,7 @@ import {
   ProtocolError,
   readColumns,
   readRow,
+  type ResponseColumn,
   type ServerMessage,
   terminated,
 } from "./protocol.ts";
@@ -178,7 +178,7 @@ export class PostgresConnection {
   /** Reads up to the end of the exchange, also after an error: then the connection is ready for the next one. */
   async #readResult(onParsed: () => void): Promise<StatementResult> {
     const rows: Row[] = [];
-    let columns: readonly Column[] = [];
+    let columns: readonly ResponseColumn[] = [];
     let count = 0;
     let failure: PostgresError | null = null;
     for (;;) {

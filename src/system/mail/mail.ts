@@ -14,7 +14,7 @@ import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
 import type { HandshakeTarget } from "../tls/try_handshake.ts";
 import { compose } from "./compose.ts";
-import { connectFailure, mailFailure, type Progress, SmtpError } from "./mail_failure.ts";
+import { connectFailure, mailFailure, type MailProgress, SmtpError } from "./mail_failure.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { converse } from "./mail_session.ts";
 import { SmtpConnection } from "./smtp_connection.ts";
@@ -41,7 +41,7 @@ export function createMail(
         hasLogin: mail.username !== "",
       });
       const ownName = addressLiteral(tcp.localAddr.hostname);
-      const progress: Progress = { phase: "greeting", wasHandedOver: false };
+      const progress: MailProgress = { phase: "greeting", wasHandedOver: false };
       const connection = new SmtpConnection(tcp, { clock, signal });
       try {
         return await converse(connection, mail, { composed, protection, ownName, progress, onStep });
