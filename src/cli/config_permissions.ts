@@ -59,8 +59,8 @@ export async function permissionsOfConfig(
     { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
     ...outputs.map((path) => ({ neededBy: "--output", requiredPermissions: permissionsOfReplacing(path) })),
     {
-      neededBy: "the page",
-      requiredPermissions: config.page === null ? {} : permissionsOfReplacing(config.page.path),
+      neededBy: "the HTML report",
+      requiredPermissions: config.report === null ? {} : permissionsOfReplacing(config.report.path),
     },
     {
       neededBy: "metrics",

@@ -14,7 +14,7 @@ import type { OpenConfig } from "../open_config.ts";
 import { FORMATS } from "../formats/registry.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
-import { publishedPageOf } from "../../outputs/html_report/publish_report.ts";
+import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
@@ -119,7 +119,7 @@ async function publish(
     if (failure !== null) warn(config.redact(failure));
   }
   const source = { system, repository, select: (checks: readonly Check[]) => checks, isWhole: true };
-  for (const file of publishedPageOf(config, source)) {
+  for (const file of publishedReportOf(config, source)) {
     const failure = await publishFile(file, system.files);
     if (failure !== null) warn(failure);
   }

@@ -85,7 +85,7 @@ export function toWork(
     configHash: hashHex(JSON.stringify([configHash(config), selection, notifies]), 32),
     checks,
     channelKeys: channelKeysOf(config),
-    showsAll: config.page !== null || config.metrics !== null || listens,
+    showsAll: config.report !== null || config.metrics !== null || listens,
   };
 }
 

@@ -180,7 +180,7 @@ async function refuseClashes(paths: readonly string[], config: OpenConfig): Prom
     taken.set(path, `the file of ${owner}`);
     taken.set(temporaryPathOf(path), `the temporary file of ${owner}`);
   };
-  if (config.page !== null) take(config.page.path, "the report");
+  if (config.report !== null) take(config.report.path, "the report");
   for (const path of paths) {
     const owner = taken.get(path) ?? taken.get(temporaryPathOf(path));
     const clash = owner === undefined

@@ -72,7 +72,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
     const facts = pageFacts({
       label,
-      page: config?.page ?? null,
+      page: config?.report ?? null,
       path,
       notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
     }, system);
