@@ -96,12 +96,20 @@ export class MissingPermissionsError extends Error {
   readonly hint: string;
 
   /** The message tells nothing of the needs; whoever prints it lists them. */
-  constructor(missing: readonly RequiredPermission[], { ownConfig }: Pick<System, "ownConfig">) {
-    super("missing permissions of the config");
+  constructor(
+    missing: readonly RequiredPermission[],
+    { ownConfig }: Pick<System, "ownConfig">,
+    { message = "missing permissions of the config", hint }: {
+      readonly message?: string;
+      readonly hint?: string;
+    } = {},
+  ) {
+    super(message);
     this.missing = missing;
-    this.hint = ownConfig === null
-      ? "print all flags with: monitor permissions"
-      : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`;
+    this.hint = hint ??
+      (ownConfig === null
+        ? "print all flags with: monitor permissions"
+        : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`);
   }
 }
 
