@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import { onAbort } from "./on_abort.ts";
+import { createAbort, onAbort } from "./on_abort.ts";
 
 /** A timeout within a longer operation. */
 interface Deadline extends Disposable {
@@ -19,7 +19,7 @@ export function startDeadline(
   signal?: AbortSignal,
   lateReason?: Error,
 ): Deadline {
-  const end = new AbortController();
+  const end = createAbort();
   let isTimeUp = false;
   const cancel = clock.after(timeoutMs, () => {
     isTimeUp = !end.signal.aborted;
