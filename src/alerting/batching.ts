@@ -69,6 +69,17 @@ export function nextBatch(
   return chosen.flatMap(unsealed).toSorted(bySequence).slice(0, BATCH_MAX);
 }
 
+/** Returns the notifications that can leave the queue unsent: of each check the first ones that are not wanted. */
+export function unwantedHeads(
+  notifications: readonly QueuedNotification[],
+  isExcluded: (queued: QueuedNotification) => boolean,
+): readonly QueuedNotification[] {
+  return checksOf(notifications).flatMap((own) => {
+    const end = own.findIndex((queued) => queued.messageId !== null || !isExcluded(queued));
+    return end === -1 ? own : own.slice(0, end);
+  });
+}
+
 /** Returns when the first rejected notification is retried; `null`: none is rejected, or the first of its check. */
 export function nextRejectedAttemptMs(notifications: readonly QueuedNotification[]): number | null {
   const times = checksOf(notifications).flatMap(([{ state, nextAttemptAtMs }]) =>

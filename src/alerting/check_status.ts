@@ -6,7 +6,7 @@ import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import { isSilenced } from "./is_silenced.ts";
+import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { isInFuture, overdueAtMs } from "./overdue.ts";
 
@@ -35,6 +35,8 @@ export interface CheckStatus {
   readonly state: "current" | "never_ran" | "overdue" | "in_future";
   readonly maintenance: OpenWindow | null;
   readonly isSilenced: boolean;
+  /** The note of an acknowledgement, which may be empty; `null`: the problem is not acknowledged. */
+  readonly acknowledged: string | null;
   readonly waitsFor: readonly string[];
 }
 
@@ -57,7 +59,15 @@ export function statusOf(
 ): CheckStatus {
   const record = recordOf(check.name);
   const maintenance = openWindow(check.maintenanceWindows, nowMs);
-  const common = { check, record, maintenance, isSilenced: isSilenced(check.name, silences, nowMs) };
+  const silenced = { name: check.name, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
+  const [acknowledgement] = silencesOf(silenced, silences, { kind: "acknowledgement", nowMs });
+  const common = {
+    check,
+    record,
+    maintenance,
+    isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
+    acknowledged: acknowledgement?.reason ?? null,
+  };
   if (record === null || record.last === null) {
     return { ...common, condition: "unknown", state: "never_ran", waitsFor: [] };
   }
@@ -102,7 +112,16 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
     last.output,
   ].filter((part) => part !== "").join(": ");
   const isNotified = condition.notified === condition.confirmed;
-  return [said, isNotified ? "" : `[${describeSuppression(status)}]`].filter((part) => part !== "").join(" ");
+  return [
+    said,
+    isNotified ? "" : `[${describeSuppression(status)}]`,
+    status.acknowledged === null ? "" : `[${describeAcknowledgement(status.acknowledged)}]`,
+  ].filter((part) => part !== "").join(" ");
+}
+
+/** Describes an acknowledgement with its note. */
+export function describeAcknowledgement(note: string): string {
+  return note === "" ? "acknowledged" : `acknowledged: ${note}`;
 }
 
 /** Why a notification was not sent, in the order in which {@linkcode Suppression} applies. */

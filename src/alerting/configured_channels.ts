@@ -25,13 +25,14 @@ const OWN_TIMEOUT_EXTRA_MS = 10_000;
 export class ConfiguredChannels {
   readonly #redact: Redact;
   readonly #byKey: ReadonlyMap<string, Channel>;
-  readonly #keysByCheck: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The channels of each check, by key. */
+  readonly #usesByCheck: ReadonlyMap<string, ReadonlyMap<string, Channel>>;
 
   constructor({ checks, redact }: NotifyingConfig) {
     this.#redact = redact;
     this.#byKey = new Map(checks.flatMap((check) => check.notifications.map((one) => [one.key, one])));
-    this.#keysByCheck = new Map(
-      checks.map(({ name, notifications }) => [name, new Set(notifications.map(({ key }) => key))]),
+    this.#usesByCheck = new Map(
+      checks.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
     );
   }
 
@@ -61,9 +62,14 @@ export class ConfiguredChannels {
     };
   }
 
+  /** Returns a channel with the filters of its use by a check. */
+  useOf(check: string, channelKey: string): Channel | undefined {
+    return this.#usesByCheck.get(check)?.get(channelKey);
+  }
+
   /** See {@linkcode DispatcherOptions}. */
   placeOf(check: string, channelKey: string): ReturnType<DispatcherOptions["placeOf"]> {
-    if (this.#keysByCheck.get(check)?.has(channelKey) === false) return "unwanted";
+    if (this.#usesByCheck.get(check)?.has(channelKey) === false) return "unwanted";
     return this.#byKey.has(channelKey) ? "here" : "absent";
   }
 }

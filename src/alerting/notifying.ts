@@ -7,6 +7,7 @@
  * - A notification is due for a channel that was last notified of another condition. What is dropped is due again.
  */
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
+import type { Channel } from "../domain/channel.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
 import type { Condition } from "../domain/condition.ts";
@@ -20,14 +21,16 @@ import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
+import { conditionFor, isExcluded, isPostponed, knownTo } from "./channel_filters.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
-import { type LastNotified, lastNotified, queueFor } from "./queued_notifications.ts";
+import { conditionAfter, type LastNotified, lastNotified, queueFor } from "./queued_notifications.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { findRekeyed, type Rekeyed } from "./rekey.ts";
+import { silencesOf } from "./silences.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
 
 /** What notifying needs besides the config. */
@@ -59,7 +62,7 @@ interface SendingMember {
 }
 
 /** What a notification of a check is decided by. */
-type Deciding = Pick<RecordOptions, "suppressedBy" | "queue"> & Required<Pick<RecordOptions, "known">>;
+type Deciding = Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged">>;
 
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;
@@ -133,14 +136,31 @@ export class Notifying {
   }
 
   deciding(check: Check, nowMs: number): Deciding {
+    const acknowledged = this.#acknowledgedOf(check, nowMs);
+    const filtering = { nowMs, isAcknowledged: acknowledged !== null };
     return {
       suppressedBy: this.suppressedBy(check, nowMs),
+      acknowledged,
       // Without notifications nothing is known of what is pending.
-      known: this.#options.notifies
-        ? check.notifications.flatMap(({ key }) => this.#lastNotified(check.name, key).conditions)
-        : [],
-      queue: (notification) => this.#queue(notification, check),
+      known: (state) =>
+        this.#options.notifies
+          ? check.notifications.flatMap((channel) =>
+            knownTo(channel, this.#lastNotified(check.name, channel.key).conditions, state, filtering)
+          )
+          : [],
+      queue: (notification, state) =>
+        this.#queue(notification, check, (channel) => isPostponed(channel, state, filtering)),
     };
+  }
+
+  /** The note of whoever acknowledged the problem of a check; `null`: nobody has. */
+  #acknowledgedOf({ name }: Check, nowMs: number): string | null {
+    const { problemBeganAtMs } = this.#stateOf(name);
+    const [first] = silencesOf({ name, problemBeganAtMs }, this.#silences, {
+      kind: "acknowledgement",
+      nowMs,
+    });
+    return first?.reason ?? null;
   }
 
   send(queued: readonly QueuedNotification[]): void {
@@ -266,6 +286,8 @@ export class Notifying {
       persist: (change) => this.#writer.write(this.#member?.isOpen ? toOpenChange(change) : change),
       maySend: (channelKey) => this.#claims(channelKey),
       isStillTrue: (queued) => this.#isStillTrue(queued),
+      isExcluded: (queued) =>
+        isExcluded(this.#channels.useOf(queued.notification.check, queued.channelKey) ?? {}, queued),
       onEvent,
       onBug,
     };
@@ -285,8 +307,12 @@ export class Notifying {
   }
 
   /** A member knows only its own checks: the last notification of another check is the true one. */
-  #isStillTrue({ id, channelKey, notification: { check, condition } }: QueuedNotification): boolean {
-    if (this.#member === null) return this.#stateOf(check).confirmed === condition;
+  #isStillTrue({ id, channelKey, notification }: QueuedNotification): boolean {
+    const { check } = notification;
+    if (this.#member === null) {
+      const channel = this.#channels.useOf(check, channelKey) ?? {};
+      return conditionFor(channel, this.#stateOf(check).confirmed) === conditionAfter(notification);
+    }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }
 
@@ -340,11 +366,16 @@ export class Notifying {
     );
   }
 
-  #queue(notification: Notification, check: Check): readonly QueuedNotification[] {
+  #queue(
+    notification: Notification,
+    check: Check,
+    isPostponed: (channel: Channel) => boolean,
+  ): readonly QueuedNotification[] {
     const queued = queueFor(notification, {
       channels: check.notifications,
       nameOf: (channel) => this.#channels.nameOf(channel),
       lastNotifiedOf: ({ key }) => this.#lastNotified(check.name, key),
+      isPostponed,
       textMaxOf: (channel) => channelEntryOf(channel).textMax,
       sequence: this.#sequence,
       nowMs: this.#options.system.clock.wallMs(),
@@ -352,7 +383,9 @@ export class Notifying {
     this.#sequence += queued.length;
     for (const one of queued) {
       this.#unsent.add(one);
-      if (this.#member !== null) this.#knowOne(check.name, one.channelKey, [one.notification.condition]);
+      if (this.#member !== null) {
+        this.#knowOne(check.name, one.channelKey, [conditionAfter(one.notification)]);
+      }
     }
     return queued;
   }

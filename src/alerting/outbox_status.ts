@@ -27,7 +27,9 @@ export function renderQueuedNotifications(
   { nowMs, columns }: QueuedNotificationsOptions,
 ): readonly (readonly string[])[] {
   const notifications = rows.map((row) => printable(describeRow(row, nowMs)));
-  const quiet = silences.map((silence) => printable(`silenced: ${describeSilence(silence, nowMs)}`));
+  const quiet = silences.map((silence) =>
+    printable(`${SILENCE_WORDS[silence.kind]}: ${describeSilence(silence, nowMs)}`)
+  );
   return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
@@ -45,11 +47,10 @@ export function describeRow(row: QueuedNotification, nowMs: number): string {
 }
 
 /** Which checks a silence is about, how long it still holds, and why. */
-export function describeSilence({ check, untilMs, reason }: Silence, nowMs: number): string {
+export function describeSilence({ check, untilMs, untilOk, reason }: Silence, nowMs: number): string {
   const why = reason === "" ? "" : ` (${reason})`;
-  return `${check === null ? "all checks" : `"${check}"`} for ${
-    describeDuration(untilMs - nowMs)
-  } more${why}`;
+  const end = untilOk ? "until it is ok" : `for ${describeDuration(untilMs - nowMs)} more`;
+  return `${check === null ? "all checks" : `"${check}"`} ${end}${why}`;
 }
 
 /** What sums them up, such as `2 notifications are pending, 1 was dropped` and `1 silence`. */
@@ -64,11 +65,17 @@ export function countQueuedNotifications({ rows, silences }: QueuedNotifications
   });
   return [
     ...(notifications.length === 0 ? [] : [notifications.join(", ")]),
-    ...(silences.length === 0
-      ? []
-      : [`${silences.length} ${silences.length === 1 ? "silence" : "silences"}`]),
+    ...(["silence", "acknowledgement"] as const).flatMap((kind) => {
+      const count = silences.filter((silence) => silence.kind === kind).length;
+      return count === 0 ? [] : [`${count} ${kind}${count === 1 ? "" : "s"}`];
+    }),
   ];
 }
+
+const SILENCE_WORDS: Readonly<Record<Silence["kind"], string>> = {
+  silence: "silenced",
+  acknowledgement: "acknowledged",
+};
 
 const STATES = ["pending", "rejected", "dropped"] as const;
 
@@ -119,10 +126,12 @@ export function queuedNotificationFields(
       last_failure: row.lastFailure,
       first_failed_at: time(row.firstFailedAtMs),
     })),
-    silences: silences.map(({ check, fromMs, untilMs, reason }) => ({
+    silences: silences.map(({ kind, check, fromMs, untilMs, untilOk, reason }) => ({
+      kind,
       check,
       from: time(fromMs),
       until: time(untilMs),
+      until_ok: untilOk,
       reason,
     })),
   };

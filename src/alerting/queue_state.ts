@@ -110,6 +110,8 @@ export interface QueueContext {
   readonly markers: DeliveryMarkers;
   /** Whether a check still has the condition of a notification. */
   isStillTrue(queued: QueuedNotification): boolean;
+  /** Whether its check wants no such events sent to the channel. */
+  isExcluded(queued: QueuedNotification): boolean;
 }
 
 /** What a transition returns. */

@@ -1,4 +1,5 @@
 import type { Channel } from "../domain/channel.ts";
+import { conditionFor, isExcluded, isOutsideHours } from "./channel_filters.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { TextMax } from "../domain/channel_kind.ts";
@@ -17,10 +18,15 @@ export function lastNotified(
   pending: QueuedNotification | null,
   marker: DeliveryMarker | null,
 ): LastNotified {
-  if (pending !== null) return { conditions: [pending.notification.condition], isPending: true };
+  if (pending !== null) return { conditions: [conditionAfter(pending.notification)], isPending: true };
   if (marker === null) return { conditions: ["ok"], isPending: false };
   const { condition, certain } = marker;
   return { conditions: certain ? [condition] : [condition, "ok"], isPending: false };
+}
+
+/** Returns the condition that a channel knows once it has a notification: a recovery is one even if it is not `ok`. */
+export function conditionAfter({ event, condition }: Pick<Notification, "event" | "condition">): Condition {
+  return event === "recovery" ? "ok" : condition;
 }
 
 /** What {@linkcode queueFor} goes by. */
@@ -30,6 +36,8 @@ export interface QueueOptions {
   nameOf(channel: Channel): string;
   /** What a channel was last notified of, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
+  /** Whether the problem is too young for the channel, or acknowledged. */
+  isPostponed(channel: Channel): boolean;
   /** How much of texts a channel sends. */
   textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first; each further one gets the next. */
@@ -45,14 +53,14 @@ export interface QueueOptions {
  */
 export function queueFor(
   notification: Notification,
-  { channels, nameOf, lastNotifiedOf, textMaxOf, sequence, nowMs }: QueueOptions,
+  { channels, nameOf, textMaxOf, sequence, nowMs, ...options }: QueueOptions,
 ): readonly QueuedNotification[] {
   const unique = new Map(channels.map((channel) => [channel.key, channel]));
   return [...unique.values()].flatMap((channel) => {
-    const previous = previousOf(notification, lastNotifiedOf(channel));
-    return previous === null ? [] : [{ channel, previous }];
-  }).map(({ channel, previous }, index) =>
-    newQueued(shortNotification(notificationFor(notification, previous), textMaxOf(channel)), {
+    const due = notificationFor(notification, channel, { ...options, nowMs });
+    return due === null ? [] : [{ channel, due }];
+  }).map(({ channel, due }, index) =>
+    newQueued(shortNotification(due, textMaxOf(channel)), {
       channelKey: channel.key,
       channelName: nameOf(channel),
       sequence: sequence + index,
@@ -61,21 +69,27 @@ export function queueFor(
   );
 }
 
-/** The condition from which a channel is notified; `null`: it is not. */
-function previousOf(
-  { event, condition }: Notification,
-  { conditions, isPending }: LastNotified,
-): Condition | null {
-  const other = conditions.find((one) => one !== condition) ?? null;
-  if (event !== "reminder") return other;
-  return other === null && !isPending ? condition : null;
-}
-
-/** A channel may have missed what others got: a notification was dropped, or the channel is new. */
-function notificationFor(notification: Notification, known: Condition): Notification {
-  if (notification.event === "reminder") return notification;
-  const event = notification.condition === "ok" ? "recovery" : known === "ok" ? "problem" : "change";
-  return { ...notification, event, previous: known };
+/**
+ * Returns a notification as a channel gets it; `null`: it does not. A channel may have missed what others got: a
+ * notification was dropped, the channel is new, or it filters.
+ */
+function notificationFor(
+  notification: Notification,
+  channel: Channel,
+  { lastNotifiedOf, isPostponed, nowMs }: Pick<QueueOptions, "lastNotifiedOf" | "isPostponed" | "nowMs">,
+): Notification | null {
+  const { conditions, isPending } = lastNotifiedOf(channel);
+  const wanted = conditionFor(channel, notification.condition);
+  const previous = conditions.find((one) => one !== wanted);
+  if (wanted !== "ok" && isOutsideHours(channel, nowMs)) return null;
+  if (notification.event === "reminder") {
+    const isDue = previous === undefined && !isPending && wanted !== "ok";
+    return isDue && !isExcluded(channel, { notification, missedProblem: null }) ? notification : null;
+  }
+  if (previous === undefined) return null;
+  if (wanted === "ok") return { ...notification, event: "recovery", previous };
+  if (previous !== "ok") return { ...notification, event: "change", previous };
+  return isPostponed(channel) ? null : { ...notification, event: "problem", previous };
 }
 
 /** Without what the channel would not send. */

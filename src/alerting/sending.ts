@@ -2,7 +2,14 @@
  * From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
-import { hasPending, newRound, nextBatch, nextRejectedAttemptMs, type Round } from "./batching.ts";
+import {
+  hasPending,
+  newRound,
+  nextBatch,
+  nextRejectedAttemptMs,
+  type Round,
+  unwantedHeads,
+} from "./batching.ts";
 import { countOf } from "./channel_counts.ts";
 import { markersAfter } from "./delivery_markers.ts";
 import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
@@ -38,8 +45,10 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
   const stale = merged.notifications.filter((queued) =>
     isStale(queued, context.isStillTrue(queued), context)
   );
-  const notifications = without(merged.notifications, stale);
-  const dropped = dropOf(stale, TOO_OLD_TO_SHOW);
+  const wanted = without(merged.notifications, stale);
+  const unwanted = unwantedHeads(wanted, context.isExcluded);
+  const notifications = without(wanted, unwanted);
+  const dropped = [...dropOf(stale, TOO_OLD_TO_SHOW), ...leaveUnsent(unwanted, context)];
   const batch = nextBatch(notifications, round, context);
   if (batch === null) {
     return { queue: rest({ ...merged, notifications }, context), effects: [...effects, ...dropped] };
@@ -289,6 +298,17 @@ function hasNotFailed({ firstFailedAtMs }: QueuedNotification): boolean {
 
 function dropOf(notifications: readonly QueuedNotification[], reason: string): readonly QueueEffect[] {
   return notifications.length === 0 ? [] : [{ kind: "drop", notifications, reason }];
+}
+
+/** The channel counts as notified, so that what follows is due as if it had been. */
+function leaveUnsent(
+  unwanted: readonly QueuedNotification[],
+  { markers }: QueueContext,
+): readonly QueueEffect[] {
+  if (unwanted.length === 0) return [];
+  const id = messageIdOf(unwanted.map(({ notification }) => notification.id));
+  const removed = unwanted.map((queued) => queued.id);
+  return [{ kind: "persist", change: { changed: [], removed, ...markersAfter(unwanted, id, markers) } }];
 }
 
 function idsOf(notifications: readonly QueuedNotification[]): ReadonlySet<string> {

@@ -4,7 +4,7 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
-import { isSilenced } from "./is_silenced.ts";
+import { silencesOf } from "./silences.ts";
 
 /** What {@linkcode suppressionOf} goes by. */
 export interface SuppressionOptions {
@@ -23,12 +23,18 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
   if (!options.notifies) return "no_notify";
 
   // An administrator asked for silence.
-  if (isSilenced(check.name, options.silences, options.nowMs)) return "silence";
+  const { problemBeganAtMs } = options.stateOf(check.name);
+  const silences = silencesOf({ name: check.name, problemBeganAtMs }, options.silences, {
+    kind: "silence",
+    nowMs: options.nowMs,
+  });
+  if (silences.some(({ untilOk }) => !untilOk)) return "silence";
 
   // The config names the time.
   if (isInWindow(check.maintenanceWindows, options.nowMs)) return "maintenance";
 
-  // Last, since a recovery passes a dependency and nothing else.
+  // Last, since a recovery passes what follows.
+  if (silences.length > 0) return "until_ok";
   return dependenciesWhere(check, dependencyHolds, options).length > 0 ? "dependency" : null;
 }
 

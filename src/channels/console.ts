@@ -39,6 +39,7 @@ const EVENT_WORDS: Readonly<Record<Notification["event"], string>> = {
 };
 
 const NAME_LENGTH_MAX = 200;
+const NOTE_LENGTH_MAX = 100;
 
 /**
  * An item as one line of text, for people, of less than 1000 characters. Control characters of outputs, line
@@ -58,7 +59,9 @@ export function describeOutput({ notification: { output } }: MessageItem): strin
 
 /** What was before, and since when; as in `was ok, 3 results in a row since 2026-01-31T10:00:00Z`. */
 export function describeHistory(item: MessageItem): string {
-  return [describeOwnHistory(item), describeSummarized(item)].filter((part) => part !== "").join("; ");
+  return [describeOwnHistory(item), describeAcknowledgement(item), describeSummarized(item)].filter((part) =>
+    part !== ""
+  ).join("; ");
 }
 
 /** What is counted in an item instead of listed; empty for nothing. */
@@ -67,6 +70,11 @@ export function describeSummarized({ summarized }: MessageItem): string {
   return `${summarized} older ${
     summarized === 1 ? "problem" : "problems"
   } recovered before they could be sent`;
+}
+
+function describeAcknowledgement({ notification: { acknowledged } }: MessageItem): string {
+  if (acknowledged === null) return "";
+  return acknowledged === "" ? "acknowledged" : `acknowledged: ${truncate(acknowledged, NOTE_LENGTH_MAX)}`;
 }
 
 function describeOwnHistory({ notification, missedProblem }: MessageItem): string {

@@ -23,6 +23,8 @@ interface NotificationFields {
   readonly next_run_at: string;
   /** The machine it was decided on. */
   readonly host: string;
+  /** The note of an acknowledgement, which may be empty; `null` without one. */
+  readonly acknowledged: string | null;
 }
 
 /** The members of a notification. */
@@ -41,6 +43,7 @@ export function notificationFields(notification: Notification): NotificationFiel
     occurrences: notification.occurrences,
     next_run_at: isoTime(notification.nextRunAtMs),
     host: notification.hostName,
+    acknowledged: notification.acknowledged,
   };
 }
 

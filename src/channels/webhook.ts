@@ -239,6 +239,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     ...itemFieldsOfOne,
     title: itemFieldsOfOne.title ?? itemFieldsOfOne.check,
     occurrences: String(itemFieldsOfOne.occurrences),
+    acknowledged: itemFieldsOfOne.acknowledged ?? "",
     test: String(isTest),
     summarized: String(itemFieldsOfOne.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,

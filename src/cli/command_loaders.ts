@@ -18,6 +18,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   notify: async () => (await import("./commands/notify.ts")).notifyCommand,
   reload: async () => (await import("./commands/reload.ts")).reloadCommand,
   run: async () => (await import("./commands/run.ts")).runCommand,
+  acknowledge: async () => (await import("./commands/acknowledge.ts")).acknowledgeCommand,
   silence: async () => (await import("./commands/silence.ts")).silenceCommand,
   unsilence: async () => (await import("./commands/unsilence.ts")).unsilenceCommand,
   beat: async () => (await import("./commands/beat.ts")).beatCommand,
@@ -25,9 +26,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   state: async () => (await import("./commands/state.ts")).stateCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   try: async () => (await import("./commands/try.ts")).tryCommand,
-  add: async () => (await import("./commands/add.ts")).addCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
-  import: async () => (await import("./commands/import.ts")).importCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,
 };

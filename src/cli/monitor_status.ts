@@ -3,9 +3,10 @@ import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
+import type { MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
-import { describeHeartbeat, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { isLiveMember } from "../members/observer.ts";
+import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -22,20 +23,22 @@ interface MonitorStatusOptions {
   /** What is known of the checks; after a service was stopped, others may have run them. */
   readonly records: readonly CheckRecord[];
   readonly system: Pick<System, "state">;
-  /** The members that run checks, or died; `null` if the state isn't shared. */
-  readonly members: readonly MemberStatus[] | null;
+  /** The processes that share the state; `null` if it isn't shared. @default null */
+  readonly members?: readonly MemberStatus[] | null;
 }
 
 /** Says who runs the checks; `null` where nobody has said so yet. */
 export function monitorStatusOf(
   run: MonitorRun | null,
-  { place, config, records, system, members }: MonitorStatusOptions,
+  { place, config, records, system, members = null }: MonitorStatusOptions,
 ): MonitorStatus | null {
   if (run === null) return null;
-  const state = members?.some(isLiveMember) === true
+  // A single run has no config of its own.
+  const services = members?.filter((member) => member.config !== "") ?? null;
+  const state = services?.some(isLiveMember) === true
     ? "running"
-    : stateOf(run, { place, records, system, members });
-  return { state, run, config: compareConfig(run, config), members };
+    : stateOf(run, { place, records, system, members: services });
+  return { state, run, config: compareConfig(run, config), members: services };
 }
 
 function stateOf(
@@ -48,7 +51,7 @@ function stateOf(
     return hasRunSince ? "cron" : "stopped";
   }
   // No lock tells whether the process of another machine runs.
-  if (members !== null) return "died";
+  if (place.postgres !== undefined) return members === null ? "running" : "died";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || state.holder(lockPath) === processId;
@@ -81,7 +84,9 @@ export function describeMonitorTrouble(
   const dead = status.members?.filter((member) => !isLiveMember(member)) ?? [];
   return [
     ...describeTroubleOf(status, { nowMs, hasErrors }),
-    ...dead.map((member) => `member "${member.host}": ${describeHeartbeat(member)}`),
+    ...dead.map(({ host, silentForMs }) =>
+      `member "${host}": no heartbeat for ${describeDuration(silentForMs)}`
+    ),
   ];
 }
 

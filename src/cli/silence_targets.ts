@@ -1,9 +1,10 @@
-/** What `monitor silence` and `monitor unsilence` share: which checks are meant, and how silences are listed. */
+/** What the commands about silences and acknowledgements share: which checks are meant, their end, and how they are listed. */
 import type { Silence } from "../domain/outbox.ts";
 import type { System } from "../domain/system.ts";
-import { timeText } from "../shared/local_time.ts";
+import { parseIntervalText } from "../config/interval.ts";
+import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
-import { type Invocation, UsageError } from "./command_definition.ts";
+import { type Invocation, optionValue, UsageError } from "./command_definition.ts";
 import { checksOfState, openKnownConfig } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { stateAlongside, warnOfMissing } from "./read_state.ts";
@@ -53,8 +54,48 @@ export function requireTargets(invocation: Invocation, example: string): void {
 
 /** Lists silences, one a line. */
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
-  return silences.map(({ check, untilMs, reason }) => {
+  return silences.map(({ kind, check, untilMs, untilOk, reason }) => {
     const why = reason === "" ? "" : ` (${reason})`;
-    return printable(`${check ?? "all checks"}: silenced until ${timeText(untilMs, timeZone)}${why}`) + "\n";
+    const what = kind === "silence" ? "silenced" : "acknowledged";
+    const end = untilOk ? "ok" : timeText(untilMs, timeZone);
+    return printable(`${check ?? "all checks"}: ${what} until ${end}${why}`) + "\n";
   }).join("");
+}
+
+/** The longest time that something lasts which ends with a problem: a year. */
+export const UNTIL_OK_MS_MAX = 365 * 24 * 3_600_000;
+
+/**
+ * Returns when `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given.
+ *
+ * @throws {UsageError} If both are given, or one is no time to come.
+ */
+export function readEnd(invocation: Invocation, context: TimeContext): number | null {
+  const length = optionValue(invocation, "for");
+  const until = optionValue(invocation, "until");
+  if (length !== undefined && until !== undefined) {
+    throw new UsageError("--for cannot be used with --until");
+  }
+  if (until !== undefined) return readUntil(until, context);
+  if (length === undefined) return null;
+  const interval = parseIntervalText(length);
+  if ("ms" in interval) return context.nowMs + interval.ms;
+  throw new UsageError(`--for ${JSON.stringify(length)} ${interval.problem}`, hintForUnit(length));
+}
+
+function hintForUnit(length: string): string | undefined {
+  const count = /^\s*0*([1-9]\d*)\s*$/.exec(length)?.[1];
+  return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
+}
+
+function readUntil(text: string, context: TimeContext): number {
+  const ms = parseTime(text, context);
+  if (ms === null) {
+    throw new UsageError(
+      `--until is "${text}", expected a time such as 18:30, 2026-12-24 or 2026-12-24T08:00`,
+    );
+  }
+  if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
+  if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);
+  return ms;
 }

@@ -1,5 +1,5 @@
-/** What a new config begins with, up to its checks. */
-const SETTINGS = `// The config of monitor: checks, their schedules and notifications.
+/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
+export const STARTER_CONFIG = `// The config of monitor: checks, their schedules and notifications.
 //   monitor validate       prints errors
 //   monitor check --once   runs every check once
 //   monitor explain        shows every setting and where it comes from
@@ -27,7 +27,7 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
     "notifications": ["terminal"]
   },
 
-  // Where notifications go. Test one: monitor notify --channel terminal
+  // Where notifications go. Test one: monitor notify terminal
   "channels": {
     "terminal": { "kind": "console", "parameters": {} }
     // "admins": {
@@ -52,13 +52,7 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
   // Metrics for the textfile collector of the node exporter:
   // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },
 
-`;
-
-/** A new config that other checks are added to. */
-export const EMPTY_CONFIG = `${SETTINGS}  "checks": {}\n}\n`;
-
-/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
-export const STARTER_CONFIG = `${SETTINGS}  "checks": {
+  "checks": {
     // Free space and inodes of a file system. "memory" and "load" check the machine in the same way.
     "disk": {
       "title": "Root disk",

@@ -17,23 +17,25 @@ export type ConditionPolicy = Pick<CheckSettings, "threshold" | "recoveryThresho
 /** What is the case when a notification is decided. */
 export interface Circumstances {
   /**
-   * What holds notifications of this check now. A dependency lets recoveries through and the others do not, so
-   * `"dependency"` is only for when nothing else holds.
+   * What suppresses notifications of this check now. A dependency and a silence until ok let recoveries through, so
+   * they are only for when nothing else suppresses.
    */
   readonly suppressedBy: Suppression | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /**
-   * What each channel of the check was notified of last, or is about to be. A notification is due while one of them differs
-   * from the confirmed condition: what was on its way to it was dropped, or it is new.
+   * Returns what each channel of the check was last notified of, given the state after the result. A notification is
+   * due while one of them differs from the confirmed condition: what was on its way to it was dropped, or it is new.
    *
    * @default what was notified last
    */
-  readonly known?: readonly Condition[];
+  known?(state: ConditionState): readonly Condition[];
+  /** Whether an administrator has acknowledged the problem, so that there are no reminders. @default false */
+  readonly isAcknowledged?: boolean;
 }
 
 /** One observation as the machine sees it, made at `nowMs`. */
-export interface ObservedResult extends Circumstances {
+export interface Observed extends Circumstances {
   readonly condition: Condition;
 }
 
@@ -72,29 +74,25 @@ export interface Transition {
  *
  * The first `ok` of a new check makes no notification, since the confirmed condition is `ok` from the start.
  */
-export function transition(
-  policy: ConditionPolicy,
-  state: ConditionState,
-  observed: ObservedResult,
-): Transition {
+export function transition(policy: ConditionPolicy, state: ConditionState, observed: Observed): Transition {
   const { condition, nowMs } = observed;
   const counters = count(state, condition);
   const change = confirm(counters, state.confirmed, policy);
   const confirmed = change === null ? state.confirmed : change.to;
   const isFailing = condition !== "ok" || confirmed !== "ok";
-  const next: ConditionState = {
+  const seen: ConditionState = {
     ...state,
     ...counters,
     confirmed,
-    notified: leastInformed(confirmed, state.notified, observed.known),
     confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
     observed: condition,
     observedAtMs: nowMs,
     problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,
   };
+  const next = withNotified(seen, observed);
   const event = dueEvent(next);
   const decision = event === null
-    ? decideReminder(policy, next, nowMs)
+    ? decideReminder(policy, next, observed)
     : { event, reason: change === null ? "it was suppressed until now" : change.reason };
   return { ...conclude(next, decision, observed), change };
 }
@@ -105,8 +103,7 @@ export function transition(
  * which is never a notification.
  */
 export function review(before: ConditionState, circumstances: Circumstances): Transition {
-  const notified = leastInformed(before.confirmed, before.notified, circumstances.known);
-  const state = { ...before, notified };
+  const state = withNotified(before, circumstances);
   const event = dueEvent(state);
   const decision: Decision = event === null
     ? { event, reason: "nothing was suppressed" }
@@ -134,17 +131,12 @@ export function isAttentive(state: ConditionState): boolean {
   return state.confirmed !== "ok" || (state.observed !== null && state.observed !== "ok");
 }
 
-/**
- * The notification that is due when nothing suppresses it; `null` when the confirmed condition is the one last notified, and that
- * which every channel knows.
- */
+/** Returns the notification that is due unless it is suppressed; `null`: the confirmed condition was notified. */
 export function dueEvent(
-  state: Pick<ConditionState, "confirmed" | "notified">,
-  known: readonly Condition[] = [],
+  { confirmed, notified }: Pick<ConditionState, "confirmed" | "notified">,
 ): Exclude<NotificationEvent, "reminder"> | null {
-  const notified = leastInformed(state.confirmed, state.notified, known);
-  if (state.confirmed === notified) return null;
-  if (state.confirmed === "ok") return "recovery";
+  if (confirmed === notified) return null;
+  if (confirmed === "ok") return "recovery";
   return notified === "ok" ? "problem" : "change";
 }
 
@@ -159,13 +151,11 @@ export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: nu
     dependency.observedAtMs < problemBeganAtMs;
 }
 
-/** What was notified as far as every channel knows: one that knows something else than is confirmed, if there is one. */
-function leastInformed(
-  confirmed: Condition,
-  notified: Condition,
-  known: readonly Condition[] = [],
-): Condition {
-  return known.length === 0 ? notified : known.find((condition) => condition !== confirmed) ?? confirmed;
+/** Returns a state that was notified as far as every channel was: of another condition, if one channel was. */
+function withNotified(state: ConditionState, { known }: Circumstances): ConditionState {
+  const conditions = known?.(state) ?? [];
+  if (conditions.length === 0) return state;
+  return { ...state, notified: conditions.find((one) => one !== state.confirmed) ?? state.confirmed };
 }
 
 /**
@@ -183,9 +173,14 @@ interface Decision {
   readonly reason: string;
 }
 
-function decideReminder(policy: ConditionPolicy, state: ConditionState, nowMs: number): Decision {
+function decideReminder(
+  policy: ConditionPolicy,
+  state: ConditionState,
+  { nowMs, isAcknowledged = false }: Circumstances,
+): Decision {
   if (state.confirmed === "ok") return { event: null, reason: "no problem is confirmed" };
   if (state.observed === "ok") return { event: null, reason: "the observation was ok" };
+  if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
   if (policy.annoy === false) return { event: null, reason: "the problem was notified" };
   if (policy.annoy === true) return { event: "reminder", reason: "the problem goes on" };
   return isReminderDue(policy.annoy, state.notifiedAtMs, nowMs)
@@ -210,7 +205,8 @@ function conclude(
   const { event, reason } = decision;
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
-  if (suppressedBy !== null && !(suppressedBy === "dependency" && event === "recovery")) {
+  const passes = event === "recovery" && (suppressedBy === "dependency" || suppressedBy === "until_ok");
+  if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;

@@ -1,6 +1,7 @@
 import { hashHex } from "../shared/hash.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 import { absolutePath } from "./source.ts";
+import { FILTER_KEYS } from "./channel_uses.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 
 /** Formats of members that say who asks rather than who is told; a header may say either, and so is no such member. */
@@ -17,7 +18,8 @@ export function channelKey(
   { reader, otherDirectory = null }: ChannelKeyOptions,
 ): string {
   const place = { reader, otherDirectory };
-  return hashHex(JSON.stringify(withoutCredentials(channel, schema, place)), 16);
+  const own = Object.fromEntries(Object.entries(channel).filter(([key]) => !FILTER_KEYS.includes(key)));
+  return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
 }
 
 /**

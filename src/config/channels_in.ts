@@ -11,21 +11,30 @@ interface WrittenChannel {
 
 /** Lists the channels that are written out in a file: those with a name, and those in the defaults and the checks. */
 export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
-  const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
   const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
   return [
     ...named.map(([name, channel]) => ({ path: ["channels", name], kind: kindOf(channel) })),
-    ...listed(written["defaults"], ["defaults"]),
-    ...checks.flatMap(([name, check]) => listed(check, ["checks", name])),
+    ...channelLists(written).flatMap(({ path, items }) =>
+      items.flatMap((item, index) =>
+        isObject(item) && !("channel" in item) ? [{ path: [...path, index], kind: kindOf(item) }] : []
+      )
+    ),
   ];
 }
 
-function listed(holder: JsonValue | undefined, path: ConfigPath): readonly WrittenChannel[] {
-  const channels = isObject(holder) ? holder["notifications"] : undefined;
-  if (!Array.isArray(channels)) return [];
-  return channels.flatMap((channel, index) =>
-    isObject(channel) ? [{ path: [...path, "notifications", index], kind: kindOf(channel) }] : []
-  );
+/** Lists what is written as `notifications` of the defaults and the checks. */
+export function channelLists(
+  written: JsonObject,
+): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
+  const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
+  const holders: readonly (readonly [ConfigPath, JsonValue | undefined])[] = [
+    [["defaults"], written["defaults"]],
+    ...checks.map(([name, check]) => [["checks", name], check] as const),
+  ];
+  return holders.flatMap(([path, holder]) => {
+    const items = isObject(holder) ? holder["notifications"] : undefined;
+    return Array.isArray(items) ? [{ path: [...path, "notifications"], items }] : [];
+  });
 }
 
 function kindOf(channel: JsonValue): string {

@@ -5,9 +5,10 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { completeIncludedFile } from "./included_file.ts";
 import { warnOfInputFiles } from "./input_files.ts";
 import type { ConfigFile } from "./config_file.ts";
+import { findUseProblems } from "./channel_uses.ts";
 import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
-import { joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
+import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findCommands, type FoundCommands } from "./check_commands.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
@@ -72,12 +73,15 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
+  const useProblems = schema.wider === null && isObject(written) ? findUseProblems(written) : [];
   const all = joinProblems([
     ...file.problems,
     includedProblems,
     structureProblems,
     [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
     scheduleProblems,
+    // The error of an unknown key may name the missing one.
+    useProblems.filter(({ path }) => !structureProblems.some((problem) => isBelow(problem.path, path))),
     channelNames === null
       ? []
       : findChannelNameProblems(values.ofFormats("channel_name"), { known: channelNames, value, reader }),
@@ -105,6 +109,10 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     commands: found.commands,
     createCronTimes,
   };
+}
+
+function isBelow(path: ConfigPath, top: ConfigPath): boolean {
+  return path.length >= top.length && top.every((segment, index) => path[index] === segment);
 }
 
 /** A file whose syntax is broken. */

@@ -6,7 +6,7 @@ import { channelNames, type ConfigFile } from "./config_file.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { describeLacks, type ResolveOptions, resolveSetting } from "./resolve.ts";
+import { describeLacks, type ResolveOptions, resolveSetting, withZones } from "./resolve.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -18,10 +18,11 @@ export function resolveNamedChannels(
   { lacksAt, ...options }: Omit<ResolveOptions, "channels">,
 ): readonly (readonly [name: string, channel: Channel])[] {
   const resolved = resolveSetting(config, CHANNELS, { ...options, channels: new Map() });
+  const { timeZone } = options;
   return Object.entries((resolved ?? {}) as Readonly<Record<string, Channel>>).map(([name, channel]) => {
     const lacks = lacksAt?.([CHANNELS, name]) ?? [];
     const lack = lacks.length === 0 ? {} : { lack: describeLacks(lacks) };
-    return [name, { ...channel, ...lack, key: namedChannelKey(name), name }];
+    return [name, { ...withZones(channel, timeZone), ...lack, key: namedChannelKey(name), name }];
   });
 }
 

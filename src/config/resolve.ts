@@ -1,8 +1,9 @@
-import type { Channel } from "../domain/channel.ts";
+import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
+import { type ChannelUse, withFilters } from "./channel_uses.ts";
 import { parseDuration } from "./parse_duration.ts";
 import { type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize } from "./parse_size.ts";
@@ -109,8 +110,11 @@ export function pickSetting(
   return { value: options.builtIn, origin: "built-in" };
 }
 
+/** An item of a list of notifications; a text is the name of a channel. */
+type ListedChannel = Channel | ChannelUse | string;
+
 interface ResolvedSettings extends Record<string, unknown> {
-  notifications: readonly (Channel | string)[];
+  notifications: readonly ListedChannel[];
   threshold: number;
   recoveryThreshold?: number;
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
@@ -255,9 +259,9 @@ class Resolver {
   /** Puts channels in the place of names, and gives the others their keys; checks that share their channels share the list. */
   #withKeys(
     name: string,
-    channels: readonly (Channel | string)[],
+    channels: readonly ListedChannel[],
     view: SchemaView,
-  ): readonly (Channel | string)[] {
+  ): readonly ListedChannel[] {
     const { reader, written } = this.#options;
     const setting = view.keys.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);
@@ -276,20 +280,25 @@ class Resolver {
 
   /** The list stands at the path; what is built in lacks nothing. */
   #keysOf(
-    channels: readonly (Channel | string)[],
+    channels: readonly ListedChannel[],
     written: readonly JsonValue[],
     { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
-    const { reader, directory, outer, lacksAt, channels: named } = this.#options;
+    const { reader, directory, outer, lacksAt, timeZone, channels: named } = this.#options;
     let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
       const otherDirectory = outer === undefined || outer.options.directory === directory ? null : directory;
       keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
         if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
+        const use = withZones(channel, timeZone);
+        if ("channel" in use) {
+          const known = named.get(use.channel);
+          return known === undefined ? [] : withFilters(known, use);
+        }
         const key = isObject(asWritten) ? channelKey(asWritten, items, { reader, otherDirectory }) : "";
         const lacks = lacksAt?.([...path, index]) ?? [];
-        return { ...channel, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
+        return { ...use, key, ...(lacks.length > 0 && { lack: describeLacks(lacks) }) };
       });
       this.#keyed.set(written, keyed);
     }
@@ -355,6 +364,13 @@ class Resolver {
     const unit = types.includes("boolean") ? "" : UNITS[format ?? ""] ?? "";
     return { name, target: camelCase(name) + unit, schema, builtIn };
   }
+}
+
+/** Returns a channel, or a use of one, whose hours have a time zone. */
+export function withZones<T extends ChannelFilters>(filters: T, timeZone: string): T {
+  const { hours } = filters;
+  if (hours === undefined) return filters;
+  return { ...filters, hours: hours.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone })) };
 }
 
 const LACKS_SHOWN_MAX = 3;

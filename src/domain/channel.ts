@@ -1,3 +1,7 @@
+import type { Condition } from "./condition.ts";
+import type { NotificationEvent } from "./condition_state.ts";
+import type { MaintenanceWindow } from "./maintenance_window.ts";
+
 /** Writes one line for each notification. */
 interface ConsoleChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
@@ -74,8 +78,20 @@ export interface CommandChannel {
   };
 }
 
-/** What every channel of a resolved config has. */
-interface ChannelIdentity {
+/** Which notifications a channel gets; all, if nothing is given. */
+export interface ChannelFilters {
+  /** For the channel, every other condition is `ok`. @default all */
+  readonly conditions?: readonly Condition[];
+  /** @default all */
+  readonly events?: readonly NotificationEvent[];
+  /** How long a problem must last, without an acknowledgement, before it is sent. @default 0 */
+  readonly afterMs?: number;
+  /** Problems and changes are sent only within these times. @default always */
+  readonly hours?: readonly MaintenanceWindow[];
+}
+
+/** What every channel of a resolved config has; in the list of a check, with the filters of that use. */
+interface ChannelIdentity extends ChannelFilters {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
   /** As the user named it. Absent: it stands in a list of `notifications`. */

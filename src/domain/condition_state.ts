@@ -4,7 +4,7 @@ import type { Condition } from "./condition.ts";
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
 /** What suppresses a notification. */
-export type Suppression = "silence" | "maintenance" | "no_notify" | "dependency";
+export type Suppression = "silence" | "until_ok" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;

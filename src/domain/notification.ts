@@ -23,4 +23,6 @@ export interface Notification {
   readonly nextRunAtMs: number;
   /** The machine it was decided on. */
   readonly hostName: string;
+  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: nobody has. */
+  readonly acknowledged: string | null;
 }

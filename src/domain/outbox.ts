@@ -72,8 +72,10 @@ export interface OutboxChange {
 /** What a channel was notified of without a claim on its queue; `ok`: of a recovery. */
 export type SentOpen = Omit<DeliveryMarker, "certain">;
 
-/** Suppresses the notifications of a check for a while. */
+/** What an administrator wants of the notifications of a check for a while. */
 export interface Silence {
+  /** A silence suppresses them, an acknowledgement reminders and escalation. */
+  readonly kind: "silence" | "acknowledgement";
   /** Unique; a persisted one of the same id is replaced. */
   readonly id: string;
   /** `null`: all checks. */
@@ -82,6 +84,8 @@ export interface Silence {
   readonly fromMs: number;
   /** When notifications are sent again; wall time, milliseconds since 1970. */
   readonly untilMs: number;
+  /** Whether it ends with the problem that goes on at its begin. An acknowledgement does. */
+  readonly untilOk: boolean;
   /** For people; may be empty. */
   readonly reason: string;
 }

@@ -5,7 +5,6 @@
  * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock` deals
  * with it, whenever a timer fires or a run ends.
  */
-import { endsWithin } from "../shared/deadline.ts";
 import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
@@ -203,7 +202,12 @@ export class Scheduler {
     for (const { cancelTimer } of this.#slots.values()) cancelTimer?.();
     this.#abortRuns((task) => !hasStarted(task));
     const all = Promise.all(this.#runs);
-    await endsWithin(this.#options.system.clock, graceMs, all);
+    let cancelGrace = (): void => {};
+    const grace = new Promise<void>((resolve) => {
+      cancelGrace = this.#options.system.clock.after(graceMs, resolve);
+    });
+    await Promise.race([all, grace]);
+    cancelGrace();
     this.#abortRuns(() => true);
     await all;
     this.#stallSafe.end();

@@ -14,8 +14,8 @@ interface SuppressedChecksOptions {
 }
 
 /**
- * Checks whose notification is suppressed. They are decided again when the suppression may have ended, not only at their
- * next run. A dependency whose state is needed for that runs at once.
+ * Checks whose notification is suppressed, or postponed for a channel (`after`). They are decided again when that may have
+ * ended, not only at their next run. A dependency whose state is needed for that runs at once.
  */
 export class SuppressedChecks {
   readonly #options: SuppressedChecksOptions;
@@ -66,8 +66,10 @@ export class SuppressedChecks {
     }
   }
 
-  #note(check: Check, { suppressed }: Recorded, runsParents: boolean): void {
-    if (suppressed === null) this.#suppressed.delete(check.name);
+  #note(check: Check, { suppressed, record }: Recorded, runsParents: boolean): void {
+    const mayEscalate = record.condition.confirmed !== "ok" &&
+      check.notifications.some(({ afterMs }) => afterMs !== undefined);
+    if (suppressed === null && !mayEscalate) this.#suppressed.delete(check.name);
     else this.#suppressed.add(check.name);
     if (suppressed === "dependency" && runsParents) this.#runParents(check);
   }

@@ -156,7 +156,6 @@ function traceResponse(
   return {
     status: response.status,
     headers: response.headers,
-    header: response.header,
     read,
     async close() {
       if (!isRead && (depth === "full" || response.status >= 400)) await readStart();

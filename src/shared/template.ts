@@ -13,6 +13,7 @@ export const TEMPLATE_FIELDS = [
   "occurrences",
   "next_run_at",
   "host",
+  "acknowledged",
   "test",
   "summarized",
   "summary",

@@ -1,8 +1,7 @@
 /** Decides what a result means for its check: pure. */
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
-import type { Suppression } from "../domain/condition_state.ts";
+import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
@@ -15,9 +14,11 @@ export interface ReviewOptions {
   /** What suppresses the check's notifications; `null`: nothing. */
   readonly suppressedBy: Suppression | null;
   /** What each channel of the check was notified of, see {@linkcode Circumstances}. @default the last notification */
-  readonly known?: readonly Condition[];
-  /** Queues a notification that is due, for each channel. */
-  queue(notification: Notification): readonly QueuedNotification[];
+  readonly known?: Circumstances["known"];
+  /** The note of an administrator who has acknowledged the problem; `null`: nobody has. @default null */
+  readonly acknowledged?: string | null;
+  /** Queues a notification that is due, for each channel, given the state after it. */
+  queue(notification: Notification, state: ConditionState): readonly QueuedNotification[];
 }
 
 /** The circumstances of a result. */
@@ -161,10 +162,12 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     occurrences,
     nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
     hostName: options.hostName,
+    acknowledged: options.acknowledged ?? null,
   };
-  return { record, occurrences, notification, queued: options.queue(notification), suppressed: null };
+  const queued = options.queue(notification, record.condition);
+  return { record, occurrences, notification, queued, suppressed: null };
 }
 
-function circumstancesOf({ suppressedBy, nowMs, known }: ReviewOptions): Circumstances {
-  return { suppressedBy, nowMs, ...known !== undefined && { known } };
+function circumstancesOf({ suppressedBy, nowMs, known, acknowledged = null }: ReviewOptions): Circumstances {
+  return { suppressedBy, nowMs, isAcknowledged: acknowledged !== null, ...known !== undefined && { known } };
 }

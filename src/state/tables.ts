@@ -127,6 +127,7 @@ const NOTIFICATION: Codec<Notification> = object({
   occurrences: number,
   nextRunAtMs: number,
   hostName: text,
+  acknowledged: nullable(text),
 });
 
 /** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */
@@ -170,12 +171,14 @@ export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   countedAtMs: integer("counted_at_ms", { merge: "max" }),
 }, { unique: ["channel_key"] });
 
-/** Silences of one check, or of all (`check_name` is NULL). */
+/** Silences and acknowledgements of one check, or of all (`check_name` is NULL). */
 export const SILENCES: Table<Silence> = table("silences", {
   id: string("key"),
+  kind: field("kind", "TEXT NOT NULL", word<Silence["kind"]>(["silence", "acknowledgement"])),
   check: stringOrNull("check_name"),
   fromMs: integer("from_ms"),
   untilMs: integer("until_ms"),
+  untilOk: field("until_ok", "INTEGER NOT NULL", flag),
   reason: string("reason"),
 }, { unique: ["key"] });
 

@@ -50,6 +50,7 @@ function contextAt(afterMs: number, batches: boolean): QueueContext {
     staleAfterMs: null,
     markers: new Map(),
     isStillTrue: () => true,
+    isExcluded: () => false,
   };
 }
 

@@ -119,7 +119,17 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
   });
   await t.step("a silence comes first", () => {
     const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
-    const silences = [{ id: "1", check: "web", fromMs: NOW - MINUTE, untilMs: NOW + MINUTE, reason: "" }];
+    const silences = [
+      {
+        id: "1",
+        check: "web",
+        fromMs: NOW - MINUTE,
+        untilMs: NOW + MINUTE,
+        reason: "",
+        kind: "silence",
+        untilOk: false,
+      } as const,
+    ];
     const recordOf = (one: string) => one === "web" ? web : null;
     assert.equal(
       describeStatus(statusOf(check, { recordOf, silences, nowMs: NOW }), NOW),

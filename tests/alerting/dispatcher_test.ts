@@ -55,6 +55,7 @@ function row(options: RowOptions = {}): QueuedNotification {
       occurrences: 1,
       nextRunAtMs: atMs + MINUTE,
       hostName: "host",
+      acknowledged: null,
     },
     missedProblem: null,
     summarized: 0,
@@ -95,6 +96,8 @@ interface HarnessOptions {
   readonly absent?: readonly string[];
   readonly staleAfterMs?: number;
   readonly holds?: boolean;
+  /** Events that no check wants sent. */
+  readonly excluded?: readonly NotificationEvent[];
   /** Whether this process owns a queue; it owns all of them unless it says otherwise. */
   readonly maySend?: (channelKey: string) => boolean;
   /** Called while a change is being kept. */
@@ -134,6 +137,7 @@ function harness(options: HarnessOptions = {}): Harness {
       return Promise.resolve();
     },
     isStillTrue: () => options.holds ?? true,
+    isExcluded: ({ notification }) => options.excluded?.includes(notification.event) ?? false,
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;

@@ -3,18 +3,12 @@ import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
-import type { StoreFailure } from "../../src/domain/store.ts";
-import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
-import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
-import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import { configOf, openDesk, START } from "./desk.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
+import { createFaultyStore } from "../support/faulty_store.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const START = 1_800_000_000_000;
 
 const CONSOLE: Channel = { kind: "console", key: "console", parameters: {} };
 
@@ -23,102 +17,20 @@ function fileChannel(path: string): Channel {
   return { kind: "file_touch", key: path, parameters: { path } };
 }
 
-interface Desk {
-  readonly clock: FakeClock;
-  readonly store: FaultyStore;
-  readonly repository: StateRepository;
-  readonly notifying: Notifying;
-  /** The console channel's lines. */
-  readonly lines: string[];
-  readonly events: DeliveryEvent[];
-  /** What the repository said of its store. */
-  readonly troubles: (StoreFailure | null)[];
-  /** Enters an observation as the watch does, and sends what it leads to. */
-  observe(check: Check, condition: Condition): Promise<void>;
-  /** Decides again without a result, as a watch does after a reload, and sends what that leads to. */
-  review(check: Check): Promise<void>;
-  /** Lets each row be tried once. */
-  drain(): Promise<void>;
-}
-
-interface DeskOptions {
-  readonly clock?: FakeClock;
-  readonly store?: FaultyStore;
-  readonly notifies?: boolean;
-  /** Touches a file. @default the system's */
-  readonly touch?: () => Promise<void>;
-  /** Takes the place of a damaged store. @default none does */
-  readonly fresh?: FaultyStore;
-}
-
-async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
-  const { clock = createFakeClock(START), store = createFaultyStore(), notifies = true } = options;
-  const lines: string[] = [];
-  const events: DeliveryEvent[] = [];
-  const troubles: (StoreFailure | null)[] = [];
-  const repository = await openStateRepository({
-    store,
-    onFailure: (error) => void troubles.push(error?.failure ?? null),
-    reopen: (error) => options.fresh === undefined ? Promise.reject(error) : Promise.resolve(options.fresh),
-    newId: () => crypto.randomUUID(),
-    hostName: "host",
-  });
-  const system = createMemorySystem();
-  const files = options.touch === undefined ? system.files : { ...system.files, touch: options.touch };
-  const notifying = startNotifying(configOf(checks), {
-    system: { ...system, files, clock, random: () => 0.5 },
-    repository,
-    kept: await store.outbox(),
-    notifies,
-    batchingMs: 0,
-    writeLine: (line) => void lines.push(line),
-    onEvent: (event) => void events.push(event),
-    onBug: (error) => {
-      throw error;
-    },
-  });
-  const observe = async (check: Check, condition: Condition): Promise<void> => {
-    const nowMs = clock.wallMs();
-    const entry = repository.record({
-      check,
-      condition,
-      output: condition,
-      detail: "",
-      metrics: {},
-      performanceData: "",
-      startedAtMs: nowMs - 5,
-      durationMs: 5,
-    }, {
-      nowMs,
-      ...notifying.deciding(check, nowMs),
-      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
-    });
-    await repository.flush();
-    notifying.send(entry.queued);
-  };
-  const review = async (check: Check): Promise<void> => {
-    const nowMs = clock.wallMs();
-    const entry = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
-    await repository.flush();
-    notifying.send(entry?.queued ?? []);
-  };
-  const drain = (): Promise<void> => notifying.drain(clock.wallMs() + HOUR);
-  return { clock, store, repository, notifying, lines, events, troubles, observe, review, drain };
-}
-
-function configOf(
-  checks: readonly Check[],
-  running: readonly Check[] = checks,
-): Parameters<typeof startNotifying>[0] {
-  return { checks, running, directory: "/", redact: (text) => text.replaceAll("swordfish", "***") };
-}
-
 function withChannels(check: Check, notifications: readonly Channel[]): Check {
   return { ...check, notifications };
 }
 
 function silence(check: string | null): Silence {
-  return { id: `of ${check}`, check, fromMs: START, untilMs: START + HOUR, reason: "" };
+  return {
+    id: `of ${check}`,
+    check,
+    fromMs: START,
+    untilMs: START + HOUR,
+    reason: "",
+    kind: "silence",
+    untilOk: false,
+  };
 }
 
 const ROUTER = testCheck("ok", { name: "router" });

@@ -28,6 +28,7 @@ function notification(event: NotificationEvent = "problem"): Notification {
     occurrences: 3,
     nextRunAtMs: NOW + 1000,
     hostName: "host",
+    acknowledged: null,
   };
 }
 
@@ -43,6 +44,7 @@ const OPTIONS: QueueOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
   lastNotifiedOf: () => last("ok"),
+  isPostponed: () => false,
   textMaxOf: () => ({ output: 100, detail: 100 }),
   sequence: 7,
   nowMs: NOW,

@@ -346,6 +346,8 @@ async function changeSilences(
     fromMs: nowMs,
     untilMs: nowMs + 20 * MINUTE * random(),
     reason: "",
+    kind: "silence",
+    untilOk: false,
   }]);
 }
 

@@ -14,7 +14,15 @@ const HOUR = 3_600_000;
 
 const ROUTER = testCheck("ok", { name: "router" });
 const OPEN = { fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
-const SILENCE = { id: "s", check: null, fromMs: NOW, untilMs: NOW + HOUR, reason: "" };
+const SILENCE = {
+  id: "s",
+  check: null,
+  fromMs: NOW,
+  untilMs: NOW + HOUR,
+  reason: "",
+  kind: "silence",
+  untilOk: false,
+} as const;
 
 const OK: ConditionState = { ...initialState(), observed: "ok", observedAtMs: NOW };
 const DOWN: ConditionState = { ...OK, observed: "critical", confirmed: "critical", problemBeganAtMs: NOW };

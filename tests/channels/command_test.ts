@@ -78,6 +78,7 @@ Deno.test("commandKind hands the notification over in the environment, and nothi
     OWN: "a=b",
     MONITOR_MESSAGE_ID: "message-1",
     MONITOR_ID: "report-1",
+    MONITOR_ACKNOWLEDGED: "",
     MONITOR_CHECK: "web",
     MONITOR_TITLE: "Website",
     MONITOR_EVENT: "problem",

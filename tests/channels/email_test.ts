@@ -30,6 +30,7 @@ const REPORT: Notification = {
   occurrences: 3,
   nextRunAtMs: DECIDED_MS + 60_000,
   hostName: "server1",
+  acknowledged: null,
 };
 
 const CHANNEL: ChannelOf<"email"> = {
@@ -231,6 +232,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
       output: `a\r\nHost: forged\0\x1b[2J${huge}`,
       detail: `${"line\x07\n".repeat(500_000)}`,
       hostName: "server1\nCheck: forged",
+      acknowledged: null,
     }),
   ]));
   assert(subject.length <= 250);

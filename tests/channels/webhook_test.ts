@@ -78,6 +78,7 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
     occurrences: 3,
     next_run_at: "2026-01-31T10:01:00.000Z",
     host: "web1",
+    acknowledged: null,
   };
   const problem = { check: "web", title: "Website", event: "problem", condition: "critical", previous: "ok" };
   const output = "status is 500, expected 200";
@@ -254,6 +255,7 @@ Deno.test("webhookKind fills every field of a template with something that JSON 
     occurrences: "3",
     next_run_at: "2026-01-31T10:01:00.000Z",
     host: "web1",
+    acknowledged: "",
     test: "false",
     summary: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
       "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",

@@ -298,9 +298,7 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
   assert.deepEqual(problems, [
     'defaults.notifications[0].kind: is "none", expected one of "console", "file_touch", "email", ' +
     '"desktop_notification", "webhook", "command"',
-    'defaults.notifications[1]: missing key "kind", expected one of "console", "file_touch", "email", ' +
-    '"desktop_notification", "webhook", "command"',
-    'defaults.notifications[1]: missing key "parameters"',
+    'defaults.notifications[1]: missing key "kind" or "channel"',
     "defaults.notifications[2]: is 1, expected an object or a string",
     `checks.a.kind: is "none", expected one of ${CHECK_KINDS}`,
     `checks.b: missing key "kind", expected one of ${CHECK_KINDS}`,

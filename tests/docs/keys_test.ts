@@ -34,6 +34,11 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "tls.certificate": { key: "client.key" },
   "tls.key": { certificate: "client.pem" },
   "heartbeat.interval": { path: "alive" },
+  "notifications.kind": { parameters: {} },
+  "notifications.parameters": { kind: "console" },
+  ...Object.fromEntries(
+    ["conditions", "events", "after", "hours"].map((name) => [`notifications.${name}`, { channel: "pager" }]),
+  ),
 };
 
 const SHAPES = { monitor: "monitor", shape_a: "a", shape_b: "b" } as const;
@@ -80,6 +85,8 @@ function examplesOf(root: Schema): Iterable<Example> {
       const short = `${path.split(".").at(-1)}.${name}`;
       const place = (value: Json): JsonObject => wrap({ ...required, ...COMPANIONS[short], [name]: value });
       const keyPath = `${path}.${name}`;
+      // A channel with a name is no use of another one.
+      if (short === "channels.channel") continue;
       if ((own.examples ?? []).length === 0) yield { path: keyPath, config: null };
       for (const example of own.examples ?? []) yield { path: keyPath, config: place(example) };
       yield* visitWithin(own, keyPath, place);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { DEAD_AFTER_MS, type MemberHeartbeat } from "../../src/domain/membership.ts";
+import type { MemberHeartbeat } from "../../src/domain/membership.ts";
 import {
+  DEAD_AFTER_MS,
   type HeartbeatOutcome,
   liveOthers,
   observe,

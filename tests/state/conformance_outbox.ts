@@ -257,7 +257,15 @@ export function testOutbox(test: StoreTest): void {
 
   test("puts a silence in the place of the one of its id", async (store) => {
     await store.addSilences([silenceOf("a"), silenceOf("b")]);
-    const longer: Silence = { id: "a", check: null, fromMs: 5, untilMs: NOW_MS + DAY_MS, reason: "longer" };
+    const longer: Silence = {
+      id: "a",
+      check: null,
+      fromMs: 5,
+      untilMs: NOW_MS + DAY_MS,
+      reason: "longer",
+      kind: "silence",
+      untilOk: false,
+    };
     await store.addSilences([silenceOf("a", { reason: "twice" }), longer]);
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("b"), longer]);
   });

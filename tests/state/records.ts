@@ -101,6 +101,7 @@ export function notificationOf(check: string, fields: Partial<Notification> = {}
     occurrences: 3,
     nextRunAtMs: NOW_MS + 60_000,
     hostName: "host.example",
+    acknowledged: null,
     ...fields,
   };
 }
@@ -168,6 +169,8 @@ export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
     fromMs: NOW_MS - 60_000,
     untilMs: NOW_MS + HOUR_MS - 60_000,
     reason: "maintenance",
+    kind: "silence",
+    untilOk: false,
     ...fields,
   };
 }

@@ -24,6 +24,7 @@ export function makeNotification(notification: Partial<Notification> = {}): Noti
     occurrences: 3,
     nextRunAtMs: Date.UTC(2026, 0, 31, 10, 1),
     hostName: "web1",
+    acknowledged: null,
     ...notification,
   };
 }

@@ -100,6 +100,7 @@ export function copyNotification(notification: Notification): Notification {
     occurrences: notification.occurrences,
     nextRunAtMs: notification.nextRunAtMs,
     hostName: notification.hostName,
+    acknowledged: null,
   };
 }
 
@@ -154,6 +155,8 @@ export function copySilence(silence: Silence): Silence {
     fromMs: silence.fromMs,
     untilMs: silence.untilMs,
     reason: silence.reason,
+    kind: silence.kind,
+    untilOk: silence.untilOk,
   };
 }
 

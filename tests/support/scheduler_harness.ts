@@ -107,7 +107,8 @@ export async function startHarness(
       ...createSilentNotifying(options.notifies),
       deciding: (check, nowMs) => ({
         suppressedBy: options.notifies === false ? "no_notify" : options.suppressedBy?.(check, nowMs) ?? null,
-        known: options.known?.() ?? [],
+        known: () => options.known?.() ?? [],
+        acknowledged: null,
         queue: () => [],
       }),
       ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },

@@ -4,7 +4,12 @@ import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 export function createSilentNotifying(notifies = true): SchedulerOptions["notifying"] {
   return {
     refresh: () => Promise.resolve(),
-    deciding: () => ({ suppressedBy: notifies ? null : "no_notify", known: [], queue: () => [] }),
+    deciding: () => ({
+      suppressedBy: notifies ? null : "no_notify",
+      acknowledged: null,
+      known: () => [],
+      queue: () => [],
+    }),
     dependenciesToRun: () => [],
     send: () => {},
   };

@@ -44,13 +44,13 @@ export const notifyCommand: Command = {
   operandKind: "check",
   description:
     "Sends a notification that is marked as a test through each channel of the active checks, or of the named or " +
-    "tagged ones. It prints each step of the delivery.",
+    "tagged ones. A name that no check has may be that of a channel. It prints each step of the delivery.",
   page: "guides/notifications.md",
   options: [CONFIG_OPTION, TAG_OPTION, CHANNEL_OPTION],
   examples: [
     ["monitor notify", "test every channel once"],
     ["monitor notify web", "test the channels of one check"],
-    ["monitor notify --channel pager", "test one channel by its name"],
+    ["monitor notify pager", "test one channel by its name"],
   ],
   endings: ["done", "name", "undelivered", "permission", "config"],
   run: runNotify,
@@ -60,9 +60,18 @@ const ATTEMPT_MS = 30_000;
 
 async function runNotify(invocation: Invocation, system: System): Promise<number> {
   const config = await openConfig(invocation, system);
-  const checks = selectChecks(config.checks, readSelection(invocation))
-    .filter((check) => check.active || invocation.operands.length > 0);
-  const trials = selectTrials(config, checks, invocation);
+  const selection = readSelection(invocation);
+  const isChannel = (name: string): boolean =>
+    config.channels.has(name) && config.checks.every((check) => check.name !== name);
+  const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
+  const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
+    active || chosen.names.length > 0
+  );
+  const channelNames = [
+    ...optionValues(invocation, CHANNEL_OPTION.name),
+    ...selection.names.filter(isChannel),
+  ];
+  const trials = selectTrials(config, checks, { channelNames, isAnyCheck: isEverything(chosen) });
   const channels = trials.filter(({ check }) => check === null).map(({ channel }) => channel);
   dropOtherPermissions(
     await permissionsOfConfig(config, { invocation, system, checks, channels, listens: false }),
@@ -90,9 +99,12 @@ interface Trial {
 function selectTrials(
   config: OpenConfig,
   checks: readonly Check[],
-  invocation: Invocation,
+  { channelNames: names, isAnyCheck }: {
+    readonly channelNames: readonly string[];
+    /** Whether neither checks nor tags were chosen. */
+    readonly isAnyCheck: boolean;
+  },
 ): readonly Trial[] {
-  const names = optionValues(invocation, CHANNEL_OPTION.name);
   const trials = new Map<string, Trial>();
   for (const check of checks) {
     for (const channel of check.notifications) {
@@ -104,7 +116,7 @@ function selectTrials(
     const channel = config.channels.get(name);
     if (channel === undefined) throw unknownChannel(name, [...config.channels.keys()]);
     if (trials.has(channel.key)) continue;
-    if (!isEverything(readSelection(invocation))) {
+    if (!isAnyCheck) {
       throw new UsageError(`no selected check uses the channel "${name}"`);
     }
     trials.set(channel.key, { channel, check: null });
@@ -172,6 +184,7 @@ function testMessage(check: Check | null, system: System): Message {
     occurrences: 1,
     nextRunAtMs: check === null ? nowMs : regularRunAfter(check, nowMs),
     hostName: system.hostName(),
+    acknowledged: null,
   } as const;
   return {
     id,

@@ -1,4 +1,3 @@
-import { parseIntervalText } from "../../config/interval.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import {
@@ -10,8 +9,13 @@ import {
 } from "../command_definition.ts";
 import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
-import { parseTime, type TimeContext } from "../../shared/local_time.ts";
-import { renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
+import {
+  readEnd,
+  renderSilences,
+  requireTargets,
+  UNTIL_OK_MS_MAX,
+  withSilences,
+} from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor silence`: suppresses notifications for a while. */
@@ -37,6 +41,7 @@ export const silenceCommand: Command = {
       value: "TIME",
       description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
     },
+    { name: "until-ok", description: "until the problem that each check has now has recovered" },
     { name: "reason", value: "TEXT", description: "reason, shown by --list and status" },
     { name: "list", description: "list of the current silences" },
   ],
@@ -44,6 +49,7 @@ export const silenceCommand: Command = {
     ["monitor silence web --for 2h --reason deploy", "silence one check"],
     ["monitor silence --tag web --for 2h", "silence the checks with a tag"],
     ["monitor silence --all --until 18:30", "silence every check"],
+    ["monitor silence web --until-ok", "silence a problem until it has recovered"],
     ["monitor silence --list", "list the current silences"],
   ],
   uses: ["read", "write", "net", "env", "sys"],
@@ -64,50 +70,24 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   const nowMs = system.clock.wallMs();
   // Before the state is opened: a wrong time is a usage error.
   const timeZone = system.timeZone();
-  const untilMs = readEnd(invocation, { timeZone, nowMs });
+  const untilOk = options.has("until-ok");
+  const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
+    nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
   await withSilences(invocation, system, async ({ store, names }) => {
     if (isList) return renderSilences(await store.silences(nowMs), timeZone) || "no silences\n";
     const reason = optionValue(invocation, "reason") ?? "";
     const silences = names.map((check): Silence => ({
       // The same for each silence of a check, so that a second one replaces the first.
       id: check === null ? "all checks" : `check ${check}`,
+      kind: "silence",
       check,
       fromMs: nowMs,
       untilMs,
+      untilOk,
       reason,
     }));
     await store.addSilences(silences);
     return renderSilences(silences, timeZone);
   });
   return EXIT.ok;
-}
-
-function readEnd(invocation: Invocation, context: TimeContext): number {
-  const length = optionValue(invocation, "for");
-  const until = optionValue(invocation, "until");
-  if (length !== undefined && until !== undefined) {
-    throw new UsageError("--for cannot be used with --until");
-  }
-  if (until !== undefined) return readUntil(until, context);
-  if (length === undefined) return context.nowMs + FOR_MS_DEFAULT;
-  const interval = parseIntervalText(length);
-  if ("ms" in interval) return context.nowMs + interval.ms;
-  throw new UsageError(`--for ${JSON.stringify(length)} ${interval.problem}`, hintForUnit(length));
-}
-
-function hintForUnit(length: string): string | undefined {
-  const count = /^\s*0*([1-9]\d*)\s*$/.exec(length)?.[1];
-  return count && `did you mean "${count} ${count === "1" ? "hour" : "hours"}"?`;
-}
-
-function readUntil(text: string, context: TimeContext): number {
-  const ms = parseTime(text, context);
-  if (ms === null) {
-    throw new UsageError(
-      `--until is "${text}", expected a time such as 18:30, 2026-12-24 or 2026-12-24T08:00`,
-    );
-  }
-  if (ms === "no such time") throw new UsageError(`--until is "${text}", a time that does not exist`);
-  if (ms <= context.nowMs) throw new UsageError(`--until is "${text}", which is past`);
-  return ms;
 }

@@ -8,15 +8,18 @@ import { STATE_OPTION } from "../state_location.ts";
 /** `monitor unsilence`: ends silences. */
 export const unsilenceCommand: Command = {
   name: "unsilence",
-  summary: "end silences",
+  summary: "end silences and acknowledgements",
   operands: "[NAME…]",
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Ends the silences of the named or tagged checks, or with --all every silence. A running monitor applies it at once and sends " +
+    "Ends the silences and acknowledgements of the named or tagged checks, or with --all all of them. A running monitor applies it at once and sends " +
     "the notifications that are still due.",
   page: "guides/notifications.md",
-  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, { name: "all", description: "every silence" }],
+  options: [CONFIG_OPTION, STATE_OPTION, TAG_OPTION, {
+    name: "all",
+    description: "every silence and acknowledgement",
+  }],
   examples: [
     ["monitor unsilence web", "end the silence of one check"],
     ["monitor unsilence --all", "end every silence"],

@@ -41,7 +41,6 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
       changes: check.changes.map((change) => ({ ...change, output: "" })),
     })),
     rows: [],
-    members: null,
     silences: [],
   };
 }

@@ -19,20 +19,17 @@ interface PublishedPageSource {
 }
 
 /** The page that a config wants to be kept fresh, if any. */
-export function publishedReportOf(
-  config: LoadedConfig,
-  source: PublishedPageSource,
-): readonly PublishedFile[] {
-  const { report } = config;
+export function publishedPageOf(config: LoadedConfig, source: PublishedPageSource): readonly PublishedFile[] {
+  const { page } = config;
   const { system, repository, isWhole } = source;
-  if (report === null) return [];
+  if (page === null) return [];
   const render = async (): Promise<string> => {
     const { writeReport } = await import("./write_report.ts");
     const stoppedAtMs = source.stoppedAtMs?.() ?? null;
     const facts = pageFacts({
       label: config.source.label,
-      page: report,
-      path: report.path,
+      page,
+      path: page.path,
       notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
     }, system);
     return await writeReport({
@@ -44,7 +41,7 @@ export function publishedReportOf(
       clock: system.clock,
     });
   };
-  return [{ what: "the HTML report", ...report, render }];
+  return [{ what: "the page", ...page, render }];
 }
 
 /** The page beside the loop. */
@@ -71,9 +68,9 @@ interface ReportPublisherOptions extends PublishedPageSource {
 export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
   let stoppedAtMs: number | null = null;
   const source = { ...options, stoppedAtMs: () => stoppedAtMs };
-  const files = startFilePublisher(publishedReportOf(options.config, source), options);
+  const files = startFilePublisher(publishedPageOf(options.config, source), options);
   return {
-    adopt: (config) => files.adopt(publishedReportOf(config, source)),
+    adopt: (config) => files.adopt(publishedPageOf(config, source)),
     happened: (event) => {
       if (event.event !== "result") return;
       const { confirmedSinceMs, observedAtMs } = event.entry.record.condition;

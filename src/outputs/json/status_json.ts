@@ -35,7 +35,7 @@ export function checkJson(status: CheckStatus): string {
   return `${jsonText(checkFields(status), { indent: 2 })}\n`;
 }
 
-function checkFields({ check, record, condition, state, maintenance }: CheckStatus): unknown {
+function checkFields({ check, record, condition, state, maintenance, acknowledged }: CheckStatus): unknown {
   return {
     name: check.name,
     title: check.title ?? null,
@@ -60,6 +60,7 @@ function checkFields({ check, record, condition, state, maintenance }: CheckStat
       until: time(maintenance.untilMs),
       reason: maintenance.window.reason ?? "",
     },
+    acknowledged,
   };
 }
 

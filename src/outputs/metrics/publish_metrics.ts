@@ -1,4 +1,3 @@
-import { pause } from "../../shared/deadline.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
@@ -47,13 +46,13 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let isReloadSuccessful = true;
   let isRunning = true;
 
-  const giveWay = (): Promise<void> => pause(clock, 0);
+  const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
   const render = (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
     const values = gatherMetrics({ config, version, repository, notifying, member, nowMs, loop });
-    return renderMetrics(values, giveWay, format);
+    return renderMetrics(values, pause, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
     metrics === null ? [] : [{
@@ -66,7 +65,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   return {
     render: async (format) => {
       const beganMs = clock.monotonicMs();
-      await giveWay();
+      await pause();
       return await render(clock.monotonicMs() - beganMs, format);
     },
     adopt: (next) => {

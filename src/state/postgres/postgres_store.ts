@@ -23,16 +23,6 @@ export interface PostgresStoreOptions extends PostgresClientOptions {
   random(): number;
   /** `read`: makes no tables. */
   readonly access: "own" | "read" | "alongside";
-  /** Accepts a server that is unreachable at first; without it, opening rejects. */
-  readonly waiting?: WaitingForServer;
-}
-
-/** What becomes of a state that is opened before its server can be reached. */
-export interface WaitingForServer {
-  /** Called if the server is unreachable: everything rejects until it is. */
-  onUnreachable(error: StoreError): void;
-  /** Called if it is reached, and can't be used. */
-  onUnusable(error: unknown): void;
 }
 
 /**
@@ -45,46 +35,19 @@ export async function openPostgresStore(
   options: PostgresStoreOptions,
 ): Promise<SharedStore> {
   const client = new PostgresClient(place, options);
-  const { access, waiting } = options;
-  const prepare = async (): Promise<void> => {
-    try {
-      await prepareSchema(client, place, access);
-    } catch (error) {
-      throw explainPostgresFailure(error, { action: "open", place }) ?? error;
-    }
-  };
-  let opening: Promise<void> | null = prepare();
   try {
-    await opening;
+    await prepareSchema(client, place, options.access);
   } catch (error) {
-    if (waiting === undefined || !isUnreachable(error)) {
-      client.close();
-      throw error;
-    }
-    waiting.onUnreachable(error);
-    opening = null;
+    client.close();
+    throw explainPostgresFailure(error, { action: "open", place }) ?? error;
   }
-  const open = (): Promise<void> =>
-    opening ??= prepare().catch((error) => {
-      opening = null;
-      if (!isUnreachable(error)) waiting?.onUnusable(error);
-      throw error;
-    });
-  return createPostgresStore(client, { place, random: options.random, open });
-}
-
-function isUnreachable(error: unknown): error is StoreError {
-  return error instanceof StoreError && error.failure === "unreachable";
+  return createPostgresStore(client, place, options.random);
 }
 
 function createPostgresStore(
   client: PostgresClient,
-  { place, random, open }: {
-    readonly place: PostgresPlace;
-    readonly random: () => number;
-    /** Resolves once the tables are there. */
-    readonly open: () => Promise<void>;
-  },
+  place: PostgresPlace,
+  random: () => number,
 ): SharedStore {
   const writer = createRecordWriter(client, random);
   const pruneSome = createPruner(client);
@@ -94,7 +57,6 @@ function createPostgresStore(
   const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
     if (isClosed) throw new StoreError(`cannot ${action} state "${place.url}": it was closed`, "other");
     try {
-      await open();
       return await work();
     } catch (error) {
       throw explainPostgresFailure(error, { action, place }) ?? error;
@@ -131,7 +93,6 @@ function createPostgresStore(
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),
     owns: queues.owns,
-    open: () => read(open),
     versionOf: writer.versionOf,
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),

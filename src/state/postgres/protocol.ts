@@ -15,6 +15,7 @@ export interface ServerMessage {
 
 /** A server that does not speak the protocol; the message completes "server …". */
 export class ProtocolError extends Error {
+  /** The name of the class. */
   override readonly name = "ProtocolError";
 }
 
@@ -174,14 +175,14 @@ export class BodyReader {
 }
 
 /** A column of a result. */
-export interface ResponseColumn {
+export interface Column {
   readonly name: string;
   /** The type's number in `pg_type`. */
   readonly typeId: number;
 }
 
 /** Reads a RowDescription. */
-export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
+export function readColumns(body: Uint8Array): readonly Column[] {
   const reader = new BodyReader(body);
   return Array.from({ length: reader.int16() }, () => {
     const name = reader.text();
@@ -195,7 +196,7 @@ export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
 /** Reads a DataRow of these columns. */
 export function readRow(
   body: Uint8Array,
-  columns: readonly ResponseColumn[],
+  columns: readonly Column[],
 ): Record<string, string | number | null | Uint8Array<ArrayBuffer>> {
   const reader = new BodyReader(body);
   reader.skip(2);

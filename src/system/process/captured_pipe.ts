@@ -1,4 +1,3 @@
-import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText } from "../../domain/processes.ts";
 
@@ -40,7 +39,7 @@ export function capturePipe(
         const { done, value } = await reader.read();
         if (done) return;
         keep(value);
-        if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock, PAUSE_MS);
+        if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock);
       }
     } catch {
       // A pipe that fails is a pipe that ended: what was read counts.
@@ -57,6 +56,10 @@ export function capturePipe(
       return { text: decode(kept, keptBytes, { isCut: truncated }), truncated };
     },
   };
+}
+
+function pause(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.after(PAUSE_MS, resolve));
 }
 
 function decode(

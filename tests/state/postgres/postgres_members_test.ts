@@ -70,7 +70,15 @@ test(
       location: null,
     };
     const nowMs = Date.now();
-    const silence = { id: "s", check: "web", fromMs: nowMs, untilMs: nowMs + 60_000, reason: "" };
+    const silence = {
+      id: "s",
+      check: "web",
+      fromMs: nowMs,
+      untilMs: nowMs + 60_000,
+      reason: "",
+      kind: "silence",
+      untilOk: false,
+    } as const;
     try {
       assert.deepEqual(await heartbeats.beat(a, true), {
         isSuperseded: false,

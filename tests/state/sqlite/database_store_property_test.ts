@@ -186,6 +186,8 @@ function silences(): fc.Arbitrary<Silence> {
     fromMs: times(),
     untilMs: times(),
     reason: fc.string({ unit: "binary" }),
+    kind: fc.constantFrom("silence" as const, "acknowledgement" as const),
+    untilOk: fc.boolean(),
   });
 }
 

@@ -1,0 +1,85 @@
+/**
+ * Which notifications a channel gets of a check: the filters of the channel, or of its use by the check. Pure.
+ *
+ * Three of them decide whether a notification is due. `conditions` maps the condition: one that is not listed is `ok`.
+ * `after` postpones a problem, and `hours` leaves it out, as long as the channel was notified of none; a recovery
+ * passes both. The fourth, `events`, leaves out what is due, so that a channel without recoveries gets the next problem.
+ */
+import type { ChannelFilters } from "../domain/channel.ts";
+import type { Condition } from "../domain/condition.ts";
+import type { ConditionState } from "../domain/condition_state.ts";
+import type { Notification } from "../domain/notification.ts";
+import { isInWindow } from "./maintenance_windows.ts";
+
+/** What the filters go by, in addition to the state of the check. */
+export interface FilterOptions {
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  /** Whether an administrator has acknowledged the problem. */
+  readonly isAcknowledged: boolean;
+}
+
+/** Returns the condition as a channel has it. */
+export function conditionFor({ conditions }: ChannelFilters, condition: Condition): Condition {
+  return conditions === undefined || conditions.includes(condition) ? condition : "ok";
+}
+
+/** Whether problems and changes are left out at this time. */
+export function isOutsideHours({ hours }: ChannelFilters, nowMs: number): boolean {
+  return hours !== undefined && !isInWindow(hours, nowMs);
+}
+
+/** Whether a problem has not lasted long enough for a channel, or is acknowledged. */
+export function isPostponed(
+  filters: ChannelFilters,
+  state: ConditionState,
+  { nowMs, isAcknowledged }: FilterOptions,
+): boolean {
+  return filters.afterMs !== undefined && (isAcknowledged || nowMs < dueAtMs(filters, state, nowMs));
+}
+
+/** When a problem has lasted long enough. For a channel of some conditions, it begins with the first of them. */
+function dueAtMs(
+  { conditions, afterMs = 0 }: ChannelFilters,
+  { problemBeganAtMs, confirmedSinceMs }: ConditionState,
+  nowMs: number,
+): number {
+  return ((conditions === undefined ? problemBeganAtMs : confirmedSinceMs) ?? nowMs) + afterMs;
+}
+
+/**
+ * Returns what a channel knows, as the condition machine has it: the confirmed condition if nothing is due, and nothing
+ * if a problem is postponed, or was left out when it was decided.
+ */
+export function knownTo(
+  filters: ChannelFilters,
+  conditions: readonly Condition[],
+  state: ConditionState,
+  options: FilterOptions,
+): readonly Condition[] {
+  const { confirmed, notified, notifiedAtMs } = state;
+  const { nowMs } = options;
+  const wanted = conditionFor(filters, confirmed);
+  return conditions.flatMap((condition) => {
+    if (condition === wanted) return [confirmed];
+    if (wanted === "ok") return [condition];
+    if (condition === "ok" && isPostponed(filters, state, options)) return [];
+    const decidedAtMs = Math.max(
+      notified === confirmed ? notifiedAtMs ?? nowMs : nowMs,
+      Math.min(dueAtMs(filters, state, nowMs), nowMs),
+    );
+    return isOutsideHours(filters, decidedAtMs) ? [] : [condition];
+  });
+}
+
+/** Whether a channel does not get a notification that is due. Of a problem that recovered unsent, either event counts. */
+export function isExcluded(
+  { events }: ChannelFilters,
+  { notification, missedProblem }: {
+    readonly notification: Pick<Notification, "event">;
+    readonly missedProblem: Pick<Notification, "event"> | null;
+  },
+): boolean {
+  return events !== undefined && !events.includes(notification.event) &&
+    !(missedProblem !== null && events.includes(missedProblem.event));
+}

@@ -1,0 +1,21 @@
+import type { Silence } from "../domain/outbox.ts";
+
+/** The check that a silence may be about. */
+interface SilencedCheck {
+  readonly name: string;
+  /** When its problem began; `null`: it has none. */
+  readonly problemBeganAtMs: number | null;
+}
+
+/** Returns the silences, or acknowledgements, that apply to a check. One that ends with its problem outlives none. */
+export function silencesOf(
+  { name, problemBeganAtMs }: SilencedCheck,
+  silences: readonly Silence[],
+  { kind, nowMs }: Pick<Silence, "kind"> & { readonly nowMs: number },
+): readonly Silence[] {
+  return silences.filter((silence) =>
+    silence.kind === kind && (silence.check === null || silence.check === name) &&
+    silence.fromMs <= nowMs && nowMs < silence.untilMs &&
+    (!silence.untilOk || problemBeganAtMs !== null && problemBeganAtMs <= silence.fromMs)
+  );
+}

@@ -1,0 +1,82 @@
+import type { Silence } from "../../domain/outbox.ts";
+import type { CheckRecord } from "../../domain/store.ts";
+import type { System } from "../../domain/system.ts";
+import { printable } from "../../shared/printable.ts";
+import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { TAG_OPTION } from "../open_config.ts";
+import {
+  readEnd,
+  renderSilences,
+  requireTargets,
+  UNTIL_OK_MS_MAX,
+  withSilences,
+} from "../silence_targets.ts";
+import { STATE_OPTION } from "../state_location.ts";
+
+/** `monitor acknowledge`: stops reminders and escalation of problems. */
+export const acknowledgeCommand: Command = {
+  name: "acknowledge",
+  summary: "stop reminders and escalation of a problem",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  operandKind: "check",
+  description:
+    "Acknowledges the problems of the named or tagged checks, or with --all every problem. There are no reminders and no " +
+    "escalation (after) until recovery. Changes and the recovery are sent, with your note. status and the HTML " +
+    "report show it. A running monitor applies it at once. unsilence ends it.",
+  page: "guides/notifications.md",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    TAG_OPTION,
+    { name: "all", description: "every check with a problem" },
+    { name: "note", value: "TEXT", description: "note, shown by status and the next notification" },
+    {
+      name: "for",
+      value: "INTERVAL",
+      description: 'end after a duration, such as "2 hours" (default: recovery)',
+    },
+    { name: "until", value: "TIME", description: "end at a local time, such as 18:30 or 2026-12-24T08:00" },
+  ],
+  examples: [
+    ['monitor acknowledge web --note "Ada is on it"', "acknowledge the problem of one check"],
+    ["monitor acknowledge --all --until 08:00", "acknowledge every problem until the morning"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+  run: runAcknowledge,
+};
+
+async function runAcknowledge(invocation: Invocation, system: System): Promise<number> {
+  requireTargets(invocation, "monitor acknowledge NAME");
+  const nowMs = system.clock.wallMs();
+  const timeZone = system.timeZone();
+  const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
+  const reason = optionValue(invocation, "note") ?? "";
+  await withSilences(invocation, system, async ({ store, names }) => {
+    const problems = (await store.records()).filter(hasProblem).map(({ name }) => name);
+    const isAll = names.includes(null);
+    const [acknowledged, others] = isAll ? [problems, []] : [
+      problems.filter((name) => names.includes(name)),
+      names.filter((name): name is string => name !== null && !problems.includes(name)),
+    ];
+    const acknowledgements = acknowledged.map((check): Silence => ({
+      id: `acknowledgement ${check}`,
+      kind: "acknowledgement",
+      check,
+      fromMs: nowMs,
+      untilMs,
+      untilOk: true,
+      reason,
+    }));
+    await store.addSilences(acknowledgements);
+    const rest = others.map((name) => printable(`${name}: no problem to acknowledge`) + "\n").join("");
+    return (renderSilences(acknowledgements, timeZone) + rest) || "no problem to acknowledge\n";
+  });
+  return EXIT.ok;
+}
+
+function hasProblem({ condition }: CheckRecord): boolean {
+  return condition.confirmed !== "ok";
+}

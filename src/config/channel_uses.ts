@@ -1,0 +1,70 @@
+/** What a list of notifications says of a channel: which one, and with which filters. */
+import type { Channel, ChannelFilters } from "../domain/channel.ts";
+import { channelLists } from "./channels_in.ts";
+import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { isObject } from "./schema_view.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+
+/** The keys of filters; they say nothing of the channel itself. */
+export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours"];
+
+/** A channel as a list names it, once resolved. */
+export interface ChannelUse extends ChannelFilters {
+  readonly channel: string;
+}
+
+/** Returns a named channel with the filters of a use in place of its own. */
+export function withFilters(channel: Channel, { channel: _name, ...filters }: ChannelUse): Channel {
+  return { ...channel, ...filters };
+}
+
+/** Finds items of lists that are neither a channel nor a use of one, and channels that a list uses in two ways. */
+export function findUseProblems(written: JsonObject): readonly Problem[] {
+  return [
+    ...namedUses(written),
+    ...channelLists(written).flatMap(({ path, items }) => [
+      ...items.flatMap((item, index) => isObject(item) ? problemsOf(item, [...path, index]) : []),
+      ...findRepeated(items, path),
+    ]),
+  ];
+}
+
+function namedUses({ channels }: JsonObject): readonly Problem[] {
+  if (!isObject(channels)) return [];
+  return Object.entries(channels).flatMap(([name, channel]) =>
+    isObject(channel) && "channel" in channel
+      ? [{
+        path: ["channels", name, "channel"],
+        at: "name" as const,
+        message: '"channel" is only for lists of "notifications": expected "kind" and "parameters"',
+      }]
+      : []
+  );
+}
+
+function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
+  const own = ["kind", "parameters"];
+  if (!("channel" in item)) {
+    if (!("kind" in item)) return [{ path, message: 'missing key "kind" or "channel"' }];
+    return "parameters" in item ? [] : [{ path, message: 'missing key "parameters"' }];
+  }
+  return own.filter((key) => key in item).map((key) => ({
+    path: [...path, key],
+    at: "name",
+    message: `"${key}" cannot be used with "channel": remove one of them`,
+  }));
+}
+
+/** One channel has one queue, so two sets of filters would contradict each other. */
+function findRepeated(items: readonly JsonValue[], path: ConfigPath): readonly Problem[] {
+  const names = items.map((item) => isObject(item) ? item["channel"] : item);
+  return items.flatMap((item, index) => {
+    const first = names.indexOf(names[index] ?? null);
+    if (typeof names[index] !== "string" || first === index) return [];
+    if (!isObject(item) && !isObject(items[first] ?? null)) return [];
+    return [{
+      path: [...path, index],
+      message: `the list has the channel ${quoteValue(names[index] ?? "")} more than once, expected one use`,
+    }];
+  });
+}

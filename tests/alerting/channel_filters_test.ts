@@ -1,0 +1,218 @@
+/** What filters of channels let through, decided and delivered with a fake clock. */
+import assert from "node:assert/strict";
+import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { MaintenanceWindow } from "../../src/domain/maintenance_window.ts";
+import { testCheck } from "../support/checks.ts";
+import { silenceOf } from "../state/records.ts";
+import { type Desk, openDesk, START } from "./desk.ts";
+
+const MINUTE = 60_000;
+/** Midnight of the day on which tests begin, UTC. */
+const MIDNIGHT = START - START % (24 * 60 * MINUTE);
+
+/** A window in minutes after the tests begin. */
+function hours(fromMinute: number, toMinute: number): MaintenanceWindow {
+  const begun = (START - MIDNIGHT) / MINUTE;
+  return { fromMinute: (begun + fromMinute) % 1440, toMinute: (begun + toMinute) % 1440, timeZone: "UTC" };
+}
+
+/** A minute after the start, and what happens: a result, or a step of another kind. */
+type Step = readonly [
+  minute: number,
+  Condition | "acknowledge" | "silence" | "unsilence" | "review" | "restart",
+];
+
+interface Row {
+  readonly filters: ChannelFilters;
+  /** @default no reminders */
+  readonly annoy?: number;
+  readonly steps: readonly Step[];
+  /** `minute event condition`, as the channel gets them. */
+  readonly expected: readonly string[];
+}
+
+/** Returns what is sent in a row for a check with a channel that filters, and one that gets everything. */
+async function sentIn({ filters, annoy, steps }: Row): Promise<{ filtered: string[]; all: string[] }> {
+  const channel = (key: string, own: ChannelFilters): Channel => ({
+    kind: "file_touch",
+    key,
+    parameters: { path: `/${key}` },
+    ...own,
+  });
+  const check = {
+    ...testCheck("ok", { name: "web" }),
+    annoy: annoy ?? false,
+    notifications: [channel("all", {}), channel("filtered", filters)],
+  };
+  let desk = await openDesk([check]);
+  const sent: Record<string, string[]> = { all: [], filtered: [] };
+  const collect = (minute: number, from: Desk): void => {
+    for (const event of from.events.splice(0)) {
+      if (event.event !== "delivered") continue;
+      for (const { channelKey, notification } of event.notifications) {
+        sent[channelKey]?.push(`${minute} ${notification.event} ${notification.condition}`);
+      }
+    }
+  };
+  for (const [minute, step] of steps) {
+    await desk.clock.advance(START + minute * MINUTE - desk.clock.wallMs());
+    await desk.notifying.refresh();
+    if (step === "restart") {
+      await desk.notifying.stop();
+      desk = await openDesk([check], { clock: desk.clock, store: desk.store });
+    } else if (step === "review") await desk.review(check);
+    else if (step === "unsilence") await desk.store.endSilences("all", desk.clock.wallMs());
+    else if (step === "acknowledge" || step === "silence") {
+      const kind = step === "silence" ? "silence" : "acknowledgement";
+      const fromMs = desk.clock.wallMs();
+      await desk.store.addSilences([
+        silenceOf("s", { kind, untilOk: true, fromMs, untilMs: fromMs + 1000 * MINUTE }),
+      ]);
+    } else await desk.observe(check, step);
+    await desk.drain();
+    collect(minute, desk);
+  }
+  return { filtered: sent["filtered"] ?? [], all: sent["all"] ?? [] };
+}
+
+const ROWS: Readonly<Record<string, Row>> = {
+  "no filter": {
+    filters: {},
+    steps: [[0, "critical"], [1, "warning"], [2, "ok"]],
+    expected: ["0 problem critical", "1 change warning", "2 recovery ok"],
+  },
+  "conditions: an unlisted one is ok": {
+    filters: { conditions: ["critical"] },
+    steps: [[0, "warning"], [1, "critical"], [2, "warning"], [3, "critical"], [4, "ok"], [5, "unknown"]],
+    expected: ["1 problem critical", "2 recovery warning", "3 problem critical", "4 recovery ok"],
+  },
+  "conditions: of several, a change between listed ones is a change": {
+    filters: { conditions: ["warning", "critical"] },
+    steps: [[0, "unknown"], [1, "warning"], [2, "critical"], [3, "unknown"], [4, "ok"]],
+    expected: ["1 problem warning", "2 change critical", "3 recovery unknown"],
+  },
+  "conditions: after a restart": {
+    filters: { conditions: ["critical"] },
+    steps: [[0, "critical"], [1, "restart"], [2, "critical"], [3, "warning"], [4, "restart"], [
+      5,
+      "critical",
+    ]],
+    expected: ["0 problem critical", "3 recovery warning", "5 problem critical"],
+  },
+  "conditions: no reminder of an unlisted one": {
+    filters: { conditions: ["critical"] },
+    annoy: 5 * MINUTE,
+    steps: [[0, "critical"], [6, "critical"], [7, "warning"], [20, "warning"]],
+    expected: ["0 problem critical", "6 reminder critical", "7 recovery warning"],
+  },
+  "events: without recoveries, the next problem comes": {
+    filters: { events: ["problem"] },
+    steps: [[0, "warning"], [1, "critical"], [2, "ok"], [3, "warning"], [4, "ok"]],
+    expected: ["0 problem warning", "3 problem warning"],
+  },
+  "events: recoveries alone": {
+    filters: { events: ["recovery"] },
+    steps: [[0, "warning"], [1, "critical"], [2, "ok"]],
+    expected: ["2 recovery ok"],
+  },
+  "events: no reminders": {
+    filters: { events: ["problem", "recovery"] },
+    annoy: 5 * MINUTE,
+    steps: [[0, "critical"], [6, "critical"], [7, "ok"]],
+    expected: ["0 problem critical", "7 recovery ok"],
+  },
+  "after: a problem that is over before": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [14, "critical"], [14.5, "ok"], [20, "ok"], [21, "review"]],
+    expected: [],
+  },
+  "after: a problem that lasts, with its recovery": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [14, "review"], [15, "review"], [16, "critical"], [17, "warning"], [18, "ok"]],
+    expected: ["15 problem critical", "17 change warning", "18 recovery ok"],
+  },
+  "after: a change does not begin the time again": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [10, "warning"], [15, "review"]],
+    expected: ["15 problem warning"],
+  },
+  "after: at the next result, without a service, and after a restart": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [10, "restart"], [20, "critical"]],
+    expected: ["20 problem critical"],
+  },
+  "after: acknowledged": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [10, "acknowledge"], [15, "review"], [16, "critical"], [17, "ok"]],
+    expected: [],
+  },
+  "after: an acknowledgement ends with its problem": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [1, "acknowledge"], [2, "ok"], [3, "critical"], [18, "review"]],
+    expected: ["18 problem critical"],
+  },
+  "after: unacknowledged": {
+    filters: { afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [1, "acknowledge"], [16, "review"], [17, "unsilence"], [18, "review"]],
+    expected: ["18 problem critical"],
+  },
+  "after with conditions: the time begins with the first listed one": {
+    filters: { afterMs: 15 * MINUTE, conditions: ["critical"] },
+    steps: [[0, "warning"], [20, "critical"], [34, "review"], [35, "review"], [36, "warning"]],
+    expected: ["35 problem critical", "36 recovery warning"],
+  },
+  "hours: not outside, and not later": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "critical"], [61, "critical"], [62, "review"], [63, "ok"], [64, "critical"], [121, "ok"]],
+    expected: ["64 problem critical", "121 recovery ok"],
+  },
+  "hours: a change within them is a problem of its own": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "warning"], [61, "critical"], [121, "warning"], [122, "ok"]],
+    expected: ["61 problem critical", "122 recovery ok"],
+  },
+  "hours: a problem that a silence suppressed until then": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "warning"], [1, "silence"], [2, "critical"], [61, "unsilence"], [62, "review"]],
+    expected: ["62 problem critical"],
+  },
+  "hours and after: decided when the time is over": {
+    filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
+    steps: [[50, "critical"], [64, "review"], [65, "review"], [66, "critical"]],
+    expected: ["65 problem critical"],
+  },
+  "hours and after: over outside the hours": {
+    filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [15, "review"], [16, "critical"], [61, "critical"], [62, "review"]],
+    expected: [],
+  },
+};
+
+for (const [name, row] of Object.entries(ROWS)) {
+  Deno.test(`startNotifying() filters: ${name}`, async () => {
+    assert.deepEqual((await sentIn(row)).filtered, row.expected);
+  });
+}
+
+Deno.test("startNotifying() sends an unfiltered channel the same whatever another one filters", async () => {
+  for (const [name, { filters: _, ...row }] of Object.entries(ROWS)) {
+    const alone = await sentIn({ ...row, filters: {} });
+    assert.deepEqual((await sentIn({ ...row, filters: ROWS[name]?.filters ?? {} })).all, alone.all, name);
+  }
+});
+
+Deno.test("startNotifying() sends no reminder of an acknowledged problem, and the note with what follows", async () => {
+  const steps: readonly Step[] = [[0, "critical"], [1, "acknowledge"], [10, "critical"], [11, "ok"]];
+  const { all } = await sentIn({ filters: {}, annoy: 5 * MINUTE, steps, expected: [] });
+  assert.deepEqual(all, ["0 problem critical", "11 recovery ok"]);
+});
+
+Deno.test("startNotifying() sends the recovery of a problem that was silenced until ok", async () => {
+  const steps: readonly Step[] = [[0, "warning"], [1, "silence"], [2, "critical"], [3, "ok"], [
+    4,
+    "critical",
+  ]];
+  const { all } = await sentIn({ filters: {}, steps, expected: [] });
+  assert.deepEqual(all, ["0 problem warning", "3 recovery ok", "4 problem critical"]);
+});

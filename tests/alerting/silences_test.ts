@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import type { Silence } from "../../src/domain/outbox.ts";
+import { silencesOf } from "../../src/alerting/silences.ts";
+
+const NOW = 1_800_000_000_000;
+
+function silence(check: string | null, fromMs: number, untilMs: number): Silence {
+  return { id: `${check} ${fromMs}`, check, fromMs, untilMs, reason: "", kind: "silence", untilOk: false };
+}
+
+function isSilenced(name: string, silences: readonly Silence[], nowMs: number): boolean {
+  return silencesOf({ name, problemBeganAtMs: null }, silences, { kind: "silence", nowMs }).length > 0;
+}
+
+Deno.test("silencesOf() ends one until ok with the problem that went on when it was made", () => {
+  const silences = [{ ...silence("web", NOW - 5, NOW + 5), untilOk: true }];
+  const applies = (problemBeganAtMs: number | null): boolean =>
+    silencesOf({ name: "web", problemBeganAtMs }, silences, { kind: "silence", nowMs: NOW }).length > 0;
+  assert.deepEqual([NOW - 9, NOW - 5, NOW - 4, null].map(applies), [true, true, false, false]);
+});
+
+Deno.test("silencesOf() keeps silences and acknowledgements apart", () => {
+  const silences = [{ ...silence("web", NOW - 5, NOW + 5), kind: "acknowledgement" } as const];
+  const check = { name: "web", problemBeganAtMs: null };
+  assert.deepEqual(silencesOf(check, silences, { kind: "silence", nowMs: NOW }), []);
+  assert.deepEqual(silencesOf(check, silences, { kind: "acknowledgement", nowMs: NOW }), silences);
+});
+
+Deno.test("silencesOf() holds for the named check, from the beginning up to the end", async (t) => {
+  const rows: Readonly<Record<string, readonly [silences: readonly Silence[], expected: boolean]>> = {
+    "no silence": [[], false],
+    "its own": [[silence("web", NOW - 1, NOW + 1)], true],
+    "another check's": [[silence("mail", NOW - 1, NOW + 1)], false],
+    "a name that only begins like it": [[silence("we", NOW - 1, NOW + 1)], false],
+    "that of all checks": [[silence(null, NOW - 1, NOW + 1)], true],
+    "one that begins now": [[silence("web", NOW, NOW + 1)], true],
+    "one that is still to come": [[silence("web", NOW + 1, NOW + 2)], false],
+    "one that ends now": [[silence("web", NOW - 1, NOW)], false],
+    "one that is over, and another": [
+      [silence("web", NOW - 2, NOW - 1), silence(null, NOW - 1, NOW + 1)],
+      true,
+    ],
+  };
+  for (const [name, [silences, expected]] of Object.entries(rows)) {
+    await t.step(name, () => assert.equal(isSilenced("web", silences, NOW), expected));
+  }
+});
+
+Deno.test("silencesOf() takes a check that is named like nothing in particular by its name alone", () => {
+  assert.equal(isSilenced("null", [silence("undefined", NOW - 1, NOW + 1)], NOW), false);
+  assert.equal(isSilenced("", [silence("", NOW - 1, NOW + 1)], NOW), true);
+});
