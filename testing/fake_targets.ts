@@ -28,6 +28,7 @@ export function createFakeTargets(
         resolve({
           status: answer.status,
           headers: new Headers(),
+          header: () => null,
           read: () => Promise.resolve(null),
           close: () => Promise.resolve(),
         });

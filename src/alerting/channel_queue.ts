@@ -46,7 +46,10 @@ export function wakeAtMs({ status, mergeAtMs }: ChannelQueue): number {
 }
 
 /** Returns the last notification of a check in a queue. Fast, since each result asks for it. */
-export function lastOf({ notifications }: ChannelQueue, check: string): QueuedNotification | null {
+export function lastNotificationOf(
+  { notifications }: ChannelQueue,
+  check: string,
+): QueuedNotification | null {
   let last = lastByCheck.get(notifications);
   if (last === undefined) {
     last = new Map(notifications.map((queued) => [queued.notification.check, queued]));

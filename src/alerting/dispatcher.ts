@@ -13,14 +13,14 @@ import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import type { KeptOutbox } from "../domain/store.ts";
 import type { Failure } from "./retry.ts";
-import { startDeadline } from "../shared/deadline.ts";
+import { endsWithin, startDeadline } from "../shared/deadline.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { bySequence } from "./batching.ts";
-import { lastOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
+import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
-import { messageOf } from "./message.ts";
+import { toMessage } from "./message.ts";
 import {
   type ChannelQueue,
   EMPTY_QUEUE,
@@ -172,15 +172,12 @@ export class Dispatcher {
   /** Tries everything once, whatever its time, and returns when all was tried or time is up. */
   async drain(deadlineMs: number): Promise<void> {
     const { clock } = this.#options;
-    const { promise: timeIsUp, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(Math.max(0, deadlineMs - clock.wallMs()), resolve);
     const drained = [...this.#queues.values()].map(async (running) => {
       await this.#untilIdle(running);
       this.#apply(running, { kind: "woke", isForced: true });
       await this.#untilIdle(running);
     });
-    await Promise.race([Promise.all(drained), timeIsUp]);
-    cancel();
+    await endsWithin(clock, Math.max(0, deadlineMs - clock.wallMs()), Promise.all(drained));
   }
 
   /** Aborts the attempts in progress, and starts no more. */
@@ -214,7 +211,7 @@ export class Dispatcher {
   /** The last notification of a check in the queue of a channel. */
   lastOf(check: string, channelKey: string): QueuedNotification | null {
     const running = this.#queues.get(channelKey);
-    return running === undefined ? null : lastOf(running.queue, check);
+    return running === undefined ? null : lastNotificationOf(running.queue, check);
   }
 
   #queueOf(channelKey: string): RunningQueue {
@@ -320,7 +317,7 @@ export class Dispatcher {
     const { channel, attemptTimeoutMs } = target;
     using deadline = startDeadline(clock, attemptTimeoutMs, this.#stop.signal);
     try {
-      const message = messageOf(id, notifications, this.#markers);
+      const message = toMessage(id, notifications, this.#markers);
       const delivery = await this.#options.deliver(message, channel, deadline.signal);
       return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
     } catch (error) {

@@ -4,7 +4,7 @@ import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 
 /** Returns the message of queued notifications: the checks of the highest severity first, and each check in order. */
-export function messageOf(
+export function toMessage(
   id: string,
   notifications: readonly QueuedNotification[],
   markers: DeliveryMarkers,

@@ -1,4 +1,5 @@
 import { startDeadline } from "../shared/deadline.ts";
+import type { ConnectionTarget } from "../domain/connections.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
@@ -7,7 +8,7 @@ import type { CheckResult } from "../domain/result.ts";
 import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
-import { findErrors, findWarnings } from "./http/request_errors.ts";
+import { findErrors, findRequestWarnings } from "./http/request_errors.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
 /** The `http_request` kind. */
@@ -35,7 +36,7 @@ export const httpRequestKind: CheckKindEntry<"http_request"> = {
         },
       ),
   },
-  warnings: findWarnings,
+  warnings: findRequestWarnings,
   errors: findErrors,
   requiredPermissions: ({ parameters: { request, steps = [] } }) => {
     const requests = [...request === undefined ? [] : [request], ...steps.map((step) => step.request)];
@@ -63,6 +64,11 @@ function permissionsOfRequest({ target, socket, connectTo }: HttpRequest): Requi
   return connectTo === undefined
     ? permissionsOfUrl(target)
     : { net: [hostAndPort(connectTo, portOf(new URL(target)))] };
+}
+
+function placeOf({ target, connectTo }: HttpRequest): ConnectionTarget {
+  const url = new URL(target);
+  return { host: connectTo ?? url.hostname, port: portOf(url) };
 }
 
 /** Of an `http:` address: other ones connect nowhere else. */
@@ -93,11 +99,7 @@ export async function observeHttpRequest(
     return result;
   }
   if (request === undefined) throw new Error("An http_request check has a request or steps");
-  const { target, connectTo, everyAddress = false } = request;
-  const url = new URL(target);
-  const place = { host: connectTo ?? url.hostname, port: portOf(url) };
-  const options = { connections: system.connections, isEvery: everyAddress, signal: deadline.signal };
-  const result = await observeAddresses(place, options, async ({ address }) => {
+  const observe = async ({ address }: Pick<ConnectionTarget, "address">): Promise<CheckResult> => {
     const findings = await examine({
       ...run,
       step: { request, response },
@@ -111,7 +113,11 @@ export async function observeHttpRequest(
       metrics: findings.metrics,
       performanceData: "",
     };
-  });
+  };
+  const options = { connections: system.connections, isEvery: true, signal: deadline.signal };
+  const result = request.everyAddress === true
+    ? await observeAddresses(placeOf(request), options, observe)
+    : await observe({});
   // What was found while the run was being ended is no finding.
   signal.throwIfAborted();
   return result;

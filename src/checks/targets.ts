@@ -1,7 +1,7 @@
 /** Reads the words that name a target on the command line. What a kind makes of them is in its own file. */
 
 /** A host and a port. */
-export interface HostPort {
+interface HostPort {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;

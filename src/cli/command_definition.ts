@@ -22,7 +22,7 @@ export interface OptionSpec {
 /** Which names of the config completions offer. */
 export type ConfigNames = "checks" | "channels" | "tags";
 
-/** What an operand is, for completions: the name of a check of the config, a path, or one of some words. */
+/** What an operand is, for completions: the name of a check of the config, a path, or one of some words and then paths. */
 type OperandKind = "check" | "path" | readonly string[];
 
 /** What the user typed, taken apart. */
@@ -75,7 +75,6 @@ export interface Command {
 
 /** Thrown when what the user typed makes no sense. */
 export class UsageError extends Error {
-  /** The name of the class. */
   override readonly name = "UsageError";
   /** What to do instead; `null` where the message says all. */
   readonly hint: string | null;

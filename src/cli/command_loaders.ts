@@ -26,7 +26,9 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   state: async () => (await import("./commands/state.ts")).stateCommand,
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   try: async () => (await import("./commands/try.ts")).tryCommand,
+  add: async () => (await import("./commands/add.ts")).addCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
+  import: async () => (await import("./commands/import.ts")).importCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand,
 };

@@ -59,8 +59,8 @@ export async function permissionsOfConfig(
     { neededBy: "the state", requiredPermissions: await permissionsOfState(place, system) },
     ...outputs.map((path) => ({ neededBy: "--output", requiredPermissions: permissionsOfReplacing(path) })),
     {
-      neededBy: "the page",
-      requiredPermissions: config.page === null ? {} : permissionsOfReplacing(config.page.path),
+      neededBy: "the HTML report",
+      requiredPermissions: config.report === null ? {} : permissionsOfReplacing(config.report.path),
     },
     {
       neededBy: "metrics",
@@ -90,19 +90,26 @@ export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", 
 
 /** Thrown before anything runs, when something is not granted without which nothing can run. */
 export class MissingPermissionsError extends Error {
-  /** The name of the class. */
   override readonly name = "MissingPermissionsError";
   /** What is missing; at least one. */
   readonly missing: readonly RequiredPermission[];
   readonly hint: string;
 
   /** The message tells nothing of the needs; whoever prints it lists them. */
-  constructor(missing: readonly RequiredPermission[], { ownConfig }: Pick<System, "ownConfig">) {
-    super("missing permissions of the config");
+  constructor(
+    missing: readonly RequiredPermission[],
+    { ownConfig }: Pick<System, "ownConfig">,
+    { message = "missing permissions of the config", hint }: {
+      readonly message?: string;
+      readonly hint?: string;
+    } = {},
+  ) {
+    super(message);
     this.missing = missing;
-    this.hint = ownConfig === null
-      ? "print all flags with: monitor permissions"
-      : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`;
+    this.hint = hint ??
+      (ownConfig === null
+        ? "print all flags with: monitor permissions"
+        : `this executable is locked to "${ownConfig}" at build time; rebuild it with: deno task compile --config`);
   }
 }
 

@@ -53,7 +53,6 @@ function isFullDevice(error: unknown): error is Error {
 
 /** Thrown when what a command made cannot be written. */
 export class OutputError extends Error {
-  /** The name of the class. */
   override readonly name = "OutputError";
 }
 

@@ -3,10 +3,9 @@ import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { MemberStatus } from "../domain/membership.ts";
+import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
-import { isLiveMember } from "../members/observer.ts";
-import type { MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import { describeHeartbeat, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -23,22 +22,20 @@ interface MonitorStatusOptions {
   /** What is known of the checks; after a service was stopped, others may have run them. */
   readonly records: readonly CheckRecord[];
   readonly system: Pick<System, "state">;
-  /** The processes that share the state; `null` if it isn't shared. @default null */
-  readonly members?: readonly MemberStatus[] | null;
+  /** The members that run checks, or died; `null` if the state isn't shared. */
+  readonly members: readonly MemberStatus[] | null;
 }
 
 /** Says who runs the checks; `null` where nobody has said so yet. */
 export function monitorStatusOf(
   run: MonitorRun | null,
-  { place, config, records, system, members = null }: MonitorStatusOptions,
+  { place, config, records, system, members }: MonitorStatusOptions,
 ): MonitorStatus | null {
   if (run === null) return null;
-  // A single run has no config of its own.
-  const services = members?.filter((member) => member.config !== "") ?? null;
-  const state = services?.some(isLiveMember) === true
+  const state = members?.some(isLiveMember) === true
     ? "running"
-    : stateOf(run, { place, records, system, members: services });
-  return { state, run, config: compareConfig(run, config), members: services };
+    : stateOf(run, { place, records, system, members });
+  return { state, run, config: compareConfig(run, config), members };
 }
 
 function stateOf(
@@ -51,7 +48,7 @@ function stateOf(
     return hasRunSince ? "cron" : "stopped";
   }
   // No lock tells whether the process of another machine runs.
-  if (place.postgres !== undefined) return members === null ? "running" : "died";
+  if (members !== null) return "died";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
   const isIts = processId === null || state.holder(lockPath) === processId;
@@ -84,9 +81,7 @@ export function describeMonitorTrouble(
   const dead = status.members?.filter((member) => !isLiveMember(member)) ?? [];
   return [
     ...describeTroubleOf(status, { nowMs, hasErrors }),
-    ...dead.map(({ host, silentForMs }) =>
-      `member "${host}": no heartbeat for ${describeDuration(silentForMs)}`
-    ),
+    ...dead.map((member) => `member "${member.host}": ${describeHeartbeat(member)}`),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { Patience } from "../state/sqlite/patience.ts";
 import type { OpenedStore, SqliteStoreOptions } from "../state/sqlite/sqlite_store.ts";
+import type { PostgresStoreOptions } from "../state/postgres/postgres_store.ts";
 import type { PostgresPlace } from "../domain/postgres_place.ts";
 import type { StateTables } from "../state/copy_state.ts";
 import type { PostgresSettings } from "../config/postgres_settings.ts";
@@ -33,7 +34,7 @@ export async function openSqlite(
 export async function openShared(
   postgres: PostgresSettings,
   system: System,
-  access: "own" | "read" | "alongside",
+  how: Pick<PostgresStoreOptions, "access" | "waiting">,
 ): Promise<SharedState> {
   const { failOpenAfterMs } = await import("../config/open_postgres.ts");
   const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
@@ -41,12 +42,12 @@ export async function openShared(
   const { createNotificationIds } = await import("../state/notification_ids.ts");
   const place = await openPlace(postgres, system);
   const { connections, clock, randomId, random } = system;
-  const options = { connections, clock, randomId, random, access };
-  const store = await openPostgresStore(place, options);
+  const options = { connections, clock, randomId, random };
+  const store = await openPostgresStore(place, { ...options, ...how });
   return {
     store,
     newId: createNotificationIds({ versionOf: store.versionOf, randomId }),
-    openHeartbeats: () => openHeartbeats(place, options),
+    openHeartbeats: () => openHeartbeats(place, { ...options, open: store.open }),
     failOpenAfterMs: failOpenAfterMs(postgres),
   };
 }

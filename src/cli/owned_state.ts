@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
 import type { System } from "../domain/system.ts";
 import type { SharedState } from "../domain/membership.ts";
+import type { WaitingForServer } from "../state/postgres/postgres_store.ts";
 import { NO_STORE } from "../state/no_store.ts";
 import { openShared, openSqlite } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
@@ -19,6 +20,8 @@ export interface OwnedState {
   readonly shared: SharedState | null;
   /** The path of the locked file; `null`: there is none. */
   readonly lockPath: string | null;
+  /** Whether its server could not be reached when it was opened, so that nothing is read yet. @default false */
+  readonly isUnreachable?: boolean;
   reopen(error: StoreError): Promise<Store>;
   /**
    * Does some work while this process has the lock. Compares the locked file each second with the file at its path:
@@ -37,6 +40,8 @@ interface OwnOptions {
   /** Whether anything is read back before the process ends; else nothing is stored if there is no file. */
   readonly readsBack: boolean;
   warn(message: string): void;
+  /** Whether to go on if the server of a shared state is unreachable. @default false */
+  readonly waits?: boolean;
 }
 
 const OWNER_PAUSE_MS_MAX = 5;
@@ -118,16 +123,31 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   }
 }
 
-async function openDatabase(postgres: PostgresSettings, { system }: OwnOptions): Promise<OwnedState> {
-  const { store, ...shared } = await openShared(postgres, system, "own");
+async function openDatabase(
+  postgres: PostgresSettings,
+  { system, warn, waits = false }: OwnOptions,
+): Promise<OwnedState> {
+  let isUnreachable = false;
+  const unusable = Promise.withResolvers<never>();
+  unusable.promise.catch(() => {});
+  const waiting: WaitingForServer = {
+    onUnreachable: (error) => {
+      isUnreachable = true;
+      warn(`${error.message}; retrying, monitoring starts`);
+    },
+    onUnusable: unusable.reject,
+  };
+  const shared = await openShared(postgres, system, { access: "own", ...waits && { waiting } });
+  const { store } = shared;
   return {
     store,
     path: postgres.url,
-    shared: { store, ...shared },
+    shared,
     lockPath: null,
+    isUnreachable,
     // A server repairs its own damage.
     reopen: (error) => Promise.reject(error),
-    whileLocked: (work) => work,
+    whileLocked: (work) => Promise.race([work, unusable.promise]),
     close: () => store.close(),
   };
 }

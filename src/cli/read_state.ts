@@ -46,7 +46,7 @@ export async function readSharedState(
   return await unlessMissing(
     postgres.url,
     system,
-    async () => (await openShared(postgres, system, "read")).store,
+    async () => (await openShared(postgres, system, { access: "read" })).store,
   );
 }
 
@@ -77,7 +77,7 @@ export async function stateAlongside(
   options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
 ): Promise<Store> {
   if (path === null) throw new UsageError("no stored state to change", "set --state PATH");
-  if (postgres !== undefined) return (await openShared(postgres, system, "alongside")).store;
+  if (postgres !== undefined) return (await openShared(postgres, system, { access: "alongside" })).store;
   system.permissions.drop("net");
   return (await openSqlite(path, system, { ...options, access: "alongside" })).store;
 }

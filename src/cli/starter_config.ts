@@ -1,5 +1,5 @@
-/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
-export const STARTER_CONFIG = `// The config of monitor: checks, their schedules and notifications.
+/** What a new config begins with, up to its checks. */
+const SETTINGS = `// The config of monitor: checks, their schedules and notifications.
 //   monitor validate       prints errors
 //   monitor check --once   runs every check once
 //   monitor explain        shows every setting and where it comes from
@@ -52,7 +52,13 @@ export const STARTER_CONFIG = `// The config of monitor: checks, their schedules
   // Metrics for the textfile collector of the node exporter:
   // "metrics": { "path": "/var/lib/prometheus/node-exporter/monitor.prom" },
 
-  "checks": {
+`;
+
+/** A new config that other checks are added to. */
+export const EMPTY_CONFIG = `${SETTINGS}  "checks": {}\n}\n`;
+
+/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
+export const STARTER_CONFIG = `${SETTINGS}  "checks": {
     // Free space and inodes of a file system. "memory" and "load" check the machine in the same way.
     "disk": {
       "title": "Root disk",

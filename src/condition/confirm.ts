@@ -17,7 +17,7 @@ export interface Counters {
 }
 
 /** How many observations it takes to move the confirmed condition. */
-export interface Thresholds {
+export interface ConfirmationThresholds {
   /** To raise it; 1 or more. */
   readonly threshold: number;
   /** To lower it; 1 or more. */
@@ -63,7 +63,7 @@ export function occurrences(counters: Counters, condition: Condition): number {
 export function confirm(
   counters: Counters,
   confirmed: Condition,
-  thresholds: Thresholds,
+  thresholds: ConfirmationThresholds,
 ): ConfirmedChange | null {
   const { threshold, recoveryThreshold } = thresholds;
   const from = severity(confirmed);

@@ -35,7 +35,7 @@ export interface Circumstances {
 }
 
 /** One observation as the machine sees it, made at `nowMs`. */
-export interface Observed extends Circumstances {
+export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
 }
 
@@ -74,7 +74,11 @@ export interface Transition {
  *
  * The first `ok` of a new check makes no notification, since the confirmed condition is `ok` from the start.
  */
-export function transition(policy: ConditionPolicy, state: ConditionState, observed: Observed): Transition {
+export function transition(
+  policy: ConditionPolicy,
+  state: ConditionState,
+  observed: ObservedResult,
+): Transition {
   const { condition, nowMs } = observed;
   const counters = count(state, condition);
   const change = confirm(counters, state.confirmed, policy);

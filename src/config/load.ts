@@ -2,7 +2,7 @@ import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { ListenSettings } from "../domain/listen_settings.ts";
-import type { PageFile } from "../domain/page_file.ts";
+import type { ReportFile } from "../domain/report_file.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
@@ -70,8 +70,8 @@ export interface LoadedConfig {
   readonly postgres: PostgresSettings | null;
   /** The heartbeat that the config asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
-  /** The page that the config wants to be kept fresh; `null`: none. */
-  readonly page: PageFile | null;
+  /** The file of the HTML report; `null`: none. */
+  readonly report: ReportFile | null;
   /** The file of metrics that the config asks for; `null`: none. */
   readonly metrics: MetricsFile | null;
   /** The HTTP endpoint that the config asks for; `null`: none. */
@@ -88,7 +88,7 @@ export interface LoadedConfig {
   readonly commands: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
-  /** What is wrong if a file is written as the page is; `null`: nothing is. */
+  /** Returns why a file can't be overwritten as the report is; `null`: it can. */
   clashOf(file: string): Promise<string | null>;
   readonly redact: Redact;
   place(problem: Problem): PlacedProblem;
@@ -145,7 +145,7 @@ export async function loadConfig(
     statePath: resolved.statePath,
     postgres: postgresIn(main.written, main.file.source.directory),
     heartbeat: resolved.heartbeat,
-    page: resolved.page,
+    report: resolved.report,
     metrics,
     listen,
     warnings: withoutRepeats([
@@ -228,7 +228,7 @@ async function readConfig(
 
 /** What the values of a config mean. */
 interface ResolvedConfig
-  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "page" | "metrics" | "listen"> {
+  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "report" | "metrics" | "listen"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
@@ -266,7 +266,7 @@ function resolveConfig(
     channels,
     statePath: typeof state === "string" ? absolutePath(state, main.file.source.directory) : null,
     heartbeat: keyOf("heartbeat") as Heartbeat | null,
-    page: keyOf("report") as PageFile | null,
+    report: keyOf("report") as ReportFile | null,
     metrics: keyOf("metrics") as MetricsFile | null,
     listen: keyOf("listen") as ListenSettings | null,
     fileOf,
@@ -294,15 +294,15 @@ function listUsedFiles(
 /** @throws {ConfigError} If the report or the metrics would overwrite a file that is needed. */
 async function refuseClashes(
   { main, refuse }: ReadConfig,
-  { page, metrics }: ResolvedConfig,
+  { report, metrics }: ResolvedConfig,
   { usedFiles, clashOptions }: {
     usedFiles(): Promise<readonly UsedFile[]>;
     readonly clashOptions: Parameters<typeof findFileClashes>[2];
   },
 ): Promise<void> {
-  if (page === null && metrics === null) return;
+  if (report === null && metrics === null) return;
   const outputs = [
-    { path: ["report", "path"], file: page?.path },
+    { path: ["report", "path"], file: report?.path },
     { path: ["metrics", "path"], file: metrics?.path },
   ].filter(({ path }) => !main.file.isUnresolved(path));
   refuse(await findFileClashes(outputs, await usedFiles(), clashOptions));

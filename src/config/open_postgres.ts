@@ -72,7 +72,6 @@ export function parsePostgresUrl(text: string, directory: string): PostgresSetti
 
 /** A secret or a file that this machine lacks; the message is one line. */
 export class MissingSettingError extends Error {
-  /** The name of the class. */
   override readonly name = "MissingSettingError";
 }
 

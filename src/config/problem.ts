@@ -46,7 +46,6 @@ export interface PlacedProblem {
 
 /** Thrown when a config cannot be used; carries every error that was found, in the text's order. */
 export class ConfigError extends Error {
-  /** The name of the class. */
   override readonly name = "ConfigError";
   /** Empty when the config could not even be read; then the message says why. */
   readonly problems: readonly PlacedProblem[];

@@ -13,6 +13,5 @@ export interface ControlSockets {
 
 /** Thrown when a directory is not private. The message is for people. */
 export class ControlSocketError extends Error {
-  /** The name of the class. */
   override readonly name = "ControlSocketError";
 }

@@ -40,4 +40,9 @@ export interface Files {
    * new one, whole. It is written to `PATH.tmp` first, and its mode is that of any new file.
    */
   replace(path: string, text: string): Promise<void>;
+  /**
+   * Gives an existing file another text, as one step. It keeps its owner, group and permission bits, and a symlink
+   * that leads to it. It is written to `PATH.tmp` first, alongside the file itself.
+   */
+  rewrite(path: string, text: string): Promise<void>;
 }

@@ -53,6 +53,5 @@ export interface HttpServers {
 
 /** Thrown when nothing can listen at an address. The message is for people. */
 export class ListenError extends Error {
-  /** The name of the class. */
   override readonly name = "ListenError";
 }

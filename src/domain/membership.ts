@@ -60,6 +60,8 @@ export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "c
 
 /** A store that several processes share. */
 export interface SharedStore extends Store {
+  /** Resolves once its server was reached, and it has tables; at once if that was so when it was opened. */
+  open(): Promise<void>;
   /** Reads the records of checks that run here from now on, and goes by them in `save`. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns all members, those too that died, by name. */
@@ -96,6 +98,14 @@ export interface MemberStatus extends MemberHeartbeat {
   readonly silentForMs: number;
   /** The channels whose queues it owns. */
   readonly channelKeys: readonly string[];
+}
+
+/** A member without a heartbeat for so long is dead. */
+export const DEAD_AFTER_MS = 3_500;
+
+/** Whether a member seems to be live at a single look, by the clock of the database: for people. */
+export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">): boolean {
+  return silentForMs < DEAD_AFTER_MS;
 }
 
 /** Notifications of own queues. */

@@ -25,6 +25,8 @@ export interface IncomingResponse {
   readonly peer?: string;
   /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
   readonly headers: Headers;
+  /** One header as `headers` has it. In clear text, `headers` are made only if somebody asks for all. */
+  header(name: string): string | null;
   /**
    * Reads what comes next of the body, decompressed; `null` at its end. The bytes stay until the next call, or `close`.
    */

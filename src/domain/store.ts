@@ -143,12 +143,16 @@ export interface CheckUpdate {
   readonly queued: readonly QueuedNotification[];
 }
 
-/** Why the state cannot be read or written; `missing`: it is to be read, and nobody has kept anything yet. */
-export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | "other";
+/**
+ * Why the state cannot be read or written.
+ *
+ * - `missing`: it is to be read, and nobody has kept anything yet.
+ * - `unreachable`: its server does not respond, which may end by itself.
+ */
+export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | "unreachable" | "other";
 
 /** Thrown by a store; what was to be kept is not kept, what was kept before is. */
 export class StoreError extends Error {
-  /** The name of the class. */
   override readonly name = "StoreError";
   /** What callers decide by; the message is for people. */
   readonly failure: StoreFailure;

@@ -2,32 +2,27 @@
  * This process as a member: it sends heartbeats, and follows what they show of the others. It changes its share of the
  * checks and of the channel queues, and tells the {@linkcode MemberFollower}.
  *
- * While the database is unreachable, it keeps its share of the checks and sends nothing. After some time it fails open: it
- * sends notifications of its own checks, since a duplicate is better than silence.
+ * While the database is unreachable, it keeps its share of the checks and sends nothing. If it was so from the start, all
+ * checks are its share. After some time it fails open: it sends notifications of its own checks, since a duplicate is
+ * better than silence.
  */
 import type { Clock } from "../domain/clock.ts";
-import type {
-  HeartbeatReply,
-  HeartbeatStore,
-  KnownNotification,
-  MemberHeartbeat,
-  QueueRow,
-  ReceivedNotifications,
-  SharedStore,
-  TakenQueue,
-  WorkShare,
+import {
+  DEAD_AFTER_MS,
+  type HeartbeatReply,
+  type HeartbeatStore,
+  type KnownNotification,
+  type MemberHeartbeat,
+  type QueueRow,
+  type ReceivedNotifications,
+  type SharedStore,
+  type TakenQueue,
+  type WorkShare,
 } from "../domain/membership.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
-import {
-  DEAD_AFTER_MS,
-  HEARTBEAT_EVERY_MS,
-  liveOthers,
-  observe,
-  type Observed,
-  UNOBSERVED,
-} from "./observer.ts";
+import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
 import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
 
@@ -131,6 +126,8 @@ export class Member implements WorkShare {
   #hosts: readonly string[] = [];
   #queues: readonly QueueRow[] = [];
   #runs: ReadonlySet<string> = new Set();
+  /** Whether it went by the other members at least once. */
+  #hasFollowed = false;
   readonly #overtaken = new Set<string>();
   #shownAtMs = -Infinity;
   /** Channels with pending notifications that the config does not have: they are to be dropped. */
@@ -210,6 +207,7 @@ export class Member implements WorkShare {
     this.#work = work;
     this.#places = placesOf(work.checks);
     this.#abandonedAtMs = -Infinity;
+    if (!this.isConnected) this.#runAllAlone();
     this.#look();
   }
 
@@ -291,12 +289,22 @@ export class Member implements WorkShare {
       this.#failingSinceMs = null;
       return;
     }
-    this.#failingSinceMs ??= sentAtMs;
-    const isLong = clock.monotonicMs() - this.#failingSinceMs >= failOpenAfterMs;
-    if (this.#isOpen || !isLong || this.#lastSent === null) return;
+    if (this.isConnected) {
+      this.#failingSinceMs = sentAtMs;
+      this.#runAllAlone();
+    }
+    const isLong = clock.monotonicMs() - (this.#failingSinceMs ?? sentAtMs) >= failOpenAfterMs;
+    if (this.#isOpen || !isLong) return;
     this.#isOpen = true;
     onEvent({ event: "fail_open", isOpen: true });
     follower.failOpen();
+  }
+
+  /** Runs all checks if it never knew its share: better twice than not at all. */
+  #runAllAlone(): void {
+    if (this.#hasFollowed || this.#isWithdrawn) return;
+    this.#runs = new Set(this.#work.checks.map(({ name }) => name));
+    this.#options.follower.spread();
   }
 
   /** Everything that is in memory goes to the database, and is received from there again. */
@@ -388,14 +396,16 @@ export class Member implements WorkShare {
       follower.know(names, await store.known(names));
     }
     const added = [...mine.difference(kept)];
-    if (added.length === 0) return;
-    // A run of one of them may just have ended here.
-    await follower.flush();
-    follower.load(await store.load(added));
-    follower.know(added, await store.known(added));
-    // Meanwhile another member may have joined.
-    this.#runs = mine.intersection(this.#checksHere());
-    follower.spread();
+    if (added.length > 0) {
+      // A run of one of them may just have ended here.
+      await follower.flush();
+      follower.load(await store.load(added));
+      follower.know(added, await store.known(added));
+      // Meanwhile another member may have joined.
+      this.#runs = mine.intersection(this.#checksHere());
+      follower.spread();
+    }
+    this.#hasFollowed ||= this.#hasJoined;
   }
 
   /** Reads the dependencies that run elsewhere, and now and then everything that does, if it is shown. */

@@ -8,7 +8,7 @@
  * - After a failed heartbeat of its own, or a stall, the observer starts counting anew.
  * - A new member runs nothing before its second heartbeat, so that two that join at once see each other.
  */
-import type { MemberHeartbeat, MemberStatus } from "../domain/membership.ts";
+import { DEAD_AFTER_MS, type MemberHeartbeat } from "../domain/membership.ts";
 
 /** What an observer knows. */
 export interface Observed {
@@ -44,8 +44,6 @@ export type HeartbeatOutcome =
 
 /** A member sends a heartbeat so often. */
 export const HEARTBEAT_EVERY_MS = 1_000;
-/** A member without a heartbeat for so long is dead. */
-export const DEAD_AFTER_MS = 3_500;
 /** Between two own heartbeats so far apart this process stalled. */
 const STALL_MS = 2_500;
 
@@ -86,11 +84,6 @@ export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: st
 /** The members that take part as the observer sees it, without itself. */
 export function liveOthers({ others }: Observed): readonly MemberHeartbeat[] {
   return [...others.values()].filter(({ isLive }) => isLive).map(({ heartbeat }) => heartbeat);
-}
-
-/** Whether a member seems to be live at a single look, by the clock of the database: for people. */
-export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">): boolean {
-  return silentForMs < DEAD_AFTER_MS;
 }
 
 const HEARTBEATS_TO_JOIN = 2;

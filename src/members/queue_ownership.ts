@@ -2,8 +2,7 @@
  * Who sends what waits for a channel. Each channel queue has one owner with a token; taking it increments the token, and
  * every statement of a sender names its token. So two members that both believe to be the owner can't both send.
  */
-import type { QueueRow } from "../domain/membership.ts";
-import { DEAD_AFTER_MS } from "./observer.ts";
+import { DEAD_AFTER_MS, type QueueRow } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
 /** What a member does about the queues. */

@@ -5,6 +5,7 @@
  * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock` deals
  * with it, whenever a timer fires or a run ends.
  */
+import { endsWithin } from "../shared/deadline.ts";
 import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
@@ -202,12 +203,7 @@ export class Scheduler {
     for (const { cancelTimer } of this.#slots.values()) cancelTimer?.();
     this.#abortRuns((task) => !hasStarted(task));
     const all = Promise.all(this.#runs);
-    let cancelGrace = (): void => {};
-    const grace = new Promise<void>((resolve) => {
-      cancelGrace = this.#options.system.clock.after(graceMs, resolve);
-    });
-    await Promise.race([all, grace]);
-    cancelGrace();
+    await endsWithin(this.#options.system.clock, graceMs, all);
     this.#abortRuns(() => true);
     await all;
     this.#stallSafe.end();

@@ -156,6 +156,7 @@ function traceResponse(
   return {
     status: response.status,
     headers: response.headers,
+    header: response.header,
     read,
     async close() {
       if (!isRead && (depth === "full" || response.status >= 400)) await readStart();

@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import { onAbort } from "./on_abort.ts";
+import { createAbort, onAbort } from "./on_abort.ts";
 
 /** A timeout within a longer operation. */
 interface Deadline extends Disposable {
@@ -10,15 +10,20 @@ interface Deadline extends Disposable {
 }
 
 /**
- * Starts a timeout that ends with the block (`using`). `AbortSignal.any` would not do: what it makes can be collected
- * as garbage while something still waits for it.
+ * Starts a timeout that ends with the block (`using`). Not `AbortSignal.any`: its signal can be garbage-collected while
+ * something still waits for it.
  */
-export function startDeadline(clock: Clock, timeoutMs: number, signal?: AbortSignal): Deadline {
-  const end = new AbortController();
+export function startDeadline(
+  clock: Clock,
+  timeoutMs: number,
+  signal?: AbortSignal,
+  lateReason?: Error,
+): Deadline {
+  const end = createAbort();
   let isTimeUp = false;
   const cancel = clock.after(timeoutMs, () => {
     isTimeUp = !end.signal.aborted;
-    end.abort();
+    end.abort(lateReason);
   });
   const stopListening = signal && onAbort(signal, () => end.abort(signal.reason));
   if (signal?.aborted) end.abort(signal.reason);
@@ -34,14 +39,31 @@ export function startDeadline(clock: Clock, timeoutMs: number, signal?: AbortSig
   };
 }
 
-/** Waits, or only gives way to other work. Rejects with the signal's reason. */
+/** Waits; with a delay of 0, other work gets its turn. */
+export function pause(clock: Pick<Clock, "after">, delayMs: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(delayMs, resolve));
+}
+
+/** Waits for work, but no longer than a time. Resolves to whether the work ended. */
+export function endsWithin(
+  clock: Pick<Clock, "after">,
+  timeoutMs: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(timeoutMs, () => resolve(false));
+    work.then(() => resolve(true), reject).finally(cancel);
+  });
+}
+
+/** Waits. Rejects with the signal's reason. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(delayMs, resolve);
   return unlessAborted(promise, signal).finally(cancel);
 }
 
-/** Waits for something that can't be ended, but no longer than until the signal aborts. Rejects with its reason. */
+/** Waits for work that can't be aborted, until the signal aborts. Rejects with its reason. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -15,6 +15,24 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   return () => void listeners.delete(callback);
 }
 
+/**
+ * A controller that calls those who listen through {@linkcode onAbort} itself. Each run has one, and to add a listener
+ * of the runtime takes longer than to make it.
+ */
+export function createAbort(): Pick<AbortController, "signal" | "abort"> {
+  const controller = new AbortController();
+  const listeners = new Set<() => void>();
+  LISTENERS.set(controller.signal, listeners);
+  return {
+    signal: controller.signal,
+    abort: (reason) => {
+      if (controller.signal.aborted) return;
+      controller.abort(reason);
+      for (const callback of listeners) callback();
+    },
+  };
+}
+
 function listenTo(signal: AbortSignal): Set<() => void> {
   const listeners = new Set<() => void>();
   LISTENERS.set(signal, listeners);

@@ -25,7 +25,7 @@ export interface SpanSummary extends RunCounts {
 }
 
 /** A span of time. */
-export interface Span {
+interface Span {
   /** Wall time, milliseconds since 1970. */
   readonly sinceMs: number;
   readonly untilMs: number;

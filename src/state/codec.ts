@@ -6,7 +6,6 @@ import { type Condition, CONDITIONS } from "../domain/condition.ts";
 
 /** A row that no monitor can have written. */
 export class UnreadableRowError extends Error {
-  /** The name of the class. */
   override readonly name = "UnreadableRowError";
 }
 

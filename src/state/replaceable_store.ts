@@ -10,6 +10,8 @@ import {
 export interface ReplaceableStoreOptions {
   /** Where records come from and go to; its opener closes it. */
   readonly store: Store;
+  /** Whether it can't be read or written yet: then it begins without records. @default false */
+  readonly isUnreachable?: boolean;
   /** Quarantines a damaged store and opens an empty one in its place. */
   reopen(error: StoreError): Promise<Store>;
   /** Called once with the error when writes begin to fail, and once with `null` when they succeed again. */
@@ -38,6 +40,7 @@ export class ReplaceableStore {
   constructor(options: ReplaceableStoreOptions) {
     this.#options = options;
     this.#store = options.store;
+    if (options.isUnreachable) this.#health = { status: "failing" };
   }
 
   /** The store; another one after a replacement. */
@@ -51,11 +54,12 @@ export class ReplaceableStore {
   }
 
   /**
-   * Reads all records; those of a replacement if the store is damaged.
+   * Reads all records; those of a replacement if the store is damaged, none if it is unreachable.
    *
    * @throws {StoreError} If they can't be read, or no replacement can be opened.
    */
   async records(): Promise<readonly CheckRecord[]> {
+    if (this.#options.isUnreachable) return [];
     try {
       return await this.#store.records();
     } catch (error) {

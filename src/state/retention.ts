@@ -30,7 +30,7 @@ export const RECENT_RUNS_MAX = 50;
 export const JOB_RUNS_MAX = 20;
 
 /** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
-export interface Limits {
+export interface RetentionLimits {
   /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
   readonly changeMs: number;
@@ -44,7 +44,7 @@ export interface Limits {
 }
 
 /** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
-export function limitsAt(nowMs: number): Limits {
+export function limitsAt(nowMs: number): RetentionLimits {
   return {
     seenMs: nowMs - 30 * DAY_MS,
     changeMs: nowMs - 400 * DAY_MS,

@@ -6,7 +6,6 @@ import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./s
 
 /** A file that is no state that a monitor can have left like this. */
 export class DamagedFileError extends Error {
-  /** The name of the class. */
   override readonly name = "DamagedFileError";
 }
 

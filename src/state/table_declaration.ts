@@ -26,7 +26,7 @@ export interface Column {
 }
 
 /** A field of a row, and the columns that store it: one, or one for each condition. */
-export interface Field<T> {
+interface Field<T> {
   readonly columns: readonly Column[];
   /** Appends the values of the columns: a list for each field would be garbage of every run. */
   encode(value: T, into: SQLInputValue[]): void;
@@ -125,7 +125,7 @@ export function counts(
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 
 /** What identifies a row; the database gives each an `id`, in the order of insertion, unless there is a primary key. */
-export interface Keys {
+interface Keys {
   /** The columns of the primary key. @default a column `id` */
   readonly primary?: readonly string[];
   /** Columns of which no two rows have the same values. @default the primary key */

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<RecordType, number>> = {
 };
 
 /** What is asked. */
-export interface DnsQuery {
+interface DnsQuery {
   /** 0 to 65535. */
   readonly id: number;
   /** Absolute, with the final dot. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Files } from "../domain/files.ts";
 import { inTime } from "./in_time.ts";
-import { replaceFile } from "./replace_file.ts";
+import { replaceFile, rewriteFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";
 
 /** The machine's files. */
@@ -23,6 +23,7 @@ export function createFiles(clock: Clock): Files {
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
     replace: replaceFile,
+    rewrite: rewriteFile,
   };
 }
 

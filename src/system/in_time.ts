@@ -1,5 +1,5 @@
 import type { Clock } from "../domain/clock.ts";
-import { inTurns } from "../shared/in_turns.ts";
+import { withStallSafeTimeout } from "../shared/stall_safe_timeout.ts";
 
 /** How long a file system may take to respond. */
 const RESPONSE_MS_MAX = 2_000;
@@ -12,5 +12,5 @@ const RESPONSE_MS_MAX = 2_000;
 export function inTime<T>(response: Promise<T>, clock: Clock, timeoutMs = RESPONSE_MS_MAX): Promise<T> {
   const late = (): Error =>
     new Deno.errors.TimedOut(`the file system did not respond within ${timeoutMs / 1000} s`);
-  return inTurns(response, { clock, timeoutMs, late });
+  return withStallSafeTimeout(response, { clock, timeoutMs, late });
 }

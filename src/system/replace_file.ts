@@ -6,11 +6,33 @@ import { temporaryPathOf } from "../shared/temporary_path.ts";
  * file and not one each time, and a permission for two paths is enough.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
+  await putInPlace(path, (temporaryPath) => Deno.writeTextFile(temporaryPath, text, { createNew: true }));
+}
+
+/** The same for a file that is there, with its owner, group and permissions, on disk when it takes the place. */
+export async function rewriteFile(path: string, text: string): Promise<void> {
+  const target = await Deno.realPath(path);
+  const { mode, uid, gid } = await Deno.stat(target);
+  await putInPlace(target, async (temporaryPath) => {
+    // Until its owner is right, it is for this user alone.
+    using file = await Deno.open(temporaryPath, { write: true, createNew: true, mode: 0o600 });
+    const own = await file.stat();
+    if (uid !== null && gid !== null && (own.uid !== uid || own.gid !== gid)) {
+      await Deno.chown(temporaryPath, uid, gid);
+    }
+    if (mode !== null) await Deno.chmod(temporaryPath, mode & 0o7777);
+    const bytes = new TextEncoder().encode(text);
+    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await file.sync();
+  });
+}
+
+async function putInPlace(path: string, write: (temporaryPath: string) => Promise<void>): Promise<void> {
   const temporaryPath = temporaryPathOf(path);
   // What a killed process left, or a link that somebody put there, is never written through.
   await removeIfThere(temporaryPath);
   try {
-    await Deno.writeTextFile(temporaryPath, text, { createNew: true });
+    await write(temporaryPath);
     await Deno.rename(temporaryPath, path);
   } catch (error) {
     // What went wrong first is what matters.

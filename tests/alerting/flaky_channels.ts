@@ -91,6 +91,7 @@ export function createFlakySystem(options: FlakyOptions): System {
       resolve({
         status: answer,
         headers: answerHeaders,
+        header: (name) => answerHeaders.get(name),
         read: () => Promise.resolve(null),
         close: () => Promise.resolve(),
       });

@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import {
   confirm,
+  type ConfirmationThresholds,
   count,
   COUNT_MAX,
   type Counters,
   NO_RESULTS,
   occurrences,
-  type Thresholds,
 } from "../../src/condition/confirm.ts";
 import { parseTrace } from "./traces.ts";
 
@@ -219,7 +219,7 @@ interface ConfirmCase {
   readonly confirmed: string;
 }
 
-function thresholds(): fc.Arbitrary<Thresholds> {
+function thresholds(): fc.Arbitrary<ConfirmationThresholds> {
   return fc.record({
     threshold: fc.integer({ min: 1, max: 6 }),
     recoveryThreshold: fc.integer({ min: 1, max: 6 }),
@@ -230,7 +230,7 @@ function countAll(trace: readonly Condition[]): Counters {
   return trace.reduce(count, NO_RESULTS);
 }
 
-function confirmAll(trace: readonly Condition[], policy: Thresholds): Condition[] {
+function confirmAll(trace: readonly Condition[], policy: ConfirmationThresholds): Condition[] {
   let counters = NO_RESULTS;
   let confirmed: Condition = "ok";
   return trace.map((condition) => {
@@ -241,7 +241,7 @@ function confirmAll(trace: readonly Condition[], policy: Thresholds): Condition[
 }
 
 /** DESIGN 4 word by word: lowest of the last T, highest of the last R, looked up in the list of all observations. */
-function confirmByDefinition(trace: readonly Condition[], policy: Thresholds): Condition[] {
+function confirmByDefinition(trace: readonly Condition[], policy: ConfirmationThresholds): Condition[] {
   let confirmed: Condition = "ok";
   return trace.map((_, index) => {
     const levels = trace.slice(0, index + 1).map(severity);

@@ -8,7 +8,7 @@ import {
   dueEvent,
   initialState,
   isAttentive,
-  type Observed,
+  type ObservedResult,
   review,
   type Transition,
   transition,
@@ -154,7 +154,7 @@ Deno.test("transition() keeps to what the state promises, and changes no state t
   );
 });
 
-interface Step extends Observed {
+interface Step extends ObservedResult {
   readonly policy: ConditionPolicy;
 }
 

@@ -45,7 +45,10 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
     steps.add(nameOf(line), () =>
       withHarness(async ({ directory, run, start, writeScript }) => {
         writeScript("backup", "exit 0");
-        if (line.words[0] !== "init") Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
+        if (!WRITING.includes(line.words[0] ?? "")) {
+          Deno.writeTextFileSync(`${directory}/monitor.jsonc`, configFor(line));
+        }
+        if (line.words[0] === "import") copyForeignConfig(line.words, directory);
         if (READING.includes(line.words[0] ?? "")) await run(["check", "--once"]);
         if (CONTROLLING.includes(line.words[0] ?? "")) {
           const service = start(["check", "--log-level", "debug"]);
@@ -100,6 +103,16 @@ function runsOn(words: readonly string[]): boolean {
 
 /** What looks at the reader's machine. The tutorial's test runs them. */
 const OF_THE_READER = ["try", "add", "discover"];
+
+/** What writes a config. */
+const WRITING = ["init", "import"];
+
+/** Puts a config of the tool where the line reads it. */
+function copyForeignConfig([, tool = "", file = ""]: readonly string[], directory: string): void {
+  const fixtures = new URL(`../cli/import/testdata/${tool}/`, import.meta.url);
+  const source = [...Deno.readDirSync(fixtures)].find(({ name }) => !name.endsWith(".jsonc"));
+  Deno.copyFileSync(new URL(source?.name ?? "", fixtures), `${directory}/${file}`);
+}
 
 /** What asks a running service. */
 const CONTROLLING = ["reload", "run"];

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
+import type { PostgresPlace } from "../../src/domain/postgres_place.ts";
 import { PostgresClient } from "../../src/state/postgres/postgres_client.ts";
 import {
   clientOptions,
@@ -32,6 +33,12 @@ async function stop(...members: readonly Program[]): Promise<void> {
     const { code, stderr } = await member.end();
     assert.equal(code, 0, stderr);
   }
+}
+
+async function execute(place: PostgresPlace, ...statements: readonly string[]): Promise<void> {
+  const client = new PostgresClient(place, clientOptions());
+  for (const statement of statements) await client.query(statement);
+  client.close();
 }
 
 test("members share the checks, and the others take over those of one that is killed", async () => {
@@ -159,28 +166,24 @@ test("a member that is killed while it sends alone sends the same again under th
 test("a member that was cut off loses to newer records, and a recovery follows what it sent", async () => {
   await using server = await startPostgres();
   await withShared(async ({ place, names, hook, targets, start, turn, describe }) => {
-    const run = async (...statements: readonly string[]): Promise<void> => {
-      const client = new PostgresClient(place, clientOptions());
-      for (const statement of statements) await client.query(statement);
-      client.close();
-    };
     const other = start("b");
     await turn(500);
-    await run(`CREATE ROLE alice LOGIN IN ROLE ${place.user}`);
+    await execute(place, `CREATE ROLE alice LOGIN IN ROLE ${place.user}`);
     const cutOff = start("a", [], "alice");
     await other.stderr.next('member "a" joined');
     await turn(200);
     const before = hook.posts.length;
     const sent = (): readonly PostedNotification[] =>
       hook.posts.slice(before).flatMap(({ notifications }) => notifications);
-    await run(
+    await execute(
+      place,
       "ALTER ROLE alice NOLOGIN",
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'alice'",
     );
     await other.stderr.next('member "a" left or died');
     names.forEach((name) => targets.statuses.set(`member a ${name}`, 500));
     await until("problems that it alone sees", () => sent().length > 0, describe);
-    await run("ALTER ROLE alice LOGIN");
+    await execute(place, "ALTER ROLE alice LOGIN");
     await cutOff.stderr.next("shared state reachable again");
     assert.ok(sent().every(({ output }) => output.endsWith("(shared state unreachable)")), describe());
     const problems = new Set(sent().map(({ check }) => check));
@@ -212,6 +215,44 @@ test("members drop what is pending for a channel that left the config, and log i
     assert.match(describe(), /dropped.*its check no longer has this channel/);
     await stop(...members);
   });
+}, POSTGRES);
+
+test("a member that starts before its database runs all checks, sends alone, and joins later", async () => {
+  await using server = await startPostgres();
+  await withShared(async ({ place, hook, start, run, turn, describe, assertEachOnce }) => {
+    await execute(place, `DROP SCHEMA "${place.schema}" CASCADE`);
+    await server.kill();
+    const early = start("a");
+    await early.stderr.next(/cannot open state "postgres:.*; retrying, monitoring starts/);
+    const once = await run("check", "--once");
+    assert.equal(once.code, 74, once.stderr);
+    await turn(500, { isStored: false });
+    const texts = hook.posts.flatMap(({ notifications }) => notifications.map(({ output }) => output));
+    assert.ok(texts.every((text) => text.endsWith("(shared state unreachable)")), describe());
+    await server.start();
+    await early.stderr.next("shared state reachable again");
+    const other = start("b");
+    await early.stderr.next('member "b" joined');
+    await turn(200);
+    await turn(500);
+    assert.match((await run("status")).stdout, /monitor running for/);
+    await stop(early, other);
+    assertEachOnce();
+  }, server);
+}, POSTGRES);
+
+test("a member that waits for its database exits with 74 if it may not use it", async () => {
+  await using server = await startPostgres();
+  await withShared(async ({ place, start }) => {
+    await execute(place, "CREATE ROLE alice NOLOGIN");
+    await server.kill();
+    const early = start("a", [], "alice");
+    await early.stderr.next("; retrying, monitoring starts");
+    await server.start();
+    const { code, stderr } = await early.end();
+    assert.equal(code, 74, stderr);
+    assert.match(stderr, /^monitor: error: cannot open state .*: role "alice" may not log in; check "user"/m);
+  }, server);
 }, POSTGRES);
 
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {
@@ -267,6 +308,16 @@ test("monitor members shows who is live, has the active config, and runs what", 
     assert.match((await run("status")).stdout, /^member "a": no heartbeat for /m);
     const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
     assert.deepEqual([monitor.state, monitor.members[0]], ["running", { member: "a", live: false }]);
+    const lines = (html: string): readonly string[] => html.match(/(?<=<li>)[abc]: .*/g) ?? [];
+    const page = lines(await (await fetch(url)).text());
+    assert.deepEqual(lines((await run("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [
+      "a: no heartbeat for …",
+      "b: live",
+      "c: live",
+    ]);
+    assert.deepEqual(page.slice(1), ["b: live", "c: live"]);
+    const served = await (await fetch(`${url}/api/v1/status`)).json();
+    assert.deepEqual(served.monitor.members[0], { member: "a", live: false });
     const { stdout: text } = await run("members", "--format", "json");
     const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
     assert.deepEqual(members.map(({ member, live }) => [member, live]), [["a", false], ["b", true], [

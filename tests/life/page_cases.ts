@@ -80,11 +80,11 @@ test("monitor check: a page that cannot be written is said once, and nothing els
       report: { path: "none/page.html", interval: 1 },
     });
     const words =
-      `cannot write the page to "${harness.directory}/none/page.html": its directory does not exist`;
+      `cannot write the HTML report to "${harness.directory}/none/page.html": its directory does not exist`;
     const program = harness.start(["check"]);
     await program.stderr.next((line) => line.includes(words));
     Deno.mkdirSync(`${harness.directory}/none`);
-    await program.stderr.next((line) => line.includes("writing the page succeeds again"));
+    await program.stderr.next((line) => line.includes("writing the HTML report succeeds again"));
     program.signal("SIGTERM");
     const { code, stderr } = await program.end();
     assert.equal(code, 0);

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { MemberHeartbeat } from "../../src/domain/membership.ts";
+import { DEAD_AFTER_MS, type MemberHeartbeat } from "../../src/domain/membership.ts";
 import {
-  DEAD_AFTER_MS,
   type HeartbeatOutcome,
   liveOthers,
   observe,

@@ -391,6 +391,7 @@ testPlaces("one-place-per-kind", "lets a name stand in its places", 'const name 
   "the file named for another kind": ["src/checks/http_request.ts", '"script"'],
   "a file of that name in another layer": ["src/cli/script.ts", '"script"'],
   "config": ["src/config/resolve.ts", '"script"'],
+  "what writes configs": ["src/cli/import/gatus.ts"],
   "tests": ["tests/checks/script_test.ts"],
   "scripts": ["scripts/generate.ts"],
 });
@@ -399,6 +400,7 @@ testPlaces("one-place-per-kind", "lets only domain decide by a kind", 'f(check.k
   "domain": ["src/domain/check.ts"],
   "the registry": ["src/checks/registry.ts", 'check.kind === "script"'],
   "the file named for it": ["src/checks/script.ts", 'check.kind === "script"'],
+  "what writes configs": ["src/cli/import/gatus.ts", 'check.kind === "script"'],
   "tests": ["tests/checks/script_test.ts"],
 });
 

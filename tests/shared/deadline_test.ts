@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
+import { endsWithin, pause, sleep, startDeadline, unlessAborted } from "../../src/shared/deadline.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 
 Deno.test("startDeadline() aborts when time is up", async () => {
@@ -52,4 +52,33 @@ Deno.test("unlessAborted() settles as the work does, or rejects with the signal'
   const aborted = assert.rejects(unlessAborted(new Promise(() => {}), end.signal), /reason/);
   end.abort(new Error("reason"));
   await aborted;
+});
+
+Deno.test("startDeadline() aborts with the given reason when time is up", async () => {
+  const clock = createFakeClock();
+  const late = new Error("late");
+  using deadline = startDeadline(clock, 100, undefined, late);
+  await clock.advance(100);
+  assert.equal(deadline.signal.reason, late);
+});
+
+Deno.test("pause() ends with its delay", async () => {
+  const clock = createFakeClock();
+  let hasEnded = false;
+  void pause(clock, 100).then(() => hasEnded = true);
+  await clock.advance(99);
+  assert.equal(hasEnded, false);
+  await clock.advance(1);
+  assert.equal(hasEnded, true);
+});
+
+Deno.test("endsWithin() resolves to whether the work ended in time, and rejects as the work does", async () => {
+  const clock = createFakeClock();
+  assert.equal(await endsWithin(clock, 100, Promise.resolve()), true);
+  await assert.rejects(endsWithin(clock, 100, Promise.reject(new Error("work"))), /work/);
+  const { promise, reject } = Promise.withResolvers<void>();
+  const late = endsWithin(clock, 100, promise);
+  await clock.advance(100);
+  assert.equal(await late, false);
+  reject(new Error("too late to be of interest"));
 });

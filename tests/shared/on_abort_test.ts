@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { onAbort } from "../../src/shared/on_abort.ts";
+import { createAbort, onAbort } from "../../src/shared/on_abort.ts";
 
 Deno.test("onAbort() calls everyone who still listens, once, in order", () => {
   const abort = new AbortController();
@@ -32,4 +32,15 @@ Deno.test("onAbort() keeps the listeners of two signals apart", () => {
   onAbort(other.signal, () => called.push("other"));
   other.abort();
   assert.deepEqual(called, ["other"]);
+});
+
+Deno.test("createAbort() calls all who listen, once, with the reason in the signal", () => {
+  const abort = createAbort();
+  const called: unknown[] = [];
+  onAbort(abort.signal, () => called.push(abort.signal.reason));
+  onAbort(abort.signal, () => called.push("ended"))();
+  abort.signal.addEventListener("abort", () => called.push("event"));
+  abort.abort("late");
+  abort.abort("later");
+  assert.deepEqual(called, ["event", "late"]);
 });

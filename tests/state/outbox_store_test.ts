@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { type Store, StoreError, type StoreFailure } from "../../src/domain/store.ts";
-import { Connection, openConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import { migrate } from "../../src/state/sqlite/migrations.ts";
 import * as statements from "../../src/state/sqlite/outbox_statements.ts";
@@ -201,7 +201,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
 });
 
 Deno.test("no statement on the outbox or the silences looks at every row where it need not", async (t) => {
-  const connection = new Connection(new DatabaseSync(":memory:"));
+  const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   migrate(connection);
   const readsAll = new Set(["SELECT_OUTBOX", "SELECT_MARKERS", "DELETE_STRAY_MARKERS"]);
   for (const [name, sql] of Object.entries(statements)) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { list, number, object, text, UnreadableRowError } from "../../src/state/codec.ts";
-import { Connection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import {
   blob,
   counts,
@@ -91,7 +91,7 @@ Deno.test("object() encodes declared keys alone, and decodes no other type", () 
   }
 });
 
-function openInMemory(): Disposable & { readonly connection: Connection } {
-  const connection = new Connection(new DatabaseSync(":memory:"));
+function openInMemory(): Disposable & { readonly connection: SqliteConnection } {
+  const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   return { connection, [Symbol.dispose]: () => connection.close() };
 }

@@ -1,7 +1,7 @@
 /** The part of the store in memory that jobs report to. */
 import type { EndedJobRun, JobFacts, JobRun } from "../../src/domain/job_runs.ts";
 import { copyJobEnd, copyJobRun } from "./copies.ts";
-import { JOB_RUNS_MAX, type Limits } from "../../src/state/retention.ts";
+import { JOB_RUNS_MAX, type RetentionLimits } from "../../src/state/retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */
 export interface MemoryJobs {
@@ -10,7 +10,7 @@ export interface MemoryJobs {
   /** `keepJobRun()`. */
   keep(name: string, run: JobRun, nowMs: number): void;
   /** Forgets jobs of no check that nothing was heard of for long. */
-  prune(limits: Limits, isKept: (check: string) => boolean): void;
+  prune(limits: RetentionLimits, isKept: (check: string) => boolean): void;
 }
 
 interface KeptJob {

@@ -3,7 +3,7 @@ import { addCounts, type ChannelCount } from "../../src/domain/channel_count.ts"
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { KeptOutbox } from "../../src/domain/store.ts";
 import { copyMarker, copyQueued, copySilence } from "./copies.ts";
-import type { Limits } from "../../src/state/retention.ts";
+import type { RetentionLimits } from "../../src/state/retention.ts";
 
 /** What the methods of the store do that are named at each; here they answer at once. */
 export interface MemoryOutbox {
@@ -20,7 +20,7 @@ export interface MemoryOutbox {
   /** `endSilences()`. */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): number;
   /** Forgets what is too old, and what was told of checks that are not kept any more. */
-  prune(limits: Limits, isKept: (check: string) => boolean): void;
+  prune(limits: RetentionLimits, isKept: (check: string) => boolean): void;
 }
 
 /** Makes one that keeps nothing yet. */

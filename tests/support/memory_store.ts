@@ -20,8 +20,8 @@ import {
   addReading,
   CHANGES_MAX,
   type ClockReadings,
-  type Limits,
   limitsAt,
+  type RetentionLimits,
   startOf,
 } from "../../src/state/retention.ts";
 
@@ -130,7 +130,7 @@ function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpd
 }
 
 /** Answers the names of the checks that were forgotten. */
-function prune(kept: Map<string, KeptCheck>, limits: Limits): readonly string[] {
+function prune(kept: Map<string, KeptCheck>, limits: RetentionLimits): readonly string[] {
   const forgotten: string[] = [];
   for (const [name, { record, changes, rollups, recent }] of kept) {
     if (record.seenAtMs < limits.seenMs) {
@@ -169,7 +169,7 @@ function sumUp(
   }));
 }
 
-function pruneRollups(rollups: Rollups, limits: Limits): Rollups {
+function pruneRollups(rollups: Rollups, limits: RetentionLimits): Rollups {
   const left: Rollups = new Map();
   for (const rollup of rollups.values()) {
     if (endOf(rollup) < limits.rollupEndMs) continue;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { replaceFile } from "../../src/system/replace_file.ts";
+import { replaceFile, rewriteFile } from "../../src/system/replace_file.ts";
 
 Deno.test("replaceFile() makes a file, and puts another in its place", () =>
   withDirectory(async (directory) => {
@@ -48,6 +48,46 @@ Deno.test("replaceFile() writes through no link, and is not held up by what a ki
     assert.equal(await Deno.readTextFile(`${directory}/other`), "mine");
     assert.equal(await Deno.readTextFile(`${directory}/a.prom`), "two");
     assert.deepEqual(namesIn(directory), ["a.prom", "other"]);
+  }));
+
+Deno.test("rewriteFile() keeps the permissions and the link that leads to the file", () =>
+  withDirectory(async (directory) => {
+    await Deno.mkdir(`${directory}/real`);
+    const path = `${directory}/real/config`;
+    await Deno.writeTextFile(path, "one");
+    await Deno.symlink("real/config", `${directory}/link`);
+    for (const mode of [0o600, 0o640, 0o444, 0o4755]) {
+      await Deno.chmod(path, mode);
+      await rewriteFile(`${directory}/link`, `mode ${mode}`);
+      assert.equal(await Deno.readTextFile(path), `mode ${mode}`);
+      assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o7777, mode);
+    }
+    assert.ok((await Deno.lstat(`${directory}/link`)).isSymlink);
+    assert.deepEqual([namesIn(directory), namesIn(`${directory}/real`)], [["link", "real"], ["config"]]);
+  }));
+
+Deno.test({
+  name: "rewriteFile() keeps the owner and the group",
+  // Only root can make a file of another user.
+  ignore: Deno.uid() !== 0,
+  fn: () =>
+    withDirectory(async (directory) => {
+      const path = `${directory}/config`;
+      await Deno.writeTextFile(path, "one", { mode: 0o640 });
+      await Deno.chown(path, 1, 2);
+      await rewriteFile(path, "two");
+      const { uid, gid, mode } = await Deno.stat(path);
+      assert.deepEqual([uid, gid, (mode ?? 0) & 0o7777], [1, 2, 0o640]);
+    }),
+});
+
+Deno.test("rewriteFile() makes no file, and leaves nothing alongside when it cannot write", () =>
+  withDirectory(async (directory) => {
+    await assert.rejects(() => rewriteFile(`${directory}/none`, "text"), Deno.errors.NotFound);
+    await Deno.mkdir(`${directory}/directory`);
+    await Deno.writeTextFile(`${directory}/directory/kept`, "");
+    await assert.rejects(() => rewriteFile(`${directory}/directory`, "text"));
+    assert.deepEqual(namesIn(directory), ["directory"]);
   }));
 
 function namesIn(directory: string): readonly string[] {

@@ -33,7 +33,7 @@ export interface Exchange {
 }
 
 /** What the exchange showed. */
-export interface Findings {
+interface Findings {
   /** Whom the last request went to; `null`: nobody. */
   readonly asked: Asked | null;
   /** Plain numbers; `status` is among them when a head came. */

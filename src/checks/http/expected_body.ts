@@ -7,7 +7,7 @@ import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts"
 
 /** A body that came, and how to look at it. */
 interface BodyToEvaluate {
-  readonly response: Pick<IncomingResponse, "headers" | "read">;
+  readonly response: Pick<IncomingResponse, "header" | "read">;
   /** Whether its beginning is wanted, whatever is expected. */
   readonly isCaptured: boolean;
   /** Wall time, for times in the body. */
@@ -37,12 +37,14 @@ export async function evaluateBody(
   { response, isCaptured, nowMs, onRead, pause }: BodyToEvaluate,
 ): Promise<JsonFindings & Pick<BodyFindings, "start" | "isWhole">> {
   const { bodyPart, notBodyPart, bodyPattern, notBodyPattern, json } = expected;
+  const lengthBytes = declaredLength(response);
   const findings = await readBody(response, {
     parts: [bodyPart, notBodyPart].filter((part) => part !== undefined),
     keepsStart: isCaptured || bodyPattern !== undefined || notBodyPattern !== undefined || json !== undefined,
     readsOn: expected.warningDurationMs !== undefined || expected.criticalDurationMs !== undefined ||
-      isShort(response),
-    contentType: response.headers.get("content-type"),
+      lengthBytes !== null && lengthBytes <= SHORT_BYTES_MAX,
+    lengthBytes,
+    contentType: response.header("content-type"),
   });
   onRead();
   const violations = [...partViolations(expected, findings)];
@@ -77,9 +79,9 @@ export async function evaluateBody(
 /** So that a short body that breaks off is noticed, wherever the text is in it. */
 const SHORT_BYTES_MAX = 1024 * 1024;
 
-function isShort({ headers }: Pick<IncomingResponse, "headers">): boolean {
-  const length = headers.get("content-length");
-  return length !== null && Number(length) <= SHORT_BYTES_MAX && !headers.has("content-encoding");
+function declaredLength(response: Pick<IncomingResponse, "header">): number | null {
+  const length = response.header("content-length");
+  return length === null || response.header("content-encoding") !== null ? null : Number(length);
 }
 
 function* partViolations(

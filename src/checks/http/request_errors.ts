@@ -160,7 +160,9 @@ function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem
 }
 
 /** What is doubtful in the parameters of an `http_request` check. */
-export function findWarnings({ parameters, timeoutMs }: HttpRequestCheck): readonly ParameterProblem[] {
+export function findRequestWarnings(
+  { parameters, timeoutMs }: HttpRequestCheck,
+): readonly ParameterProblem[] {
   const { request, response, steps = [] } = parameters;
   return [
     ...request === undefined ? [] : exchangeWarnings({ request, response }, timeoutMs),

@@ -14,6 +14,8 @@ interface BodyWishes {
   readonly keepsStart: boolean;
   /** Whether it is read on when all is known, to measure how long it takes. */
   readonly readsOn: boolean;
+  /** How long it is, if the response says so; `null`: it does not, or the body is compressed. */
+  readonly lengthBytes: number | null;
   /** The response's `Content-Type`; `null` when it has none. */
   readonly contentType: string | null;
 }
@@ -42,7 +44,7 @@ export interface BodyFindings {
  */
 export async function readBody(
   body: ResponseBody,
-  { parts, keepsStart, readsOn, contentType }: BodyWishes,
+  { parts, keepsStart, readsOn, lengthBytes, contentType }: BodyWishes,
 ): Promise<BodyFindings> {
   const { decoder, unknownCharset } = decoderFor(contentType);
   const search = searchFor(parts);
@@ -62,7 +64,8 @@ export async function readBody(
     unknownCharset,
   });
   for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) {
-    take(decoder.decode(chunk.subarray(0, restBytes), { stream: true }));
+    // If all of it came at once, no character can go on in the next chunk, and the decoder has nothing to remember.
+    take(decoder.decode(chunk.subarray(0, restBytes), { stream: chunk.length !== lengthBytes }));
     const isKnown = search.found.every((found) => found) && (!keepsStart || start.length > START_LENGTH_MAX);
     if (isKnown && !readsOn) return findings();
     cut = chunk.length > restBytes;

@@ -14,7 +14,7 @@ import type { OpenConfig } from "../open_config.ts";
 import { FORMATS } from "../formats/registry.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
-import { publishedPageOf } from "../../outputs/html_report/publish_report.ts";
+import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
@@ -22,7 +22,7 @@ import { recordCronRun } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
 import { VERSION } from "../version.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 import { type StartSignals, stopCode } from "./start_signals.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
 import { createRunPrinter, type RunPrinter } from "./run_printer.ts";
@@ -33,7 +33,7 @@ interface OnceOptions {
   readonly system: System;
   /** The whole config; the caller chooses the checks to run from it. */
   readonly config: OpenConfig;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   readonly signals: Pick<StartSignals, "stopIsHandled">;
 }
 
@@ -119,7 +119,7 @@ async function publish(
     if (failure !== null) warn(config.redact(failure));
   }
   const source = { system, repository, select: (checks: readonly Check[]) => checks, isWhole: true };
-  for (const file of publishedPageOf(config, source)) {
+  for (const file of publishedReportOf(config, source)) {
     const failure = await publishFile(file, system.files);
     if (failure !== null) warn(failure);
   }

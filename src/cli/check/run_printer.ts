@@ -13,13 +13,13 @@ import type { OpenConfig } from "../open_config.ts";
 import { type Progress, startProgress } from "../progress.ts";
 import { renderTrace } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
-import type { CheckSettings, OutputFile } from "./settings.ts";
+import type { CheckCommandSettings, OutputFile } from "./settings.ts";
 
 interface RunPrinterOptions {
   readonly invocation: Invocation;
   readonly system: System;
   readonly config: Pick<OpenConfig, "redact">;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   loadFormat(name: OutputFile["format"]): Promise<Format>;
 }
 

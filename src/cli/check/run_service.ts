@@ -9,7 +9,7 @@ import { createLog } from "../create_log.ts";
 import { locateState } from "../state_location.ts";
 import { type OwnedState, ownState } from "../owned_state.ts";
 import { createReload, factsOf, logWarnings, toScheduled } from "./reload.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 import type { Control } from "./control.ts";
 import type { StartSignals } from "./start_signals.ts";
 import { createSteadySink } from "./steady_sink.ts";
@@ -26,7 +26,7 @@ interface ServiceOptions {
   readonly controlPaths: readonly string[];
   /** The first config; a reload replaces it. */
   readonly config: OpenConfig;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   /** Required permissions that are not granted; checks that need them can't run. */
   readonly missing: readonly RequiredPermission[];
   readonly signals: StartSignals;
@@ -45,6 +45,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
     required: false,
     readsBack: true,
     warn: (message) => log.warning(message),
+    waits: true,
   });
   try {
     return await state.whileLocked(

@@ -2,6 +2,7 @@
  * How a single run sends what waits in a state that several processes share. If members run as services, they send. If
  * not, each channel queue is taken by one single run at a time.
  */
+import { pause } from "../../shared/deadline.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
@@ -74,7 +75,7 @@ export async function sendShared(
   if (!await isPending()) return;
   await guest.join();
   while (clock.wallMs() < deadlineMs && !guest.isSharedByOthers) {
-    await new Promise<void>((resolve) => void clock.after(LOOK_EVERY_MS, resolve));
+    await pause(clock, LOOK_EVERY_MS);
     await notifying.drain(deadlineMs);
     const { pending } = notifying;
     if (pending.length > 0 && pending.every(({ lastFailure }) => lastFailure !== null)) return;

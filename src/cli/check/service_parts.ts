@@ -1,6 +1,7 @@
 /** The parts of a service that depend on each other: repository, member, notifying, scheduler and outputs. */
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
+import type { KeptOutbox } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import type { Member } from "../../members/member.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
@@ -20,7 +21,7 @@ import { toNotified } from "./reload.ts";
 import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
 import { type ServiceOutputs, startOutputs } from "./service_outputs.ts";
-import type { CheckSettings } from "./settings.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 import type { MemberSettings } from "./take_part.ts";
 
 interface ServicePartsOptions {
@@ -28,7 +29,7 @@ interface ServicePartsOptions {
   readonly system: System;
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   readonly log: Log;
   readonly state: OwnedState;
   /** Prints a line of the `console` channel. */
@@ -50,6 +51,9 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
+/** What is known of the outbox of a state that is unreachable. */
+const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
+
 /** Starts the parts; the checks begin to run. */
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
   const { config, scheduled, settings, system, state, onBug } = options;
@@ -68,7 +72,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
   const notifying = startNotifying(toNotified(config, scheduled), {
     system,
     repository,
-    kept: await repository.store.outbox(),
+    kept: state.isUnreachable ? NOTHING_KEPT : await repository.store.outbox(),
     notifies: settings.notifies,
     batchingMs: BATCHING_DELAY_MS,
     member,
@@ -116,11 +120,15 @@ function openRepository(
     onOvertaken(checks: readonly string[]): void;
   },
 ): Promise<StateRepository> {
+  // Records that are in the state replace what was recorded before it could be reached.
+  let isStart = state.isUnreachable ?? false;
   return openStateRepository({
     store: state.store,
+    isUnreachable: isStart,
     onFailure: (error) => {
       if (error !== null) return log.error(`${error.message}; retrying, monitoring continues`);
-      log.info("the state is writable again, nothing was lost");
+      log.info(isStart ? "the state is reachable" : "the state is writable again, nothing was lost");
+      isStart = false;
       // After the write that has just succeeded: further ones wait for its end.
       system.clock.after(0, onWritable);
     },

@@ -25,7 +25,7 @@ export interface OutputFile {
 }
 
 /** What was asked of `monitor check`. */
-export interface CheckSettings {
+export interface CheckCommandSettings {
   /** Whether each check runs once, rather than on its schedule until somebody stops it. */
   readonly once: boolean;
   /** Only checks whose planned time has come. */
@@ -56,7 +56,7 @@ export interface CheckSettings {
  *
  * @throws {UsageError} If a value or a combination makes no sense.
  */
-export function readCheckSettings(invocation: Invocation): CheckSettings {
+export function readCheckSettings(invocation: Invocation): CheckCommandSettings {
   const once = invocation.options.has("once");
   const due = invocation.options.has("due");
   if (due && optionValue(invocation, "state") === "none") {
@@ -102,7 +102,7 @@ function readConcurrency(invocation: Invocation): number {
 
 function readRetryFor(
   invocation: Invocation,
-  { once, due }: Pick<CheckSettings, "once" | "due">,
+  { once, due }: Pick<CheckCommandSettings, "once" | "due">,
 ): number | null {
   const value = optionValue(invocation, "retry-for");
   if (value === undefined) return null;

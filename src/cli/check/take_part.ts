@@ -85,7 +85,7 @@ export function toWork(
     configHash: hashHex(JSON.stringify([configHash(config), selection, notifies]), 32),
     checks,
     channelKeys: channelKeysOf(config),
-    showsAll: config.page !== null || config.metrics !== null || listens,
+    showsAll: config.report !== null || config.metrics !== null || listens,
   };
 }
 
@@ -107,6 +107,6 @@ function logMemberEvent(event: MemberEvent, log: Log): void {
     case "fail_open":
       return event.isOpen
         ? log.error("shared state unreachable: sending notifications of own checks without it")
-        : log.info("shared state reachable again: nothing was lost");
+        : log.info("shared state reachable again: what was sent counts as sent");
   }
 }

@@ -7,7 +7,7 @@ import type { JobEnd, JobRun } from "../../domain/job_runs.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { ForegroundEnd } from "../../domain/foreground.ts";
 import type { System } from "../../domain/system.ts";
-import { inTurns } from "../../shared/in_turns.ts";
+import { withStallSafeTimeout } from "../../shared/stall_safe_timeout.ts";
 import { lastLines } from "../../shared/last_lines.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { createSteadySink } from "../check/steady_sink.ts";
@@ -106,7 +106,8 @@ async function runJob(command: readonly string[], invocation: Invocation, system
     }
   };
   const jobLog = await attempt(
-    () => inTurns(openJobLog(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
+    () =>
+      withStallSafeTimeout(openJobLog(invocation, system, command), { clock, timeoutMs: LOOK_MS_MAX, late }),
     "this run is not recorded; COMMAND runs anyway",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };

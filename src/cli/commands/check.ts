@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
 import { runOnce } from "../check/run_once.ts";
-import { type CheckSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
+import { type CheckCommandSettings, FORMAT_NAMES, readCheckSettings } from "../check/settings.ts";
 import { listenAtStart, type StartSignals } from "../check/start_signals.ts";
 import {
   type Command,
@@ -134,7 +134,7 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
 
 interface RunOptions {
   readonly system: System;
-  readonly settings: CheckSettings;
+  readonly settings: CheckCommandSettings;
   readonly signals: StartSignals;
 }
 
@@ -180,7 +180,7 @@ async function refuseClashes(paths: readonly string[], config: OpenConfig): Prom
     taken.set(path, `the file of ${owner}`);
     taken.set(temporaryPathOf(path), `the temporary file of ${owner}`);
   };
-  if (config.page !== null) take(config.page.path, "the report");
+  if (config.report !== null) take(config.report.path, "the report");
   for (const path of paths) {
     const owner = taken.get(path) ?? taken.get(temporaryPathOf(path));
     const clash = owner === undefined

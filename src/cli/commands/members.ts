@@ -1,8 +1,7 @@
 import { describeDuration } from "../../domain/duration.ts";
-import type { MemberStatus } from "../../domain/membership.ts";
+import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
-import { isLiveMember } from "../../members/observer.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";

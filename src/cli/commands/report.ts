@@ -14,6 +14,7 @@ import { OutputError } from "../failure.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { monitorStatusOf } from "../monitor_status.ts";
 import { pageFacts } from "../../outputs/html_report/facts.ts";
+import { readServices } from "../../state/read_services.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
@@ -66,11 +67,12 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     const checks = configured ??
       selectChecks(checksOfState(run, await store?.records() ?? []), selection);
     const records = run === null || run.stoppedAtMs === null ? [] : await store?.records() ?? [];
-    const monitor = monitorStatusOf(run, { place, config, records, system });
+    const members = await readServices(store);
+    const monitor = monitorStatusOf(run, { place, config, records, system, members });
     const isStopped = monitor?.state === "stopped" || monitor?.state === "died";
     const facts = pageFacts({
       label,
-      page: config?.page ?? null,
+      page: config?.report ?? null,
       path,
       notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
     }, system);

@@ -23,7 +23,7 @@ import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
 import { describeMonitor, describeMonitorTrouble, monitorStatusOf } from "../monitor_status.ts";
-import { isShared } from "../../domain/membership.ts";
+import { readServices } from "../../state/read_services.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 import {
@@ -97,7 +97,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
     silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
   };
-  const members = store !== null && isShared(store) ? await store.members() : null;
+  const members = await readServices(store);
   await store?.close();
   const monitor = monitorStatusOf(run, { place, config, records: kept, system, members });
   const recordOf = (name: string): CheckRecord | null => records.get(name) ?? null;

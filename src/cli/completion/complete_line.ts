@@ -53,7 +53,9 @@ export async function complete(
   const { command, operands } = typed;
   if (command?.operandKind === undefined || operands.length >= command.operandsMax) return offer([]);
   if (command.operandKind === "path") return { offers: "files" };
-  if (command.operandKind !== "check") return offer(command.operandKind.map(toCandidate));
+  if (command.operandKind !== "check") {
+    return operands.length === 0 ? offer(command.operandKind.map(toCandidate)) : { offers: "files" };
+  }
   const named = await namesIn(typed.options.get("config"), "checks");
   return offer(
     named.filter(({ value }) =>

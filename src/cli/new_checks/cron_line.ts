@@ -36,10 +36,10 @@ export function readCronLine(line: string, { hasUser = false } = {}): CronJob | 
   };
 }
 
-/** Where counting starts: any time will do. */
-const START_MS = Date.UTC(2026, 0, 1);
-const SPAN_MS = 5 * 366 * DAY_MS;
-const TIMES_MAX = 10_000;
+/** Where counting starts: a Friday, so that a weekend is soon met. */
+const START_MS = Date.UTC(2026, 0, 2);
+const SPAN_MS = 2 * 366 * DAY_MS;
+const TIMES_MAX = 2000;
 
 function longestGapMs(schedule: string): number {
   let gapMs = 0;
@@ -48,7 +48,7 @@ function longestGapMs(schedule: string): number {
     const times = createCronReader()(schedule.replace(/^@midnight$/i, "@daily"), "UTC");
     if (times === null) throw new RangeError("It never comes");
     let atMs = times.after(START_MS);
-    for (let count = 0; count < TIMES_MAX && atMs < START_MS + SPAN_MS; count++) {
+    for (let count = 0; count < TIMES_MAX && (count < 2 || atMs < START_MS + SPAN_MS); count++) {
       const nextMs = times.after(atMs);
       gapMs = Math.max(gapMs, nextMs - atMs);
       atMs = nextMs;
@@ -92,7 +92,9 @@ function asArguments(command: string): string {
 
 /** The first word that is no variable, shell word or option; the name of a script without its ending. */
 function nameOfCommand(command: string): string {
-  const words = command.split(/[\s;&|()]+/).filter((word) => /^[\w/.]/.test(word) && !word.includes("="));
+  const words = command.replace(/^cd\s+\S+\s*(?:&&|;)/, "").split(/[\s;&|()]+/).filter((word) =>
+    /^[\w/.]/.test(word) && !word.includes("=")
+  );
   const first = words.find((word) => !PREFIXES.has(word)) ?? "";
   return nameFor((first.split("/").at(-1) ?? "").replace(/(?<=.)\.\w+$/, ""));
 }

@@ -29,14 +29,17 @@ export async function openNewChecks(
     defaults: {},
     checks: Object.fromEntries(checks.map((check) => [check.name, entryFor(check)])),
   });
-  try {
-    return await openConfigAt({ path: "-", named: true, text }, { invocation, system });
-  } catch (error) {
-    if (!(error instanceof ConfigError) || error.problems.length === 0) throw error;
-    const [{ hint } = { hint: null }] = error.problems;
-    const texts = error.problems.map((problem) => describe(problem, checks));
-    throw new UsageError(texts.join("; "), texts.length === 1 && hint !== null ? hint : undefined);
-  }
+  return await openConfigAt({ path: "-", named: true, text }, { invocation, system }).catch((error) => {
+    throw asUsageError(error, checks);
+  });
+}
+
+/** Returns what is wrong with new checks in a config as an error of the command line; other errors as they are. */
+export function asUsageError(error: unknown, checks: readonly NewCheck[]): unknown {
+  if (!(error instanceof ConfigError) || error.problems.length === 0) return error;
+  const [{ hint } = { hint: null }] = error.problems;
+  const texts = error.problems.map((problem) => describe(problem, checks));
+  return new UsageError(texts.join("; "), texts.length === 1 && hint !== null ? hint : undefined);
 }
 
 /** What is wrong, at the key that was typed. */

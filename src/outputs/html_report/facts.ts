@@ -1,4 +1,4 @@
-import type { PageFile } from "../../domain/page_file.ts";
+import type { ReportFile } from "../../domain/report_file.ts";
 import type { System } from "../../domain/system.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
@@ -12,7 +12,7 @@ export type PageFacts = Pick<
 interface PageFactsOptions {
   readonly label: string;
   /** The page that the config keeps fresh; `null`: none, or the config has errors. */
-  readonly page: PageFile | null;
+  readonly page: ReportFile | null;
   /** Where this page is written; `null`: to stdout. */
   readonly path: string | null;
   /** Whether anything runs the checks, as far as that is known. */

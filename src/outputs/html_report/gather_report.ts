@@ -4,6 +4,7 @@ import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
+import { readServices } from "../../state/read_services.ts";
 import type { PageFacts } from "./facts.ts";
 import { DAYS_SHOWN, type PageCheck, type PageDay, type ReportSnapshot } from "./snapshot.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
@@ -53,6 +54,7 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
     checks: shown,
     inactive: checks.filter((check) => !check.active),
     rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
+    members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
     isKept: store !== null,
   };

@@ -41,6 +41,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
       changes: check.changes.map((change) => ({ ...change, output: "" })),
     })),
     rows: [],
+    members: null,
     silences: [],
   };
 }

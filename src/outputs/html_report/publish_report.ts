@@ -19,17 +19,20 @@ interface PublishedPageSource {
 }
 
 /** The page that a config wants to be kept fresh, if any. */
-export function publishedPageOf(config: LoadedConfig, source: PublishedPageSource): readonly PublishedFile[] {
-  const { page } = config;
+export function publishedReportOf(
+  config: LoadedConfig,
+  source: PublishedPageSource,
+): readonly PublishedFile[] {
+  const { report } = config;
   const { system, repository, isWhole } = source;
-  if (page === null) return [];
+  if (report === null) return [];
   const render = async (): Promise<string> => {
     const { writeReport } = await import("./write_report.ts");
     const stoppedAtMs = source.stoppedAtMs?.() ?? null;
     const facts = pageFacts({
       label: config.source.label,
-      page,
-      path: page.path,
+      page: report,
+      path: report.path,
       notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
     }, system);
     return await writeReport({
@@ -41,7 +44,7 @@ export function publishedPageOf(config: LoadedConfig, source: PublishedPageSourc
       clock: system.clock,
     });
   };
-  return [{ what: "the page", ...page, render }];
+  return [{ what: "the HTML report", ...report, render }];
 }
 
 /** The page beside the loop. */
@@ -68,9 +71,9 @@ interface ReportPublisherOptions extends PublishedPageSource {
 export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
   let stoppedAtMs: number | null = null;
   const source = { ...options, stoppedAtMs: () => stoppedAtMs };
-  const files = startFilePublisher(publishedPageOf(options.config, source), options);
+  const files = startFilePublisher(publishedReportOf(options.config, source), options);
   return {
-    adopt: (config) => files.adopt(publishedPageOf(config, source)),
+    adopt: (config) => files.adopt(publishedReportOf(config, source)),
     happened: (event) => {
       if (event.event !== "result") return;
       const { confirmedSinceMs, observedAtMs } = event.entry.record.condition;

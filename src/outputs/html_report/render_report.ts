@@ -4,6 +4,7 @@
  *
  * Everything that anybody but this file has written goes through `html_text.ts`.
  */
+import { describeHeartbeat } from "../json/monitor_fields.ts";
 import { type Condition, CONDITIONS, severity } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
@@ -57,6 +58,11 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
     "silences",
     "Silences",
     snapshot.silences.map((silence) => describeSilence(silence, nowMs)),
+  );
+  yield renderLines(
+    "members",
+    "Members",
+    (snapshot.members ?? []).map((member) => `${member.host}: ${describeHeartbeat(member)}`),
   );
   yield renderLatest(checks, time);
   if (fine.length > 0) {

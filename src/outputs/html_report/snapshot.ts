@@ -1,5 +1,6 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { Condition } from "../../domain/condition.ts";
+import type { MemberStatus } from "../../domain/membership.ts";
 import type { QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
@@ -54,6 +55,8 @@ export interface ReportSnapshot {
   readonly inactive: readonly { readonly name: string; readonly title?: string }[];
   /** Notifications that did not arrive yet, or never will; by sequence. */
   readonly rows: readonly QueuedNotification[];
+  /** The members that run checks, or died; `null`: the state isn't shared, or they are not shown. */
+  readonly members: readonly Pick<MemberStatus, "host" | "silentForMs">[] | null;
   /** Those that are not over. */
   readonly silences: readonly Silence[];
   readonly isKept: boolean;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import { createTurns } from "../../shared/turns.ts";
+import { createYield } from "../../shared/yielding.ts";
 import { type GatherOptions, gatherReport } from "./gather_report.ts";
 import { renderReport } from "./render_report.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
@@ -17,7 +17,7 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
  * @throws {StoreError} If the state cannot be read.
  */
 export async function writeReport({ clock, filter, ...options }: PageOptions): Promise<string> {
-  const pause = createTurns(clock);
+  const pause = createYield(clock);
   const snapshot = await gatherReport({ ...options, pause });
   let text = "";
   for (const piece of renderReport(filter?.(snapshot) ?? snapshot)) {

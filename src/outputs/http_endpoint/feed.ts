@@ -2,7 +2,7 @@ import { hashHex } from "../../shared/hash.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange, Store } from "../../domain/store.ts";
-import { createTurns } from "../../shared/turns.ts";
+import { createYield } from "../../shared/yielding.ts";
 import { htmlLine } from "../html_report/html_text.ts";
 import { isoTime } from "../../shared/json_values.ts";
 
@@ -23,7 +23,7 @@ interface FeedOptions {
 /** Renders the latest changes as a feed (Atom, RFC 4287). Rejects with a {@linkcode StoreError}. */
 export async function renderFeed(options: FeedOptions): Promise<string> {
   const { store, checks, hostName, hasOutputs, clock } = options;
-  const pause = createTurns(clock);
+  const pause = createYield(clock);
   const changes: { readonly check: Check; readonly change: ConditionChange }[] = [];
   for (const check of checks) {
     await pause();

@@ -1,7 +1,8 @@
+import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 
 /** A text that was rendered, with what browsers compare it by. */
-export interface Rendered {
+interface Rendered {
   readonly bytes: Uint8Array;
   /** With its quotes (RFC 9110, section 8.8.3). */
   readonly etag: string;
@@ -47,7 +48,7 @@ export class RenderCache {
     this.#entries.set(key, entry);
     this.#last = turn.then(({ tookMs }) => {
       entry.validUntilMs = this.#clock.monotonicMs() + Math.max(VALID_MS, VALID_TIMES * tookMs);
-      return this.#pause(tookMs);
+      return pause(this.#clock, tookMs);
     }, () => {
       if (this.#entries.get(key) === entry) this.#entries.delete(key);
     });
@@ -64,10 +65,6 @@ export class RenderCache {
     const beganMs = this.#clock.monotonicMs();
     const text = await render();
     return { text, tookMs: this.#clock.monotonicMs() - beganMs };
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => void this.#clock.after(delayMs, resolve));
   }
 
   /** The oldest go first. */

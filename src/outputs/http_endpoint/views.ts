@@ -5,6 +5,7 @@ import type { System } from "../../domain/system.ts";
 import { type CheckStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges } from "../../state/all_changes.ts";
+import { readServices } from "../../state/read_services.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { livePageFacts } from "../html_report/facts.ts";
 import { publicReport, publicStatus } from "../html_report/public_report.ts";
@@ -16,7 +17,7 @@ import { renderBadge } from "./badge.ts";
 import { renderFeed } from "./feed.ts";
 
 /** Where views come from. */
-export interface ViewSources {
+interface ViewSources {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   readonly repository: StateRepository;
   readonly config: LoadedConfig;
@@ -75,13 +76,14 @@ export class Views {
     const isShown = (name: string | null): boolean =>
       !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
     const run = this.#isPublic ? null : await store.monitorRun();
+    const members = this.#isPublic ? null : await readServices(store);
     return statusJson({
       statuses,
       notifications: {
         rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
         silences: (await store.silences(system.clock.wallMs())).filter(({ check }) => isShown(check)),
       },
-      monitor: run === null ? null : { state: "running", run, config: "unknown" },
+      monitor: run === null ? null : { state: "running", run, config: "unknown", members },
       configError: null,
     }, highestSeverity(statuses.map(({ condition }) => condition)));
   }

@@ -21,7 +21,7 @@ const SPANS = [
 export type HistorySpan = typeof SPANS[number] & SpanSummary & Availability;
 
 /** What is known of the past of a check, except for its changes, which may be very many. */
-export interface History {
+interface History {
   readonly name: string;
   readonly spans: readonly HistorySpan[];
   /** The last one first. */

@@ -1,6 +1,6 @@
+import { describeDuration } from "../../domain/duration.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
-import type { MemberStatus } from "../../domain/membership.ts";
-import { isLiveMember } from "../../members/observer.ts";
+import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 
 /** Who runs the checks, and whether by the config as it is now. */
 export interface MonitorStatus {
@@ -11,6 +11,11 @@ export interface MonitorStatus {
   readonly config: "same" | "edited" | "another" | "unknown";
   /** The members that run checks, or died; `null` or absent if the state isn't shared. */
   readonly members?: readonly MemberStatus[] | null;
+}
+
+/** Whether a member is live, such as `no heartbeat for 5 min`. */
+export function describeHeartbeat(member: Pick<MemberStatus, "silentForMs">): string {
+  return isLiveMember(member) ? "live" : `no heartbeat for ${describeDuration(member.silentForMs)}`;
 }
 
 /** The fields of `monitor` in JSON; fields are only ever added. */

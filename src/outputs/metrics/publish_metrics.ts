@@ -1,3 +1,4 @@
+import { pause } from "../../shared/deadline.ts";
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
@@ -46,13 +47,13 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let isReloadSuccessful = true;
   let isRunning = true;
 
-  const pause = (): Promise<void> => new Promise((resolve) => void clock.after(0, resolve));
+  const giveWay = (): Promise<void> => pause(clock, 0);
   const render = (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
     const values = gatherMetrics({ config, version, repository, notifying, member, nowMs, loop });
-    return renderMetrics(values, pause, format);
+    return renderMetrics(values, giveWay, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
     metrics === null ? [] : [{
@@ -65,7 +66,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   return {
     render: async (format) => {
       const beganMs = clock.monotonicMs();
-      await pause();
+      await giveWay();
       return await render(clock.monotonicMs() - beganMs, format);
     },
     adopt: (next) => {

@@ -18,7 +18,7 @@ import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { cutChange } from "../retention.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { lastOf, newRows, onConflict, toArrays } from "./postgres_tables.ts";
+import { lastByKey, newRows, onConflict, toArrays } from "./postgres_tables.ts";
 import { arrayText, joined, type Parameter } from "./protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
@@ -93,7 +93,7 @@ interface Batch {
 }
 
 /** Reads and saves the records of checks. */
-export interface RecordWriter {
+interface RecordWriter {
   records(): Promise<readonly CheckRecord[]>;
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Reads some records. Each later save of them expects that nobody has written them since. */
@@ -214,7 +214,7 @@ function toBatch(
     if (change === null) return [];
     return [CHANGES.encode({ ...cutChange(change), checkId: 0 }).with(0, columnText.encode(name))];
   });
-  const queued = lastOf(
+  const queued = lastByKey(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),
     ({ row }) => row.id,
   ).map(({ name, row }) => [columnText.encode(name), ...OUTBOX.encode(row)]);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
-import { startDeadline } from "../../shared/deadline.ts";
+import { pause, startDeadline } from "../../shared/deadline.ts";
 import type { Parameter } from "./protocol.ts";
 import {
   ConnectionLostError,
@@ -122,7 +122,7 @@ export class PostgresClient {
           await connection.run(END_BLOCKERS).catch(() => {});
         }
       }
-      await new Promise<void>((resolve) => void this.#options.clock.after(PAUSE_MS, resolve));
+      await pause(this.#options.clock, PAUSE_MS);
     }
   }
 
@@ -159,7 +159,10 @@ export class PostgresClient {
     const first = failures[0]?.[1];
     if (first !== undefined && failures.length === 1) throw first;
     const reasons = failures.map(([server, { message }]) => `${server}: ${message}`);
-    throw new ServerUnusableError(reasons.join("; "), { cause: first?.cause });
+    throw new ServerUnusableError(reasons.join("; "), {
+      cause: first?.cause,
+      isTemporary: failures.some(([, { isTemporary }]) => isTemporary),
+    });
   }
 
   async #connect(
@@ -194,7 +197,9 @@ export class PostgresClient {
         "SELECT pg_is_in_recovery()::int + (current_setting('transaction_read_only') = 'on')::int AS read_only",
       );
       if (rows[0]?.["read_only"] === 0) return connection;
-      throw new ServerUnusableError("it is a standby, which is read-only; name the primary");
+      throw new ServerUnusableError("it is a standby, which is read-only; name the primary", {
+        isTemporary: false,
+      });
     } catch (error) {
       connection.close();
       throw error;

@@ -8,7 +8,6 @@ import type { Row } from "../sqlite/sqlite_connection.ts";
 import {
   bindAndExecute,
   BodyReader,
-  type Column,
   int16,
   int32,
   joined,
@@ -18,6 +17,7 @@ import {
   ProtocolError,
   readColumns,
   readRow,
+  type ResponseColumn,
   type ServerMessage,
   terminated,
 } from "./protocol.ts";
@@ -25,7 +25,6 @@ import { createScram, type Scram } from "./scram.ts";
 
 /** An error that the server returned. */
 export class PostgresError extends Error {
-  /** The name of the class. */
   override readonly name = "PostgresError";
   /** SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
   readonly code: string;
@@ -38,12 +37,11 @@ export class PostgresError extends Error {
 
 /** A connection that broke, or was closed because its deadline passed: what was sent may have been carried out. */
 export class ConnectionLostError extends Error {
-  /** The name of the class. */
   override readonly name = "ConnectionLostError";
 }
 
 /** Who connects to what. */
-export interface StartupOptions {
+interface StartupOptions {
   readonly user: string;
   readonly database: string;
   /** `null`: none is known. */
@@ -180,7 +178,7 @@ export class PostgresConnection {
   /** Reads up to the end of the exchange, also after an error: then the connection is ready for the next one. */
   async #readResult(onParsed: () => void): Promise<StatementResult> {
     const rows: Row[] = [];
-    let columns: readonly Column[] = [];
+    let columns: readonly ResponseColumn[] = [];
     let count = 0;
     let failure: PostgresError | null = null;
     for (;;) {

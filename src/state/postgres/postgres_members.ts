@@ -27,8 +27,11 @@ const BEAT = `WITH beat AS (
 
 const LEAVE = "DELETE FROM members WHERE host = $1 AND process = $2";
 
-/** Opens the connection for heartbeats, which wait for nothing else. */
-export function openHeartbeats(place: PostgresPlace, options: PostgresClientOptions): HeartbeatStore {
+/** Opens the connection for heartbeats, which wait for nothing else once the state is open. */
+export function openHeartbeats(
+  place: PostgresPlace,
+  options: PostgresClientOptions & { readonly open?: () => Promise<void> },
+): HeartbeatStore {
   const client = new PostgresClient(place, { ...options, timeoutMs: HEARTBEAT_TIMEOUT_MS });
   const write = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -40,6 +43,7 @@ export function openHeartbeats(place: PostgresPlace, options: PostgresClientOpti
   return {
     beat: (own, isFirst) =>
       write(async () => {
+        await options.open?.();
         const { host, id, config, active, location } = own;
         const { rows: [row = {}] } = await client.query(BEAT, [
           columnText.encode(host),

@@ -6,7 +6,7 @@ import { columnText } from "../codec.ts";
 import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX } from "../sqlite/outbox_statements.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { encodeRows, lastOf, toArrays, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, lastByKey, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
 /** Implements `outbox()` of the store. */
@@ -37,7 +37,7 @@ export async function changeOutbox(client: PostgresClient, change: OutboxChange)
   const steps = [
     {
       sql: upsertRows(OUTBOX),
-      rows: encodeRows(OUTBOX, lastOf(changed, ({ id }) => id)),
+      rows: encodeRows(OUTBOX, lastByKey(changed, ({ id }) => id)),
       count: changed.length,
     },
     { sql: DELETE_QUEUED, rows: [arrayText(removed.map(columnText.encode))], count: removed.length },
@@ -48,7 +48,7 @@ export async function changeOutbox(client: PostgresClient, change: OutboxChange)
     },
     {
       sql: upsertRows(DELIVERY_MARKERS),
-      rows: encodeRows(DELIVERY_MARKERS, lastOf(markers, (marker) => JSON.stringify(keyOfMarker(marker)))),
+      rows: encodeRows(DELIVERY_MARKERS, lastByKey(markers, (marker) => JSON.stringify(keyOfMarker(marker)))),
       count: markers.length,
     },
     {
@@ -85,7 +85,7 @@ export async function readSilences(client: PostgresClient, nowMs: number): Promi
 /** Implements `addSilences()` of the store. */
 export async function addSilences(client: PostgresClient, silences: readonly Silence[]): Promise<void> {
   if (silences.length === 0) return;
-  await client.query(upsertRows(SILENCES), encodeRows(SILENCES, lastOf(silences, ({ id }) => id)));
+  await client.query(upsertRows(SILENCES), encodeRows(SILENCES, lastByKey(silences, ({ id }) => id)));
 }
 
 const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1";

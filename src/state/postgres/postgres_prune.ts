@@ -3,7 +3,7 @@ import type { PruneProgress } from "../../domain/store.ts";
 import { nameIn } from "../sqlite/sqlite_checks.ts";
 import { DELETE_STRAY_MARKERS } from "../sqlite/outbox_statements.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { addReading, CHANGES_MAX, type Limits, limitsAt } from "../retention.ts";
+import { addReading, CHANGES_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
 import { CLOCK, ONLY_ROW, ROLLUPS } from "../tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
@@ -64,7 +64,7 @@ async function readClock(session: Session, nowMs: number): Promise<number> {
   return readings.earlierMs;
 }
 
-async function pruneOutbox(session: Session, limits: Limits): Promise<void> {
+async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<void> {
   await session.run(
     `DELETE FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < $1
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < $1`,
@@ -82,7 +82,7 @@ async function pruneOutbox(session: Session, limits: Limits): Promise<void> {
 async function pruneBehind(
   session: Session,
   id: number,
-  limits: Limits,
+  limits: RetentionLimits,
 ): Promise<{ readonly next: number | null; readonly forgotten: readonly string[] }> {
   const [step] = (await session.run(SELECT_STEP, [id])).rows;
   const gone = (await session.run(DELETE_CHECKS, [id, limits.seenMs])).rows;

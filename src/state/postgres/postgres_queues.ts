@@ -15,7 +15,7 @@ import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
 import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { addedCounts, DELETE_MARKERS, keyOfMarker } from "./postgres_outbox.ts";
-import { encodeRows, lastOf, newRows, toArrays, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, lastByKey, newRows, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
 const ADD_QUEUE =
@@ -62,7 +62,7 @@ const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.
   FROM ${newRows(OUTBOX)} WHERE outbox.key = new.key RETURNING outbox.key`;
 
 /** The queues of one sender. */
-export interface SenderQueues {
+interface SenderQueues {
   take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   giveBack(queue: QueueRow): Promise<void>;
   receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
@@ -150,7 +150,7 @@ export function createSenderQueues(client: PostgresClient): SenderQueues {
         }
         const ended = cleared.filter(counts);
         if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
-        const kept = lastOf(markers.filter(counts), keyOf);
+        const kept = lastByKey(markers.filter(counts), keyOf);
         if (kept.length > 0) {
           await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
         }
@@ -181,7 +181,7 @@ async function noteSentOpen(session: Session, sentOpen: readonly SentOpen[]): Pr
   if (sentOpen.length === 0) return;
   const rows = encodeRows(
     DELIVERY_MARKERS,
-    lastOf(sentOpen, keyOf).map((sent) => ({ ...sent, certain: true })),
+    lastByKey(sentOpen, keyOf).map((sent) => ({ ...sent, certain: true })),
   );
   await session.run(ADD_SENT_OPEN, rows);
   await session.run(MARK_UNCERTAIN, rows);
@@ -189,7 +189,7 @@ async function noteSentOpen(session: Session, sentOpen: readonly SentOpen[]): Pr
 
 async function updateQueued(session: Session, changed: readonly QueuedNotification[]): Promise<void> {
   if (changed.length === 0) return;
-  const last = lastOf(changed, ({ id }) => id);
+  const last = lastByKey(changed, ({ id }) => id);
   const { rows } = await session.run(UPDATE_QUEUED, encodeRows(OUTBOX, last));
   const updated = new Set(rows.map((row) => columnText.decode(row["key"], "key")));
   await insertMoved(session, last.filter(({ id }) => !updated.has(id)));

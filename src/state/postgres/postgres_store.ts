@@ -23,6 +23,16 @@ export interface PostgresStoreOptions extends PostgresClientOptions {
   random(): number;
   /** `read`: makes no tables. */
   readonly access: "own" | "read" | "alongside";
+  /** Accepts a server that is unreachable at first; without it, opening rejects. */
+  readonly waiting?: WaitingForServer;
+}
+
+/** What becomes of a state that is opened before its server can be reached. */
+export interface WaitingForServer {
+  /** Called if the server is unreachable: everything rejects until it is. */
+  onUnreachable(error: StoreError): void;
+  /** Called if it is reached, and can't be used. */
+  onUnusable(error: unknown): void;
 }
 
 /**
@@ -35,19 +45,46 @@ export async function openPostgresStore(
   options: PostgresStoreOptions,
 ): Promise<SharedStore> {
   const client = new PostgresClient(place, options);
+  const { access, waiting } = options;
+  const prepare = async (): Promise<void> => {
+    try {
+      await prepareSchema(client, place, access);
+    } catch (error) {
+      throw explainPostgresFailure(error, { action: "open", place }) ?? error;
+    }
+  };
+  let opening: Promise<void> | null = prepare();
   try {
-    await prepareSchema(client, place, options.access);
+    await opening;
   } catch (error) {
-    client.close();
-    throw explainPostgresFailure(error, { action: "open", place }) ?? error;
+    if (waiting === undefined || !isUnreachable(error)) {
+      client.close();
+      throw error;
+    }
+    waiting.onUnreachable(error);
+    opening = null;
   }
-  return createPostgresStore(client, place, options.random);
+  const open = (): Promise<void> =>
+    opening ??= prepare().catch((error) => {
+      opening = null;
+      if (!isUnreachable(error)) waiting?.onUnusable(error);
+      throw error;
+    });
+  return createPostgresStore(client, { place, random: options.random, open });
+}
+
+function isUnreachable(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.failure === "unreachable";
 }
 
 function createPostgresStore(
   client: PostgresClient,
-  place: PostgresPlace,
-  random: () => number,
+  { place, random, open }: {
+    readonly place: PostgresPlace;
+    readonly random: () => number;
+    /** Resolves once the tables are there. */
+    readonly open: () => Promise<void>;
+  },
 ): SharedStore {
   const writer = createRecordWriter(client, random);
   const pruneSome = createPruner(client);
@@ -57,6 +94,7 @@ function createPostgresStore(
   const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
     if (isClosed) throw new StoreError(`cannot ${action} state "${place.url}": it was closed`, "other");
     try {
+      await open();
       return await work();
     } catch (error) {
       throw explainPostgresFailure(error, { action, place }) ?? error;
@@ -93,6 +131,7 @@ function createPostgresStore(
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),
     owns: queues.owns,
+    open: () => read(open),
     versionOf: writer.versionOf,
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),

@@ -136,6 +136,6 @@ export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly str
 }
 
 /** The last of each of some values with the same key. */
-export function lastOf<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
+export function lastByKey<T>(values: readonly T[], keyOf: (value: T) => string): readonly T[] {
   return [...new Map(values.map((value) => [keyOf(value), value])).values()];
 }

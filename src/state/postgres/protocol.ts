@@ -15,7 +15,6 @@ export interface ServerMessage {
 
 /** A server that does not speak the protocol; the message completes "server …". */
 export class ProtocolError extends Error {
-  /** The name of the class. */
   override readonly name = "ProtocolError";
 }
 
@@ -175,14 +174,14 @@ export class BodyReader {
 }
 
 /** A column of a result. */
-export interface Column {
+export interface ResponseColumn {
   readonly name: string;
   /** The type's number in `pg_type`. */
   readonly typeId: number;
 }
 
 /** Reads a RowDescription. */
-export function readColumns(body: Uint8Array): readonly Column[] {
+export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
   const reader = new BodyReader(body);
   return Array.from({ length: reader.int16() }, () => {
     const name = reader.text();
@@ -196,7 +195,7 @@ export function readColumns(body: Uint8Array): readonly Column[] {
 /** Reads a DataRow of these columns. */
 export function readRow(
   body: Uint8Array,
-  columns: readonly Column[],
+  columns: readonly ResponseColumn[],
 ): Record<string, string | number | null | Uint8Array<ArrayBuffer>> {
   const reader = new BodyReader(body);
   reader.skip(2);

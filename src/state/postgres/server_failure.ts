@@ -11,8 +11,14 @@ import { ProtocolError } from "./protocol.ts";
 
 /** A server that can't be used; the message is one line. */
 export class ServerUnusableError extends Error {
-  /** The name of the class. */
   override readonly name = "ServerUnusableError";
+  /** Whether it may be usable later, without a change of the config or the server. */
+  readonly isTemporary: boolean;
+
+  constructor(message: string, { isTemporary, cause }: ErrorOptions & { readonly isTemporary: boolean }) {
+    super(message, { cause });
+    this.isTemporary = isTemporary;
+  }
 }
 
 /** What was being done, and where. */
@@ -30,8 +36,23 @@ export function nameOf(target: DatabaseTarget): string {
 
 /** Explains why a connection to a server did not come about. */
 export function explainServer(error: unknown, facts: ServerFacts): ServerUnusableError {
-  return new ServerUnusableError(reasonOf(error, facts), { cause: error });
+  const reason = reasonOf(error, facts);
+  return new ServerUnusableError(reason, { cause: error, isTemporary: isTemporary(error, reason, facts) });
 }
+
+function isTemporary(error: unknown, reason: string, { target }: ServerFacts): boolean {
+  if (error instanceof ServerUnusableError) return error.isTemporary;
+  if (error instanceof PostgresError) return UNREACHABLE.test(error.code);
+  if (error instanceof ProtocolError || error instanceof Deno.errors.NotCapable) return false;
+  if (error instanceof ConnectionLostError) return true;
+  if ("socketPath" in target) return systemCodeOf(error) !== "EACCES";
+  return [/is not PostgreSQL/, ...TLS_FIXES.map(([pattern]) => pattern)].every((other) =>
+    !other.test(reason)
+  );
+}
+
+/** SQLSTATE of a server that is starting, stopping, or has too many connections. */
+const UNREACHABLE = /^(?:08|53300|57P0[123])/;
 
 function reasonOf(error: unknown, { target, place, phase, connections }: ServerFacts): string {
   if (error instanceof ServerUnusableError) return error.message;
@@ -88,13 +109,15 @@ export function explainPostgresFailure(
   if (error instanceof ServerUnusableError) {
     // The cause tells a permission that the runtime did not grant.
     const cause = error.cause instanceof Error ? error.cause : error;
-    return new StoreError(failed + error.message, "other", { cause });
+    return new StoreError(failed + error.message, error.isTemporary ? "unreachable" : "other", { cause });
   }
   if (error instanceof PostgresError) {
-    const failure = FAILURES[error.code] ?? "other";
+    const failure = FAILURES[error.code] ?? (UNREACHABLE.test(error.code) ? "unreachable" : "other");
     return new StoreError(failed + explainSqlState(error, place), failure, { cause: error });
   }
-  const isKnown = error instanceof ConnectionLostError || error instanceof ProtocolError ||
-    error instanceof UnreadableRowError;
+  if (error instanceof ConnectionLostError) {
+    return new StoreError(failed + error.message, "unreachable", { cause: error });
+  }
+  const isKnown = error instanceof ProtocolError || error instanceof UnreadableRowError;
   return isKnown ? new StoreError(failed + error.message, "other", { cause: error }) : null;
 }

@@ -1,5 +1,5 @@
 import { type Store, StoreError } from "../../domain/store.ts";
-import type { Connection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import {
   keepUpdate,
   readChanges,
@@ -19,9 +19,9 @@ import { explainStoreFailure } from "./store_failure.ts";
  * The store whose tables are in a database that is open and up to date; it closes the database in the end. The
  * path is for its error messages.
  */
-export function createDatabaseStore(connection: Connection, path: string, patience?: Patience): Store {
+export function createDatabaseStore(connection: SqliteConnection, path: string, patience?: Patience): Store {
   const pruneSome = createPruner(connection);
-  const { read, write } = createTurns(connection, path, patience);
+  const { read, write } = createAccess(connection, path, patience);
   return {
     records: () => read(() => readRecords(connection)),
     save: (updates) =>
@@ -53,13 +53,13 @@ export function createDatabaseStore(connection: Connection, path: string, patien
 }
 
 /** Runs work on a database; errors become a {@linkcode StoreError}. */
-interface Turns {
+interface Access {
   read<T>(work: () => T): Promise<T>;
   /** Each write waits for the one before, so that their order stays even if they wait for other processes. */
   write<T>(work: () => T): Promise<T>;
 }
 
-function createTurns(connection: Connection, path: string, patience: Patience | undefined): Turns {
+function createAccess(connection: SqliteConnection, path: string, patience: Patience | undefined): Access {
   let writing: Promise<unknown> = Promise.resolve();
   const attempt = async <T>(action: "read" | "write", work: () => T): Promise<T> => {
     try {

@@ -1,4 +1,4 @@
-import type { Connection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import { CREATE_TABLES } from "../tables.ts";
 
 /** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
@@ -15,7 +15,6 @@ export type Migration = readonly string[];
 
 /** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {
-  /** The name of the class. */
   override readonly name = "NewerVersionError";
 }
 
@@ -25,7 +24,7 @@ export class NewerVersionError extends Error {
  *
  * @throws {NewerVersionError} If it has a version beyond the last step; nothing is touched then.
  */
-export function migrate(connection: Connection, migrations: readonly Migration[] = MIGRATIONS): void {
+export function migrate(connection: SqliteConnection, migrations: readonly Migration[] = MIGRATIONS): void {
   if (versionOf(connection, migrations) === migrations.length) return;
   // DEFERRED because a file's pages can't be laid out for `auto_vacuum` after an IMMEDIATE transaction has begun; the
   // pragma itself takes the lock for writing. Outside of the transaction, a crash would leave a file without our id.
@@ -45,7 +44,10 @@ export function migrate(connection: Connection, migrations: readonly Migration[]
  *
  * @throws {NewerVersionError} If it is beyond the last step.
  */
-export function versionOf(connection: Connection, migrations: readonly Migration[] = MIGRATIONS): number {
+export function versionOf(
+  connection: SqliteConnection,
+  migrations: readonly Migration[] = MIGRATIONS,
+): number {
   const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
   if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));
   return version;

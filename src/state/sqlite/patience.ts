@@ -1,3 +1,4 @@
+import { pause } from "../../shared/deadline.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { isBusy } from "./store_failure.ts";
@@ -33,7 +34,7 @@ export async function whileBusy<T>(work: () => T | Promise<T>, patience: Patienc
       const passedMs = clock.monotonicMs() - startMs;
       if (!isRetryable || passedMs >= timeoutMs || signal?.aborted) throw error;
       const pauseMs = Math.min(Math.max(passedMs / 10, PAUSE_MS_MIN), pauseMsMax);
-      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+      await pause(clock, pauseMs);
     }
   }
 }

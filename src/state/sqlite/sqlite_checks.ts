@@ -12,7 +12,7 @@ import type {
   Store,
 } from "../../domain/store.ts";
 import { columnText, json, list, number } from "../codec.ts";
-import type { Connection, Row } from "./sqlite_connection.ts";
+import type { Row, SqliteConnection } from "./sqlite_connection.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { FRESH_BYTES_MAX, packRun, unpackRuns } from "../recent_runs.ts";
 import { HOUR_MS } from "../../shared/time_units.ts";
@@ -30,7 +30,10 @@ import {
 import { CHANGES, CHECKS, RECORDS, ROLLUPS } from "../tables.ts";
 
 /** Persists an update, as part of the open transaction. */
-export function keepUpdate(connection: Connection, { record, rollup, change, queued }: CheckUpdate): void {
+export function keepUpdate(
+  connection: SqliteConnection,
+  { record, rollup, change, queued }: CheckUpdate,
+): void {
   const check = { ...record, freshRuns: packRun(rollup) };
   const kept = connection.first(UPSERT_CHECK, ...CHECKS.encode(check));
   const id = Number(kept?.["id"]);
@@ -64,13 +67,13 @@ function only(condition: Condition, count: number): ConditionCounts {
 }
 
 /** Implements `records()` of the store. */
-export function readRecords(connection: Connection): readonly CheckRecord[] {
+export function readRecords(connection: SqliteConnection): readonly CheckRecord[] {
   return connection.all(SELECT_RECORDS).map(RECORDS.decode);
 }
 
 /** Implements `changes()` of the store. */
 export function readChanges(
-  connection: Connection,
+  connection: SqliteConnection,
   name: string,
   { sinceMs, limit, from = { atMs: Infinity, skip: 0 } }: Parameters<Store["changes"]>[1],
 ): readonly ConditionChange[] {
@@ -87,7 +90,7 @@ export function toRowLimit(limit: number): number {
 }
 
 /** Implements `rollups()` of the store. */
-export function readRollups(connection: Connection, name: string, sinceMs: number): readonly Rollup[] {
+export function readRollups(connection: SqliteConnection, name: string, sinceMs: number): readonly Rollup[] {
   return connection.all(SELECT_ROLLUPS, columnText.encode(name), sinceMs).map((row) => {
     const { checkId: _, ...rollup } = ROLLUPS.decode(row);
     return { name, ...rollup };
@@ -96,7 +99,7 @@ export function readRollups(connection: Connection, name: string, sinceMs: numbe
 
 /** Implements `rollupSums()` of the store. */
 export function readRollupSums(
-  connection: Connection,
+  connection: SqliteConnection,
   names: readonly string[],
   { sinceMs, untilMs, each }: Parameters<Store["rollupSums"]>[1],
 ): readonly RollupSum[] {
@@ -105,7 +108,10 @@ export function readRollupSums(
 }
 
 /** Implements `recentRuns()` of the store. */
-export function readRecentRuns(connection: Connection, names: readonly string[]): readonly RecentRuns[] {
+export function readRecentRuns(
+  connection: SqliteConnection,
+  names: readonly string[],
+): readonly RecentRuns[] {
   return connection.all(SELECT_RECENT, toNames(names))
     .map((row) => ({ name: nameIn(row), runs: unpackRuns(row["recent"]) }));
 }

@@ -16,7 +16,7 @@ export const BUSY_TIMEOUT_MS = 200;
  * Invariant: no transaction is open when `transaction` returns or throws, unless the database itself refuses to
  * roll back; then the next one does so first.
  */
-export class Connection {
+export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
@@ -100,9 +100,9 @@ export async function openConnection(
     readonly readOnly: boolean;
     readonly busyTimeoutMs?: number;
   },
-): Promise<Connection> {
+): Promise<SqliteConnection> {
   const { DatabaseSync } = await import("node:sqlite");
-  const connection = new Connection(new DatabaseSync(path, { readOnly }));
+  const connection = new SqliteConnection(new DatabaseSync(path, { readOnly }));
   connection.waitForOthers(busyTimeoutMs);
   return connection;
 }

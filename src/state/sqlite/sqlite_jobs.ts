@@ -1,7 +1,7 @@
 /** The part of the store in a database that jobs report to: each function answers at once, or throws. */
 import type { EndedJobRun, JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number, UnreadableRowError } from "../codec.ts";
-import type { Connection, Row } from "./sqlite_connection.ts";
+import type { Row, SqliteConnection } from "./sqlite_connection.ts";
 import {
   DELETE_SURPLUS_RUNS,
   INSERT_BEGUN_RUN,
@@ -15,7 +15,7 @@ import { JOB_RUNS_MAX } from "../retention.ts";
 import { JOB_RUNS, JOBS } from "../tables.ts";
 
 /** What `job()` of the store answers. */
-export function readJob(connection: Connection, name: string, nowMs: number): JobFacts {
+export function readJob(connection: SqliteConnection, name: string, nowMs: number): JobFacts {
   return connection.transaction(() => factsIn(connection, name, nowMs), "DEFERRED") ??
     connection.transaction(() => {
       noteJob(connection, name, nowMs);
@@ -25,7 +25,7 @@ export function readJob(connection: Connection, name: string, nowMs: number): Jo
 
 /** What `keepJobRun()` of the store does. */
 export function keepJobRun(
-  connection: Connection,
+  connection: SqliteConnection,
   name: string,
   { run, nowMs }: { readonly run: JobRun; readonly nowMs: number },
 ): void {
@@ -41,12 +41,12 @@ export function keepJobRun(
   });
 }
 
-function noteJob(connection: Connection, name: string, nowMs: number): number {
+function noteJob(connection: SqliteConnection, name: string, nowMs: number): number {
   return Number(connection.first(UPSERT_JOB, ...JOBS.encode({ name, sinceMs: nowMs }))?.["id"]);
 }
 
 /** `null` where the job is to be noted first. */
-function factsIn(connection: Connection, name: string, nowMs: number): JobFacts | null {
+function factsIn(connection: SqliteConnection, name: string, nowMs: number): JobFacts | null {
   const job = connection.first(SELECT_JOB, columnText.encode(name));
   if (job === undefined) return null;
   const id = number.decode(job["id"], "id");

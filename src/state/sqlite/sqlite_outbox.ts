@@ -1,7 +1,7 @@
 /** The part of the store in a database that reports go through: each function answers at once, or throws. */
 import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
-import type { Connection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
 import {
   DELETE_MARKER,
@@ -16,12 +16,12 @@ import {
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
-export function keepQueued(connection: Connection, row: QueuedNotification): void {
+export function keepQueued(connection: SqliteConnection, row: QueuedNotification): void {
   connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
 }
 
 /** What `outbox()` of the store answers. */
-export function readOutbox(connection: Connection): KeptOutbox {
+export function readOutbox(connection: SqliteConnection): KeptOutbox {
   return connection.transaction(() => ({
     notifications: connection.all(SELECT_OUTBOX).map(OUTBOX.decode),
     markers: connection.all(SELECT_MARKERS).map(DELIVERY_MARKERS.decode),
@@ -30,7 +30,7 @@ export function readOutbox(connection: Connection): KeptOutbox {
 }
 
 /** What `changeOutbox()` of the store does. */
-export function changeOutbox(connection: Connection, change: OutboxChange): void {
+export function changeOutbox(connection: SqliteConnection, change: OutboxChange): void {
   const { changed, removed, markers, cleared, counted = [] } = change;
   const count = changed.length + removed.length + markers.length + cleared.length + counted.length;
   if (count === 0) return;
@@ -46,12 +46,12 @@ export function changeOutbox(connection: Connection, change: OutboxChange): void
 }
 
 /** What `silences()` of the store answers. */
-export function readSilences(connection: Connection, nowMs: number): readonly Silence[] {
+export function readSilences(connection: SqliteConnection, nowMs: number): readonly Silence[] {
   return connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode);
 }
 
 /** What `addSilences()` of the store does. */
-export function addSilences(connection: Connection, silences: readonly Silence[]): void {
+export function addSilences(connection: SqliteConnection, silences: readonly Silence[]): void {
   if (silences.length === 0) return;
   connection.transaction(() => {
     for (const silence of silences) connection.run(SILENCES.upsert, ...SILENCES.encode(silence));
@@ -60,7 +60,7 @@ export function addSilences(connection: Connection, silences: readonly Silence[]
 
 /** What `endSilences()` of the store does. */
 export function endSilences(
-  connection: Connection,
+  connection: SqliteConnection,
   checks: readonly (string | null)[] | "all",
   nowMs: number,
 ): number {

@@ -1,7 +1,7 @@
 import type { PruneProgress } from "../../domain/store.ts";
-import type { Connection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, number } from "../codec.ts";
-import { addReading, CHANGES_MAX, type ClockReadings, type Limits, limitsAt } from "../retention.ts";
+import { addReading, CHANGES_MAX, type ClockReadings, limitsAt, type RetentionLimits } from "../retention.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
 import {
   DELETE_DROPPED,
@@ -25,7 +25,7 @@ import { CLOCK, ONLY_ROW } from "../tables.ts";
  * What forgets the old a few checks at a time, going round in the order of their ids. One call is one
  * transaction of some milliseconds: it ends after so many checks, or sooner once it has changed so many rows.
  */
-export function createPruner(connection: Connection): (nowMs: number) => PruneProgress {
+export function createPruner(connection: SqliteConnection): (nowMs: number) => PruneProgress {
   let lastId = 0;
   return (nowMs) => {
     const forgotten: string[] = [];
@@ -39,7 +39,7 @@ export function createPruner(connection: Connection): (nowMs: number) => PrunePr
   };
 }
 
-function readClock(connection: Connection, nowMs: number): ClockReadings {
+function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
   const row = connection.first(SELECT_CLOCK);
   const before = row === undefined ? null : CLOCK.decode(row);
   const readings = addReading(before, nowMs);
@@ -62,7 +62,7 @@ const FREE_PAGES = "PRAGMA freelist_count";
 const PAGES_MAX = 250;
 
 /** Gives back free pages, at most so many; answers whether that was all. The file shrinks at the next checkpoint. */
-function shrink(connection: Connection): boolean {
+function shrink(connection: SqliteConnection): boolean {
   const free = number.decode(connection.first(FREE_PAGES)?.["freelist_count"], "freelist_count");
   const surplus = free - FREE_PAGES_MAX;
   if (surplus <= 0) return true;
@@ -72,7 +72,7 @@ function shrink(connection: Connection): boolean {
 }
 
 /** How many rows went; each statement finds its own by an index, and there are few. */
-function pruneOutbox(connection: Connection, limits: Limits): number {
+function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): number {
   return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
     connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +
     connection.run(DELETE_OLD_COUNTS, limits.countedMs);
@@ -80,10 +80,10 @@ function pruneOutbox(connection: Connection, limits: Limits): number {
 
 /** The id of the last check that was looked at; `null` when there are no more behind it. */
 function pruneBehind(
-  connection: Connection,
+  connection: SqliteConnection,
   id: number,
   { limits, rows: rowsBefore, forgotten }: {
-    readonly limits: Limits;
+    readonly limits: RetentionLimits;
     readonly rows: number;
     readonly forgotten: string[];
   },
@@ -104,11 +104,11 @@ function pruneBehind(
   return null;
 }
 
-function forget(connection: Connection, id: number): number {
+function forget(connection: SqliteConnection, id: number): number {
   return DELETE_CHECK.reduce((rows, statement) => rows + connection.run(statement, id), 0);
 }
 
-function pruneCheck(connection: Connection, id: number, limits: Limits): number {
+function pruneCheck(connection: SqliteConnection, id: number, limits: RetentionLimits): number {
   return connection.run(DELETE_OLD_CHANGES, id, limits.changeMs) +
     connection.run(DELETE_SURPLUS_CHANGES, id, CHANGES_MAX) +
     connection.run(DELETE_OLD_ROLLUPS, id, limits.rollupEndMs) +

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { type Store, StoreError } from "../../domain/store.ts";
 import type { StoreFiles } from "../../domain/store_files.ts";
-import { BUSY_TIMEOUT_MS, type Connection, openConnection } from "./sqlite_connection.ts";
+import { BUSY_TIMEOUT_MS, openConnection, type SqliteConnection } from "./sqlite_connection.ts";
 import { quarantine } from "../quarantine.ts";
 import { explainStoreFailure, isBusy } from "./store_failure.ts";
 import { migrate, MIGRATIONS, versionOf } from "./migrations.ts";
@@ -76,14 +76,14 @@ async function openAfresh(path: string, reason: string, options: SqliteStoreOpti
   };
 }
 
-type Connect = (path: string, options: SqliteStoreOptions) => Promise<Connection>;
+type Connect = (path: string, options: SqliteStoreOptions) => Promise<SqliteConnection>;
 
-function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<Connection> {
+function opening(path: string, options: SqliteStoreOptions, connect: Connect): Promise<SqliteConnection> {
   return explaining(path, "open", () => whileBusy(() => connect(path, options), options.patience));
 }
 
 /** One process owns the state, but others may be making it at the same moment, to keep a silence or a beat. */
-async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<Connection> {
+async function connectToWrite(path: string, options: SqliteStoreOptions): Promise<SqliteConnection> {
   const sizeBytes = await prepareFile(path, options);
   const busyTimeoutMs = options.access === "own"
     ? OPENING_BUSY_TIMEOUT_MS
@@ -106,7 +106,7 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
  * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and tells
  * the others "busy" without waiting as it does elsewhere. So those wait here, for their turn to write.
  */
-function useWriteAheadLog(connection: Connection): void {
+function useWriteAheadLog(connection: SqliteConnection): void {
   for (let triesLeft = SWITCH_TRIES - 1;; triesLeft--) {
     try {
       connection.first("PRAGMA journal_mode = WAL");
@@ -145,7 +145,7 @@ async function inspectContents(
   return sizeBytes;
 }
 
-async function connectToRead(path: string, options: SqliteStoreOptions): Promise<Connection> {
+async function connectToRead(path: string, options: SqliteStoreOptions): Promise<SqliteConnection> {
   const file = await inspectPlace(path, options);
   if (file === null || file.sizeBytes === 0) {
     throw new StoreError(`cannot read state "${path}": there is none yet; run the checks first`, "missing");
@@ -179,7 +179,7 @@ const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
  */
 const WHOLE_CHECK_BYTES_MAX = 2 * 1024 * 1024;
 
-function findDamage(connection: Connection, sizeBytes: number): void {
+function findDamage(connection: SqliteConnection, sizeBytes: number): void {
   const scope = sizeBytes <= WHOLE_CHECK_BYTES_MAX ? 1 : "checks";
   const verdict = String(connection.first(`PRAGMA quick_check(${scope})`)?.["quick_check"]);
   if (verdict === "ok") return;
@@ -211,9 +211,9 @@ async function createStateFileThere(path: string, files: StoreFiles): Promise<bo
 }
 
 async function usingOrClosing(
-  connection: Connection,
-  work: (connection: Connection) => void,
-): Promise<Connection> {
+  connection: SqliteConnection,
+  work: (connection: SqliteConnection) => void,
+): Promise<SqliteConnection> {
   try {
     await work(connection);
     return connection;

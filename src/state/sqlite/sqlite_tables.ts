@@ -1,4 +1,4 @@
-import type { Connection } from "./sqlite_connection.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import { openConnection } from "./sqlite_connection.ts";
 import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
 import { openSqliteStore, type SqliteStoreOptions } from "./sqlite_store.ts";
@@ -44,7 +44,7 @@ function selectPage(table: CopiedTable, isBehind: boolean): string {
   } FROM ${table.name} ${behind} ORDER BY ${keys} LIMIT ${PAGE_ROWS}`;
 }
 
-async function fill(connection: Connection, work: Parameters<StateTables["fill"]>[0]): Promise<void> {
+async function fill(connection: SqliteConnection, work: Parameters<StateTables["fill"]>[0]): Promise<void> {
   connection.run("BEGIN IMMEDIATE");
   try {
     await work((table, rows) => {

@@ -4,7 +4,7 @@ import { DamagedFileError } from "../state_file.ts";
 import { UnreadableRowError } from "../codec.ts";
 
 /** What was being done to which file. */
-export interface Attempt {
+interface Attempt {
   /** Completes "Cannot … state". */
   readonly action: "open" | "read" | "write" | "quarantine";
   readonly path: string;

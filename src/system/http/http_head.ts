@@ -3,7 +3,6 @@ import type { ByteReader } from "./http_bytes.ts";
 
 /** Why no whole response came; the message is one line for people. */
 export class HttpError extends Error {
-  /** The name of the class. */
   override readonly name = "HttpError";
   readonly phase: RequestFailure["phase"];
 

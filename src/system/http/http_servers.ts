@@ -5,6 +5,7 @@
  * Pauses bound what clients cost, since all of them share one thread with the checks: connections are accepted one by
  * one, and a client that sends its bytes in small pieces is read only now and then.
  */
+import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import {
   type HttpServer,
@@ -272,10 +273,6 @@ async function readTail(read: ReadBody, bytesMax: number): Promise<Uint8Array> {
 
 function plain(status: number, text: string): ServerResponse {
   return { status, headers: { "content-type": "text/plain; charset=utf-8" }, body: `${text}\n` };
-}
-
-function pause(clock: Clock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => void clock.after(delayMs, resolve));
 }
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");

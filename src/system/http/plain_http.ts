@@ -21,7 +21,6 @@ import { onAbort } from "../../shared/on_abort.ts";
 
 /** An error of connecting; its cause is the runtime's. */
 export class ConnectError extends Error {
-  /** The name of the class. */
   override readonly name = "ConnectError";
   readonly target: ConnectionTarget;
 
@@ -97,13 +96,15 @@ function responseOf(
   { close, peer }: { close(): void; readonly peer: string },
 ): IncomingResponse {
   const coding = headerOf(head, "content-encoding");
+  const dropped = read !== null && isCompressed(coding) ? BEFORE_DECOMPRESSION : [];
   let headers: Headers | null = null;
   return {
     status: head.status,
     peer,
     get headers() {
-      return headers ??= headersOf(head, read !== null && isCompressed(coding));
+      return headers ??= headersOf(head, dropped);
     },
+    header: (name) => dropped.includes(name.toLowerCase()) ? null : headerOf(head, name.toLowerCase()),
     read: read === null ? () => Promise.resolve(null) : decoded(read, coding),
     close: () => {
       close();
@@ -112,39 +113,38 @@ function responseOf(
   };
 }
 
-/** Without those that say what a body was before it is decompressed, as the runtime's own client has it. */
-function headersOf({ fields }: ResponseHead, isDecompressed: boolean): Headers {
+/** They say what a body was before it is decompressed; the runtime's own client drops them, too. */
+const BEFORE_DECOMPRESSION: readonly string[] = ["content-encoding", "content-length"];
+
+function headersOf({ fields }: ResponseHead, dropped: readonly string[]): Headers {
   const headers = new Headers();
-  for (const [name, value] of fields) headers.append(name, value);
-  if (!isDecompressed) return headers;
-  headers.delete("content-encoding");
-  headers.delete("content-length");
+  for (const [name, value] of fields) {
+    if (!dropped.includes(name)) headers.append(name, value);
+  }
   return headers;
 }
 
+const ENCODER = new TextEncoder();
+
 /** Head and content of a request. */
 function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uint8Array {
-  const content = body === undefined ? null : new TextEncoder().encode(body);
-  const own = {
-    "host": url.host,
-    ...url.username + url.password !== "" && { "authorization": basicCredentials(url) },
-    "accept": "*/*",
-    "accept-language": "*",
-    // Of Brotli little may become very much.
-    "accept-encoding": "gzip",
-    ...content !== null && { "content-type": "text/plain;charset=UTF-8" },
-  };
-  const length = content === null && !["POST", "PUT"].includes(method)
-    ? {}
-    : { "content-length": content?.length ?? 0 };
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  const lines = Object.entries({ ...own, ...Object.fromEntries(given), ...length }).map(([name, value]) => {
+  const content = body === undefined ? null : ENCODER.encode(body);
+  const fields = new Map([["host", url.host]]);
+  if (url.username + url.password !== "") fields.set("authorization", basicCredentials(url));
+  fields.set("accept", "*/*").set("accept-language", "*");
+  // Of Brotli little may become very much.
+  fields.set("accept-encoding", "gzip");
+  if (content !== null) fields.set("content-type", "text/plain;charset=UTF-8");
+  for (const [name, value] of Object.entries(headers)) fields.set(name.toLowerCase(), value);
+  if (content !== null || method === "POST" || method === "PUT") {
+    fields.set("content-length", String(content?.length ?? 0));
+  }
+  let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  for (const [name, value] of fields) {
     if (/[\r\n\0]/.test(`${name}${value}`)) throw new TypeError(`Invalid header: ${JSON.stringify(name)}`);
-    return `${name}: ${value}\r\n`;
-  });
-  const head = new TextEncoder().encode(
-    `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join("")}\r\n`,
-  );
+    text += `${name}: ${value}\r\n`;
+  }
+  const head = ENCODER.encode(`${text}\r\n`);
   if (content === null) return head;
   const whole = new Uint8Array(head.length + content.length);
   whole.set(head);
@@ -153,7 +153,7 @@ function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uin
 }
 
 function basicCredentials({ username, password }: URL): string {
-  const bytes = new TextEncoder().encode(`${unescaped(username)}:${unescaped(password)}`);
+  const bytes = ENCODER.encode(`${unescaped(username)}:${unescaped(password)}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 

@@ -10,7 +10,6 @@ export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion
 
 /** Thrown when a request is malformed or too large; the server responds with its status. */
 export class RequestError extends Error {
-  /** The name of the class. */
   override readonly name = "RequestError";
   readonly status: number;
 

@@ -125,6 +125,7 @@ function incomingResponse(response: Response, end: () => void): IncomingResponse
   return {
     status: response.status,
     headers: response.headers,
+    header: (name) => response.headers.get(name),
     async read() {
       if (response.body === null || isClosed) return null;
       reader ??= response.body.getReader({ mode: "byob" });

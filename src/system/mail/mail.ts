@@ -4,17 +4,17 @@
  *
  * Invariant: when `send` is done, whatever came of it, its connection is gone.
  */
+import { startDeadline } from "../../shared/deadline.ts";
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import type { Mail, MailEnd, OutgoingMail } from "../../domain/mail.ts";
-import { onAbort } from "../../shared/on_abort.ts";
 import { connectTcp } from "../tcp/connect_tcp.ts";
 import { lookUpName } from "../tcp/look_up_name.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { failsForGood, isLastingTlsError } from "../tls/tls_problem.ts";
 import type { HandshakeTarget } from "../tls/try_handshake.ts";
 import { compose } from "./compose.ts";
-import { connectFailure, mailFailure, type Progress, SmtpError } from "./mail_failure.ts";
+import { connectFailure, mailFailure, type MailProgress, SmtpError } from "./mail_failure.ts";
 import { type Protection, type ProtectionFacts, protectionOf } from "./mail_protection.ts";
 import { converse } from "./mail_session.ts";
 import { SmtpConnection } from "./smtp_connection.ts";
@@ -41,7 +41,7 @@ export function createMail(
         hasLogin: mail.username !== "",
       });
       const ownName = addressLiteral(tcp.localAddr.hostname);
-      const progress: Progress = { phase: "greeting", wasHandedOver: false };
+      const progress: MailProgress = { phase: "greeting", wasHandedOver: false };
       const connection = new SmtpConnection(tcp, { clock, signal });
       try {
         return await converse(connection, mail, { composed, protection, ownName, progress, onStep });
@@ -60,15 +60,13 @@ export function createMail(
   };
 }
 
-/** A network that does not answer would else keep an attempt for minutes. */
+/** Without it, a network without a response would keep an attempt for minutes. */
 const CONNECT_MS = 30_000;
 
-/** What connecting needs. */
 interface ConnectOptions {
   readonly clock: Clock;
   /** Called after each step that succeeded. */
   onStep(step: string): void;
-  /** Ends it all. */
   readonly signal: AbortSignal;
 }
 
@@ -81,25 +79,16 @@ export async function connectToServer(
   { clock, onStep, signal }: ConnectOptions,
 ): Promise<Deno.TcpConn> {
   signal.throwIfAborted();
-  const end = new AbortController();
-  const stopListening = onAbort(signal, () => end.abort(signal.reason));
-  const cancel = clock.after(
-    CONNECT_MS,
-    () => end.abort(new SmtpError("no response to the connection attempt")),
-  );
-  try {
-    const target = { host: withoutBrackets(host), port };
-    if (isIP(target.host) === 0) {
-      await lookUpName(target, end.signal);
-      onStep("resolved");
-    }
-    const connection = await connectTcp(target, { clock, signal: end.signal });
-    onStep("connected");
-    return connection;
-  } finally {
-    cancel();
-    stopListening();
+  const lateReason = new SmtpError("no response to the connection attempt");
+  using deadline = startDeadline(clock, CONNECT_MS, signal, lateReason);
+  const target = { host: withoutBrackets(host), port };
+  if (isIP(target.host) === 0) {
+    await lookUpName(target, deadline.signal);
+    onStep("resolved");
   }
+  const connection = await connectTcp(target, { clock, signal: deadline.signal });
+  onStep("connected");
+  return connection;
 }
 
 /** RFC 5321, section 4.1.3: it is always true, and needs no permission to be known. */

@@ -11,7 +11,6 @@ type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
 /** Why a conversation with a mail server cannot go on; the message is one line for people. */
 export class SmtpError extends Error {
-  /** The name of the class. */
   override readonly name = "SmtpError";
   /** The code of the server's reply; `null` without one. */
   readonly code: number | null;
@@ -34,7 +33,7 @@ export function refusal(reason: string): SmtpError {
 }
 
 /** How far a conversation came. */
-export interface Progress {
+export interface MailProgress {
   /** Such as `greeting` or `login`. */
   phase: string;
   /** Whether the last byte of the email may have been sent. */
@@ -50,7 +49,7 @@ export const CLOSING = 421;
 /** Makes a failure of whatever a conversation was rejected with. */
 export function mailFailure(
   error: unknown,
-  { phase, wasHandedOver }: Progress,
+  { phase, wasHandedOver }: MailProgress,
   target: ConnectionTarget,
 ): MailFailure {
   if (error instanceof SmtpError) {

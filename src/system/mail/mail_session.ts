@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { MailEnd, OutgoingMail } from "../../domain/mail.ts";
 import type { Composed } from "./compose.ts";
-import { CLOSING, type Progress, refusal, SmtpError } from "./mail_failure.ts";
+import { CLOSING, type MailProgress, refusal, SmtpError } from "./mail_failure.ts";
 import type { Protection } from "./mail_protection.ts";
 import type { SmtpConnection } from "./smtp_connection.ts";
 import { quoteReply, type Reply } from "./smtp_reply.ts";
@@ -14,7 +14,7 @@ interface SessionOptions {
   readonly protection: Protection;
   readonly ownName: string;
   /** Changed as the conversation goes on. */
-  readonly progress: Progress;
+  readonly progress: MailProgress;
   /** Called after each step that succeeded. */
   onStep(step: string): void;
 }

@@ -1,3 +1,4 @@
+import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText } from "../../domain/processes.ts";
 
@@ -39,7 +40,7 @@ export function capturePipe(
         const { done, value } = await reader.read();
         if (done) return;
         keep(value);
-        if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock);
+        if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock, PAUSE_MS);
       }
     } catch {
       // A pipe that fails is a pipe that ended: what was read counts.
@@ -56,10 +57,6 @@ export function capturePipe(
       return { text: decode(kept, keptBytes, { isCut: truncated }), truncated };
     },
   };
-}
-
-function pause(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(PAUSE_MS, resolve));
 }
 
 function decode(

@@ -6,6 +6,7 @@
  * The command stays in our process group: what a terminal, a timeout or a supervisor sends to the group reaches it
  * without us, and what is sent to us alone is handed on.
  */
+import { endsWithin, pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Foreground, ForegroundEnd } from "../../domain/foreground.ts";
 import { endOf } from "../deno_workarounds/real_time_signals.ts";
@@ -248,7 +249,7 @@ async function writeAll(to: PassOptions["to"], chunk: Uint8Array, clock: Clock):
       rest = rest.subarray(await to.write(rest));
     } catch (error) {
       if (!(error instanceof Deno.errors.WouldBlock)) throw error;
-      await wait(BUSY_PIPE_WAIT_MS, clock);
+      await pause(clock, BUSY_PIPE_WAIT_MS);
     }
   }
 }
@@ -260,23 +261,9 @@ async function finish(pipe: Passing, clock: Clock): Promise<void> {
   void pipe.ended.then(() => hasEnded = true);
   for (;;) {
     const before = pipe.bytes;
-    await within(HELD_PIPES_MS, pipe.ended, clock);
+    await endsWithin(clock, HELD_PIPES_MS, pipe.ended);
     if (hasEnded) return;
     const isIdle = pipe.bytes === before && !pipe.isWriting;
     if (isIdle || pipe.bytes - startBytes > PIPE_BYTES_MAX) return await pipe.stop();
   }
-}
-
-function within(delayMs: number, promise: Promise<void>, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(delayMs, resolve);
-    void promise.then(() => {
-      cancel();
-      resolve();
-    });
-  });
-}
-
-function wait(delayMs: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(delayMs, resolve));
 }

@@ -1,3 +1,4 @@
+import { endsWithin, pause, startDeadline, unlessAborted } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ProcessCommand, ProcessEnd, Processes } from "../../domain/processes.ts";
 import { type CapturedPipe, capturePipe } from "./captured_pipe.ts";
@@ -110,17 +111,17 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
   let hasGone = cut === "exited";
   if (!hasGone) {
     await groups.signal(leader, "SIGTERM");
-    hasGone = await within(terminationGraceMs, departure, clock);
+    hasGone = await endsWithin(clock, terminationGraceMs, departure);
   }
   let leftovers = false;
   if (hasGone) {
     leftovers = await endRemains(leader, { pipesEnded, clock, groups });
   } else {
     await groups.signal(leader, "SIGKILL");
-    hasGone = await within(KILL_WAIT_MS, departure, clock);
+    hasGone = await endsWithin(clock, KILL_WAIT_MS, departure);
     if (!hasGone) hasGone = !abandon(leader);
     // What it wrote last is still in the pipes.
-    if (hasGone) await within(HELD_PIPES_MS, pipesEnded, clock);
+    if (hasGone) await endsWithin(clock, HELD_PIPES_MS, pipesEnded);
   }
 
   const texts = await textsOf(stdout, stderr);
@@ -144,9 +145,9 @@ async function endRemains(
     readonly groups: ProcessGroups;
   },
 ): Promise<boolean> {
-  if (await within(HELD_PIPES_MS, pipesEnded, clock)) {
+  if (await endsWithin(clock, HELD_PIPES_MS, pipesEnded)) {
     for (const waitMs of EMPTY_GROUP_WAITS_MS) {
-      if (waitMs > 0) await wait(waitMs, clock);
+      if (waitMs > 0) await pause(clock, waitMs);
       if (await groups.signal(leader, 0) !== "sent") return false;
     }
   }
@@ -170,33 +171,14 @@ function abandon(leader: Deno.ChildProcess): boolean {
 
 type Cut = "exited" | "timed_out" | "aborted";
 
-function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }: Following): Promise<Cut> {
-  return new Promise((resolve) => {
-    const finish = (cut: Cut): void => {
-      cancel();
-      signal.removeEventListener("abort", onAbort);
-      resolve(cut);
-    };
-    const onAbort = (): void => finish("aborted");
-    const cancel = clock.after(command.timeoutMs, () => finish("timed_out"));
-    signal.addEventListener("abort", onAbort);
-    departure.then(() => finish("exited"));
-  });
-}
-
-/** Whether `promise`, which must not reject, resolves within so many milliseconds. */
-function within(delayMs: number, promise: Promise<unknown>, clock: Clock): Promise<boolean> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(delayMs, () => resolve(false));
-    promise.then(() => {
-      cancel();
-      resolve(true);
-    });
-  });
-}
-
-function wait(delayMs: number, clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.after(delayMs, resolve));
+async function firstCut(departure: Promise<ChildEnd>, { command, signal, clock }: Following): Promise<Cut> {
+  using deadline = startDeadline(clock, command.timeoutMs, signal);
+  try {
+    await unlessAborted(departure, deadline.signal);
+    return "exited";
+  } catch {
+    return deadline.isTimeUp ? "timed_out" : "aborted";
+  }
 }
 
 async function textsOf(

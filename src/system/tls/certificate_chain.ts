@@ -20,9 +20,9 @@ import {
   RECORD,
   type ServerHello,
   SUITES,
+  TLS_VERSION,
   unsigned,
   vector,
-  VERSION,
 } from "./handshake_messages.ts";
 import { askForTls } from "./start_tls.ts";
 import type { HandshakeTarget } from "./try_handshake.ts";
@@ -60,7 +60,7 @@ export async function readCertificateChain(
 const USER_CANCELED = [1, 90];
 
 function record(type: number, content: Uint8Array | readonly number[]): Uint8Array {
-  return concat([type], unsigned(2, VERSION.tls12), vector(2, content));
+  return concat([type], unsigned(2, TLS_VERSION.tls12), vector(2, content));
 }
 
 function describe(der: Uint8Array): ChainCertificate {
@@ -107,9 +107,9 @@ async function exchange(
   const server = new Incoming(read);
   const answer = await server.message(MESSAGE.serverHello);
   const choice = parseServerHello(answer.body);
-  if (choice.version === VERSION.tls13) {
+  if (choice.version === TLS_VERSION.tls13) {
     server.decrypt = await createDecryption(choice, keys, concat(hello, answer.whole));
-  } else if (choice.version < VERSION.tls12) {
+  } else if (choice.version < TLS_VERSION.tls12) {
     throw new Error("server chose a version of TLS before 1.2");
   }
   const certificate = await server.message(MESSAGE.certificate);

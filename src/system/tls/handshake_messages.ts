@@ -8,7 +8,7 @@ export const RECORD = { alert: 21, handshake: 22, applicationData: 23 } as const
 export const MESSAGE = { clientHello: 1, serverHello: 2, certificate: 11 } as const;
 
 /** Versions as they are on the wire. */
-export const VERSION = { tls12: 0x0303, tls13: 0x0304 } as const;
+export const TLS_VERSION = { tls12: 0x0303, tls13: 0x0304 } as const;
 
 /** A cipher suite of TLS 1.3. */
 interface Suite {
@@ -42,7 +42,7 @@ const EXTENSION = {
 };
 
 /** A public key of the client, by the named group that it belongs to (RFC 8446, section 4.2.7). */
-export type KeyShares = ReadonlyMap<number, Uint8Array>;
+type KeyShares = ReadonlyMap<number, Uint8Array>;
 
 /** Returns the first message of a client. */
 export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
@@ -55,7 +55,7 @@ export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
     extension(EXTENSION.supportedGroups, vector(2, ...groups.map(uint16))),
     extension(EXTENSION.pointFormats, vector(1, [0])),
     extension(EXTENSION.signatures, vector(2, ...SIGNATURES.map(uint16))),
-    extension(EXTENSION.supportedVersions, vector(1, uint16(VERSION.tls13), uint16(VERSION.tls12))),
+    extension(EXTENSION.supportedVersions, vector(1, uint16(TLS_VERSION.tls13), uint16(TLS_VERSION.tls12))),
     extension(
       EXTENSION.keyShare,
       vector(2, ...[...shares].flatMap(([group, key]) => [uint16(group), vector(2, key)])),
@@ -66,7 +66,7 @@ export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
     [MESSAGE.clientHello],
     vector(
       3,
-      uint16(VERSION.tls12),
+      uint16(TLS_VERSION.tls12),
       random(),
       vector(1, random()),
       vector(2, ...[...SUITES.keys(), ...OLDER_SUITES].map(uint16)),
@@ -114,12 +114,12 @@ export function parseServerHello(body: Uint8Array): ServerHello {
  */
 export function parseCertificates(body: Uint8Array, version: number): readonly Uint8Array[] {
   const message = new Fields(body);
-  if (version === VERSION.tls13) message.vector(1);
+  if (version === TLS_VERSION.tls13) message.vector(1);
   const list = message.vector(3);
   const found: Uint8Array[] = [];
   while (!list.isAtEnd) {
     found.push(list.vector(3).rest());
-    if (version === VERSION.tls13) list.vector(2);
+    if (version === TLS_VERSION.tls13) list.vector(2);
   }
   return found;
 }

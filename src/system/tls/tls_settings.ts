@@ -2,7 +2,6 @@ import type { TlsMaterial } from "../../domain/tls.ts";
 
 /** Thrown when what a config gives for TLS cannot be used; the message is for people. */
 export class TlsSettingsError extends Error {
-  /** The name of the class. */
   override readonly name = "TlsSettingsError";
 }
 

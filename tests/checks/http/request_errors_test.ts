@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { findErrors, findWarnings } from "../../../src/checks/http/request_errors.ts";
+import { findErrors, findRequestWarnings } from "../../../src/checks/http/request_errors.ts";
 import { httpCheck, type HttpExpectations } from "../../support/http_check.ts";
 
 interface Row {
@@ -126,7 +126,7 @@ Deno.test("findWarnings() finds what is doubtful", async (t) => {
   ];
   for (const { name, target = "https://example.org/", expectations, expected } of rows) {
     await t.step(name, () => {
-      const found = findWarnings(httpCheck(target, expectations));
+      const found = findRequestWarnings(httpCheck(target, expectations));
       assert.deepEqual(
         found.map(({ path, message }) => [path.join("."), message]),
         expected === undefined ? [] : [expected],

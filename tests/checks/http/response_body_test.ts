@@ -5,14 +5,16 @@ import { bodyOfStream } from "../../support/bodies.ts";
 interface SearchOptions {
   readonly part: string;
   readonly contentType: string | null;
+  /** @default null */
+  readonly lengthBytes?: number | null;
 }
 
 /** Looks for one text with {@linkcode readBody}. */
 async function searchBody(
   body: ReadableStream<Uint8Array> | null,
-  { part, contentType }: SearchOptions,
+  { part, contentType, lengthBytes = null }: SearchOptions,
 ): Promise<{ readonly found: boolean; readonly cut: boolean; readonly unknownCharset: string | null }> {
-  const wishes = { parts: [part], keepsStart: false, readsOn: false, contentType };
+  const wishes = { parts: [part], keepsStart: false, readsOn: false, lengthBytes, contentType };
   const { found, cut, unknownCharset } = await readBody(bodyOfStream(body), wishes);
   return { found: found[0] ?? false, cut, unknownCharset };
 }
@@ -44,14 +46,16 @@ Deno.test("readBody() finds a text however the body is cut into chunks", async (
   for (const { name, bytes, contentType, part } of rows) {
     await t.step(name, async () => {
       for (let chunkBytes = 1; chunkBytes <= bytes.length; chunkBytes += 1) {
-        const found = await searchBody(bodyOf(bytes, chunkBytes), { part, contentType });
-        assert.deepEqual(found, { found: true, cut: false, unknownCharset: null }, `chunks of ${chunkBytes}`);
-        const missed = await searchBody(bodyOf(bytes, chunkBytes), { part: `${part}?`, contentType });
-        assert.deepEqual(
-          missed,
-          { found: false, cut: false, unknownCharset: null },
-          `chunks of ${chunkBytes}`,
-        );
+        for (const lengthBytes of [null, bytes.length]) {
+          for (const [wish, found] of [[part, true], [`${part}?`, false]] as const) {
+            const body = bodyOf(bytes, chunkBytes);
+            assert.deepEqual(
+              await searchBody(body, { part: wish, contentType, lengthBytes }),
+              { found, cut: false, unknownCharset: null },
+              `chunks of ${chunkBytes}, declared length ${lengthBytes}`,
+            );
+          }
+        }
       }
     });
   }
@@ -161,6 +165,7 @@ Deno.test("readBody() looks for several texts at once, and keeps the start", asy
       parts: ["pin", "a", "needlec", "pins"],
       keepsStart: true,
       readsOn: false,
+      lengthBytes: null,
       contentType: null,
     });
     assert.deepEqual(findings, {
@@ -177,7 +182,7 @@ Deno.test("readBody() keeps no more than the start, and says whether that is all
   for (const [length, isWhole] of [[START_LENGTH_MAX, true], [START_LENGTH_MAX + 1, false]] as const) {
     await t.step(`${length} characters`, async () => {
       const body = bodyOf(new Uint8Array(length).fill(0x61), 65_536);
-      const wishes = { parts: [], keepsStart: true, readsOn: false, contentType: null };
+      const wishes = { parts: [], keepsStart: true, readsOn: false, lengthBytes: null, contentType: null };
       const findings = await readBody(bodyOfStream(body), wishes);
       assert.equal(findings.start.length, START_LENGTH_MAX);
       assert.equal(findings.isWhole, isWhole);
@@ -200,6 +205,7 @@ Deno.test("readBody() reads on to the end only where that is wanted", async (t) 
         parts: ["well"],
         keepsStart: false,
         readsOn,
+        lengthBytes: null,
         contentType: null,
       });
       assert.equal(pulls, readsOn ? 6 : 1);

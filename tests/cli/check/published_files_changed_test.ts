@@ -59,10 +59,10 @@ Deno.test("publishFile() says in words that the state cannot be read just now", 
     Promise.reject(new StoreError('cannot read state "s": it is busy', "busy"));
   assert.equal(
     await publishFile(
-      { what: "the page", path: "/p", intervalMs: 1, render },
+      { what: "the HTML report", path: "/p", intervalMs: 1, render },
       createFiles(createRealClock()),
     ),
-    'cannot write the page to "/p": cannot read state "s": it is busy',
+    'cannot write the HTML report to "/p": cannot read state "s": it is busy',
   );
 });
 
@@ -88,7 +88,7 @@ function start(intervalMs: number): Harness {
     held = Promise.resolve();
     return "";
   };
-  const files = startFilePublisher([{ what: "the page", path: "/p", intervalMs, render }], {
+  const files = startFilePublisher([{ what: "the HTML report", path: "/p", intervalMs, render }], {
     system: { clock, files: { ...createFiles(createRealClock()), replace } },
     log: { warning: assert.fail, info: assert.fail },
     onBug: assert.fail,

@@ -40,6 +40,11 @@ Deno.test("complete() offers the values of an option where the list is closed, a
   assert.deepStrictEqual(await offered("silence", "--reason", ""), []);
 });
 
+Deno.test("complete() offers words for the first operand, then files", async () => {
+  assert.ok((await offered("import", ""))?.includes("gatus"));
+  assert.strictEqual(await offered("import", "gatus", ""), null);
+});
+
 Deno.test("complete() offers the checks of the config that is named before", async () => {
   assert.deepStrictEqual(await offered("explain", ""), ["web", "of undefined"]);
   for (const words of [["-c", "x y"], ["-cx y"], ["--config", "x y"], ["--config=x y"]]) {

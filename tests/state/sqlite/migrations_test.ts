@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { Connection } from "../../../src/state/sqlite/sqlite_connection.ts";
+import { SqliteConnection } from "../../../src/state/sqlite/sqlite_connection.ts";
 import {
   APPLICATION_ID,
   migrate,
@@ -82,9 +82,9 @@ Deno.test("migrate() refuses a newer version and touches nothing", () => {
 
 Deno.test("migrate() leaves the work to another process that does it at the same time", () =>
   withStatePath((path) => {
-    const one = new Connection(new DatabaseSync(path));
+    const one = new SqliteConnection(new DatabaseSync(path));
     /** Waits to begin, as for a lock, until the first one has done it all. */
-    class Slower extends Connection {
+    class Slower extends SqliteConnection {
       override transaction<T>(work: () => T): T {
         migrate(one, [FIRST, SECOND]);
         return super.transaction(work);
@@ -98,7 +98,7 @@ Deno.test("migrate() leaves the work to another process that does it at the same
     return Promise.resolve();
   }));
 
-function openInMemory(): Disposable & { readonly connection: Connection } {
-  const connection = new Connection(new DatabaseSync(":memory:"));
+function openInMemory(): Disposable & { readonly connection: SqliteConnection } {
+  const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   return { connection, [Symbol.dispose]: () => connection.close() };
 }

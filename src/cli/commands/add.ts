@@ -1,0 +1,57 @@
+import type { System } from "../../domain/system.ts";
+import { printable } from "../../shared/printable.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { addChecks, partKnown, refuseTakenNames } from "../new_checks/add_checks.ts";
+import { openTarget } from "../new_checks/config_target.ts";
+import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
+
+/** `monitor add`: writes checks into the config. */
+export const addCommand: Command = {
+  name: "add",
+  summary: "try checks and add them to the config",
+  operands: `${CHECK_OPERANDS}…`,
+  operandsMax: Infinity,
+  operandKind: "path",
+  description:
+    "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +
+    "config it makes monitor.jsonc. A TARGET without a kind is a URL, HOST:PORT, a port, a systemd unit, a directory, a file or a " +
+    "line of a crontab. KEY=VALUE is a parameter of the check before it.",
+  page: "guides/add_checks.md",
+  options: [
+    CONFIG_OPTION,
+    { name: "name", value: "NAME", description: "name of the check; only for one check" },
+    { name: "dry-run", description: "the checks as JSON on stdout, without a change of the config" },
+  ],
+  examples: [
+    ["monitor add https://example.org/ nginx.service /", "add three checks"],
+    ["monitor add 8080:80 --name shop", "add a port that a container publishes"],
+    ["monitor add '30 2 * * * /usr/local/bin/backup'", "add a cron job, and print its new line"],
+    ["monitor add ping 192.0.2.1 count=3", "add a check of another kind"],
+  ],
+  endings: ["done", "state", "permission", "config", "interrupted"],
+  run: runAdd,
+};
+
+async function runAdd(invocation: Invocation, system: System): Promise<number> {
+  const read = await readOperands(invocation.operands, system);
+  if (read.length === 0) throw new UsageError("add requires a target", "monitor add https://example.org/");
+  const name = optionValue(invocation, "name");
+  if (name !== undefined && read.length > 1) {
+    throw new UsageError("--name cannot be used with several checks");
+  }
+  const checks = name === undefined ? read : read.map((check) => ({ ...check, name }));
+  const target = await openTarget({ invocation, system });
+  const { known, added } = partKnown(checks, target);
+  for (const check of known) {
+    system.stdout.write(`not added: ${printable(check.name)} is in the config already\n`);
+  }
+  refuseTakenNames(added, target);
+  const isDryRun = invocation.options.has("dry-run");
+  return await addChecks(added, { invocation, system, target, isDryRun });
+}

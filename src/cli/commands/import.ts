@@ -1,0 +1,156 @@
+import { pathFromHere } from "../../config/source.ts";
+import type { System } from "../../domain/system.ts";
+import { describeFileError } from "../../shared/describe_error.ts";
+import { printable } from "../../shared/printable.ts";
+import { readRegularFile } from "../../shared/regular_file.ts";
+import {
+  type Command,
+  type Invocation,
+  optionChoice,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { OutputError } from "../failure.ts";
+import { acceptDraft } from "../import/accept_draft.ts";
+import { ConfigDraft, TooManyChecksError } from "../import/config_draft.ts";
+import { importError } from "../import/foreign_text.ts";
+import { FOREIGN_BYTES_MAX, type ForeignFile } from "../import/importer.ts";
+import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../import/importers.ts";
+import { renderConfig, renderImport, variablesOf } from "../import/render_import.ts";
+import { nearest } from "../../config/nearest.ts";
+
+const FORMATS = ["jsonc", "json"] as const;
+
+/** `monitor import`: translates the config of another tool. */
+export const importCommand: Command = {
+  name: "import",
+  summary: "translate the config of another tool",
+  operands: `${IMPORTED_TOOLS.join("|")} FILE`,
+  operandsMax: 2,
+  operandKind: IMPORTED_TOOLS,
+  description:
+    "Prints a config with the checks and channels of FILE (- for stdin). A comment above it lists the variables to set " +
+    "and everything that was not imported, with the reason. Secrets are replaced by placeholders. The config is always " +
+    "valid.",
+  page: "guides/import.md",
+  options: [
+    { name: "output", value: "PATH", description: "new file for the config (default: stdout)" },
+    { name: "force", description: "overwrite of an existing file, with --output" },
+    {
+      name: "format",
+      value: "FORMAT",
+      choices: FORMATS,
+      description: "jsonc, or json: an object with config, variables and not_imported (default: jsonc)",
+    },
+  ],
+  examples: [
+    ["monitor import gatus config.yaml --output monitor.jsonc", "write ./monitor.jsonc"],
+    ["monitor import gatus config.yaml --format json | jq .not_imported", "list everything that is missing"],
+  ],
+  uses: ["read", "write", "env", "sys"],
+  endings: ["done", "permission", "config"],
+  run: runImport,
+};
+
+async function runImport(invocation: Invocation, system: System): Promise<number> {
+  const { tool, path } = readOperands(invocation);
+  const format = optionChoice(invocation, "format", FORMATS) ?? "jsonc";
+  const output = optionValue(invocation, "output");
+  if (output === undefined && invocation.options.has("force")) {
+    throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
+  }
+  const file = await readFile(path, system);
+  const draft = new ConfigDraft();
+  const importer = await IMPORTERS[tool]();
+  try {
+    await importer.translate(file, draft);
+  } catch (error) {
+    if (error instanceof TooManyChecksError) throw importError(file, `it stands for ${error.message}`);
+    throw error;
+  }
+  if (draft.checks.size + draft.channels.size + draft.leftOut.length === 0) {
+    throw importError(file, "nothing to import was found", { hint: `expected ${importer.expects}` });
+  }
+  await acceptDraft(draft, system);
+  const text = format === "json"
+    ? `${JSON.stringify(toJson(draft), null, 2)}\n`
+    : renderImport(draft, { origin: `${tool}, ${file.label}` });
+  if (output === undefined) system.stdout.write(text);
+  else await write(output, text, { system, overwrite: invocation.options.has("force") });
+  system.stderr.write(summaryOf(draft, output));
+  return EXIT.ok;
+}
+
+function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; readonly path: string } {
+  const [word, path] = operands;
+  const tool = IMPORTED_TOOLS.find((name) => name === word);
+  const tools = IMPORTED_TOOLS.join(", ");
+  if (word === undefined) throw new UsageError("import requires a tool and a file", `tools: ${tools}`);
+  if (tool === undefined) {
+    const meant = nearest(word, IMPORTED_TOOLS);
+    throw new UsageError(
+      `cannot import from "${word}", expected one of ${tools}`,
+      meant === undefined ? undefined : `did you mean "${meant}"?`,
+    );
+  }
+  if (path === undefined) throw new UsageError(`import ${tool} requires a file, or - for stdin`);
+  return { tool, path };
+}
+
+async function readFile(label: string, system: System): Promise<ForeignFile> {
+  if (label === "-") {
+    const file = { label: "<stdin>", path: null, bytes: await system.readStdin() };
+    if (file.bytes.length <= FOREIGN_BYTES_MAX) return file;
+    throw importError(file, `it has more than ${FOREIGN_BYTES_MAX} bytes`);
+  }
+  const path = pathFromHere(label, system);
+  try {
+    const { bytes } = await readRegularFile(path, { files: system.files, bytesMax: FOREIGN_BYTES_MAX });
+    return { label, path, bytes };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw importError({ label }, describeFileError(error, { path }));
+  }
+}
+
+async function write(
+  path: string,
+  text: string,
+  { system, overwrite }: { readonly system: System; readonly overwrite: boolean },
+): Promise<void> {
+  try {
+    await system.files.write(path, text, { overwrite });
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) {
+      throw new UsageError(`cannot write "${path}": the file exists`, "overwrite it with --force");
+    }
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new OutputError(`cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`);
+  }
+}
+
+function toJson(draft: ConfigDraft): unknown {
+  return {
+    config: JSON.parse(renderConfig(draft)),
+    variables: variablesOf(draft),
+    not_imported: draft.leftOut,
+  };
+}
+
+function summaryOf(draft: ConfigDraft, output: string | undefined): string {
+  const counts = [
+    count(draft.checks.size, "check"),
+    count(draft.channels.size, "channel"),
+    count(variablesOf(draft).length, "variable") + " to set",
+  ];
+  const missing = draft.leftOut.length === 0 ? "nothing is missing" : `${draft.leftOut.length} not imported`;
+  const next = output === undefined
+    ? ""
+    : `monitor: hint: check it with: monitor validate -c ${printable(output)}\n`;
+  return `monitor: imported ${counts.join(", ")}; ${missing}\n${next}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,280 @@
+import { hideInAddress, isCredentialName } from "../../config/credentials.ts";
+import type { JsonValue } from "../../config/syntax.ts";
+import type { CheckKind } from "../../domain/check.ts";
+
+/** A value of a config; what is `undefined` is left out. */
+export type DraftValue = JsonValue | undefined | readonly DraftValue[] | {
+  readonly [name: string]: DraftValue;
+};
+
+/** Parameters of a check or channel, as `schemas/source.json` names them. */
+export interface DraftParameters {
+  readonly [name: string]: DraftValue;
+}
+
+/** A weekly maintenance window. */
+export interface DraftWindow {
+  readonly days?: readonly string[] | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly time_zone?: string | undefined;
+}
+
+/** What checks and `defaults` have in common. */
+export interface DraftSettings {
+  readonly tags?: readonly string[] | undefined;
+  readonly active?: boolean | undefined;
+  readonly threshold?: number | undefined;
+  readonly recovery_threshold?: number | undefined;
+  readonly annoy?: string | undefined;
+  readonly schedule?: {
+    readonly regular_interval?: string | undefined;
+    readonly attentive_interval?: string | undefined;
+    readonly cron?: string | undefined;
+    readonly time_zone?: string | undefined;
+  } | undefined;
+  readonly maintenance_windows?: readonly DraftWindow[] | undefined;
+  readonly notifications?: readonly string[] | undefined;
+}
+
+/** A check as a config writes it. */
+export interface DraftCheck extends DraftSettings {
+  /** The name for people; left out if it is that of the check. */
+  readonly title?: string | undefined;
+  readonly depends_on?: readonly string[] | undefined;
+  readonly timeout?: string | undefined;
+  readonly kind: CheckKind;
+  readonly parameters: DraftParameters;
+}
+
+/** A channel as a config writes it. */
+export interface DraftChannel {
+  readonly kind: "email" | "webhook" | "command" | "console";
+  readonly parameters: DraftParameters;
+}
+
+/** Something of the source that the config does not have. */
+export interface LeftOut {
+  /** What it belongs to in the source, such as `endpoint "api"`. */
+  readonly item: string;
+  /** The key or condition; `null`: nothing of the item is in the config. */
+  readonly key: string | null;
+  /** Why, in one line without a final period. */
+  readonly reason: string;
+}
+
+/** An environment variable that the config needs. */
+export interface DraftVariable {
+  readonly name: string;
+  /** Its place in the source. */
+  readonly source: string;
+}
+
+/** Longer names are cut. */
+const NAME_LENGTH_MAX = 60;
+/** More are refused: every check of a host group on every host can be very many. */
+const CHECKS_MAX = 20_000;
+
+/** Thrown if a file stands for too many checks. */
+export class TooManyChecksError extends RangeError {
+  /** The name of the class. */
+  override readonly name = "TooManyChecksError";
+}
+
+/**
+ * A config in the making. It makes names unique, and replaces secrets by placeholders, so that none of the source is
+ * in the result.
+ */
+export class ConfigDraft {
+  readonly settings: {
+    defaults: DraftSettings;
+    maintenance_windows?: readonly DraftWindow[];
+    hasCheckIns?: boolean;
+  } = { defaults: {} };
+  readonly #checks = new Map<string, DraftCheck>();
+  readonly #channels = new Map<string, DraftChannel>();
+  readonly #leftOut: LeftOut[] = [];
+  readonly #variables = new Map<string, string>();
+  readonly #variableByValue = new Map<string, string>();
+  /** How often a name was asked for, so that the next free one is found at once. */
+  readonly #uses = new Map<string, number>();
+
+  get checks(): ReadonlyMap<string, DraftCheck> {
+    return this.#checks;
+  }
+
+  get channels(): ReadonlyMap<string, DraftChannel> {
+    return this.#channels;
+  }
+
+  /** In the order in which it was found. */
+  get leftOut(): readonly LeftOut[] {
+    return this.#leftOut;
+  }
+
+  /** Adds a check under a name made from that of the source, and returns the name. */
+  addCheck(sourceName: string, check: DraftCheck): string {
+    if (this.#checks.size >= CHECKS_MAX) throw new TooManyChecksError(`more than ${CHECKS_MAX} checks`);
+    const name = this.#uniqueName(sourceName, this.#checks);
+    const { title = sourceName, kind, parameters, ...rest } = check;
+    const shown = title.replaceAll(/\s+/g, " ").trim();
+    this.#checks.set(name, {
+      ...(shown !== name && shown !== "" && { title: shown }),
+      kind,
+      ...rest,
+      parameters,
+    });
+    return name;
+  }
+
+  /** Replaces a check that was added. */
+  changeCheck(name: string, changes: Partial<DraftCheck>): void {
+    const check = this.#checks.get(name);
+    if (check !== undefined) this.#checks.set(name, { ...check, ...changes });
+  }
+
+  /** Adds a channel under a name made from that of the source, and returns the name. */
+  addChannel(sourceName: string, channel: DraftChannel): string {
+    const name = this.#uniqueName(sourceName, this.#channels);
+    this.#channels.set(name, channel);
+    return name;
+  }
+
+  /** Lists something of the source that the config does not have; `key` is `null` for a whole item. */
+  leaveOut(item: string, key: string | null, reason: string): void {
+    this.#leftOut.push({ item, key, reason });
+  }
+
+  /**
+   * Returns a placeholder for a secret. Equal secrets have one variable. What holds a placeholder already stays.
+   *
+   * @param name Words that the variable is named for
+   * @param source The place of the secret in the source
+   */
+  secret(value: string, name: string, source: string): string {
+    if (holdsPlaceholder(value)) return value;
+    let variable = this.#variableByValue.get(value);
+    if (variable === undefined) {
+      variable = this.#nameVariable(name, source);
+      this.#variableByValue.set(value, variable);
+    }
+    return placeholder(variable);
+  }
+
+  /** Returns a placeholder for a key of check-ins over HTTP, which the user chooses. */
+  pingKey(name: string, item: string): string {
+    this.settings.hasCheckIns = true;
+    return placeholder(
+      this.#nameVariable(`${name} ping key`, `a new key of at least 16 characters for ${item}`),
+    );
+  }
+
+  #nameVariable(words: string, source: string): string {
+    const base = variableName(words);
+    let variable = base;
+    for (let number = 2; this.#variables.has(variable); number++) variable = `${base}_${number}`;
+    this.#variables.set(variable, source);
+    return variable;
+  }
+
+  /** A URL with placeholders for its user information and for query parameters that are named like credentials. */
+  url(address: string, name: string, source: string): string {
+    return hideInAddress(address, (credential) => this.secret(credential, `${name} credentials`, source));
+  }
+
+  /** Headers with placeholders for credentials. */
+  headers(headers: Readonly<Record<string, string>>, name: string, source: string): Record<string, string> {
+    return Object.fromEntries(
+      Object.entries(headers).map(([header, value]) => {
+        if (!isCredentialName(header) || value === "") return [header, value];
+        const [, scheme = "", credential = ""] = /^((?:bearer|basic|token)\s+)?(.*)$/is.exec(value) ?? [];
+        return [header, scheme + this.secret(credential, `${name} ${header}`, `${source}, header ${header}`)];
+      }),
+    );
+  }
+
+  /** A body with placeholders for fields of JSON and of forms that are named like credentials. */
+  body(text: string, name: string, source: string): string {
+    const hide = (whole: string, before: string, field: string, value: string, after = ""): string =>
+      !isCredentialName(field) || value === ""
+        ? whole
+        : before + this.secret(value, `${name} ${field}`, `${source}, field ${field}`) + after;
+    return text
+      .replaceAll(/("([^"\\]{1,100})"\s*:\s*")((?:[^"\\]|\\.)*)(")/g, hideArguments(hide))
+      .replaceAll(/((?:^|&)([\w.-]{1,100})=)([^&\s"{}]+)/g, hideArguments(hide));
+  }
+
+  /** Removes what the schema does not accept, and lists it. Returns whether there was such a thing. */
+  drop(section: "checks" | "channels", name: string, reason: string): boolean {
+    const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
+    if (!entries.delete(name)) return false;
+    this.leaveOut(`${section === "checks" ? "check" : "channel"} "${name}"`, null, reason);
+    for (const [other, check] of this.#checks) this.changeCheck(other, withoutName(check, section, name));
+    const { notifications } = this.settings.defaults;
+    if (section === "channels" && notifications !== undefined) {
+      this.settings.defaults = {
+        ...this.settings.defaults,
+        notifications: notifications.filter((channel) => channel !== name),
+      };
+    }
+    return true;
+  }
+
+  #uniqueName(sourceName: string, taken: ReadonlyMap<string, unknown>): string {
+    const base = plainName(sourceName);
+    let number = this.#uses.get(base) ?? 1;
+    let name = base;
+    while (taken.has(name)) name = `${base}_${++number}`;
+    this.#uses.set(base, number);
+    return name;
+  }
+
+  /** The place in the source of a variable's value. */
+  sourceOf(variable: string): string | undefined {
+    return this.#variables.get(variable);
+  }
+}
+
+/** Passes the groups of a match on without the index and the text that follow them. */
+function hideArguments(
+  hide: (whole: string, before: string, field: string, value: string, after?: string) => string,
+): (whole: string, before: string, field: string, value: string, after: string | number) => string {
+  return (whole, before, field, value, after) =>
+    hide(whole, before, field, value, typeof after === "string" ? after : "");
+}
+
+function withoutName(check: DraftCheck, section: "checks" | "channels", name: string): Partial<DraftCheck> {
+  const without = (names: readonly string[] | undefined) => names?.filter((other) => other !== name);
+  if (section === "channels") return { notifications: without(check.notifications) };
+  const { checks } = check.parameters;
+  return {
+    depends_on: without(check.depends_on),
+    ...(Array.isArray(checks) && {
+      parameters: { ...check.parameters, checks: checks.filter((other) => other !== name) },
+    }),
+  };
+}
+
+function placeholder(variable: string): string {
+  return `\${env:${variable}}`;
+}
+
+function holdsPlaceholder(text: string): boolean {
+  return /(?<!\$)\$\{(?:env|file|captured):/.test(text);
+}
+
+function variableName(words: string): string {
+  const name = words.normalize("NFKD").toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_").replaceAll(
+    /^_+|_+$/g,
+    "",
+  );
+  const short = name.slice(0, NAME_LENGTH_MAX);
+  return /^[A-Z]/.test(short) ? short : `SECRET${short === "" ? "" : `_${short}`}`;
+}
+
+/** A name for the command line: small letters, digits and underscores; the title keeps the rest. */
+function plainName(sourceName: string): string {
+  const letters = sourceName.normalize("NFC").toLowerCase().slice(0, 4 * NAME_LENGTH_MAX)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "_").replaceAll(/^_+|_+$/g, "");
+  return [...letters].slice(0, NAME_LENGTH_MAX).join("") || "unnamed";
+}

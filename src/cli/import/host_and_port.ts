@@ -1,0 +1,17 @@
+/** A host with a port, if there is one. */
+export interface HostAndPort {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number | undefined;
+}
+
+/** Reads `host`, `host:port` or `[address]:port`, with what follows a slash cut off; `null` for anything else. */
+export function parseHostAndPort(text: string): HostAndPort | null {
+  const [authority = ""] = text.split(/[/?#]/);
+  const match = /^(?:\[([0-9a-f:.%]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(authority);
+  if (match === null) {
+    return /^[0-9a-f]*:[0-9a-f:.]+$/i.test(authority) ? { host: authority, port: undefined } : null;
+  }
+  const [, address, name = "", port] = match;
+  return { host: address ?? name, port: port === undefined ? undefined : Number(port) };
+}

@@ -1,0 +1,26 @@
+import type { ConfigDraft } from "./config_draft.ts";
+
+/** A file of another tool, read whole. */
+export interface ForeignFile {
+  /** How messages name it: the path as it was given, or `<stdin>`. */
+  readonly label: string;
+  /** Absolute path; `null` for standard input. */
+  readonly path: string | null;
+  /** At most {@linkcode FOREIGN_BYTES_MAX}. */
+  readonly bytes: Uint8Array;
+}
+
+/** A larger file is refused. Parsers need about a second for one of this size. */
+export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
+
+/** How one tool is imported. */
+export interface Importer {
+  /** The file that is expected, for messages: "a config of Gatus in YAML". */
+  readonly expects: string;
+  /**
+   * Puts every check and channel of the file into the draft, and lists the rest there.
+   *
+   * @throws {ConfigError} If the file is malformed.
+   */
+  translate(file: ForeignFile, draft: ConfigDraft): void | Promise<void>;
+}

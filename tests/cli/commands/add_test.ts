@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { run } from "../../../src/cli/run.ts";
+import { EMPTY_CONFIG } from "../../../src/cli/starter_config.ts";
+import {
+  createMemorySystem,
+  type MemorySystem,
+  type MemorySystemOptions,
+} from "../../../testing/memory_system.ts";
+import { withHarness } from "../../life/program.ts";
+
+/** A config that a person wrote: comments, an indentation of its own. */
+const WRITTEN = `// Ours.
+{
+    "defaults": {}, /* none */
+    "checks": {
+        "old": { "kind": "test",   "parameters": {} } // stays
+        // "later": {}
+    }
+}
+`;
+
+interface Added {
+  readonly code: number;
+  readonly text: string;
+  readonly system: MemorySystem;
+}
+
+/** Runs `monitor add` in a directory of its own with a config; `null`: without. */
+async function add(
+  args: readonly string[],
+  { config = WRITTEN, prepare = () => {}, ...options }: MemorySystemOptions & {
+    readonly config?: string | null;
+    prepare?(directory: string, system: MemorySystem): void;
+  } = {},
+): Promise<Added> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_add_" });
+  try {
+    const path = `${directory}/monitor.jsonc`;
+    if (config !== null) Deno.writeTextFileSync(path, config);
+    const system = createMemorySystem({ workingDirectory: directory, ...options });
+    prepare(directory, system);
+    const code = await run([
+      "add",
+      "--config",
+      path,
+      ...args.map((word) => word.replace("[HERE]", directory)),
+    ], system);
+    const text = await Deno.readTextFile(path).catch(() => "");
+    return { code, text: text.replaceAll(directory, "[HERE]"), system };
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** What follows the last check of {@linkcode WRITTEN}. */
+function writtenWith(...lines: readonly string[]): string {
+  return WRITTEN.replace(
+    "} } // stays\n",
+    `} }, // stays\n${lines.map((line) => `        ${line}`).join(",\n")}\n`,
+  );
+}
+
+Deno.test("monitor add writes a check of each target, and keeps comments and layout", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response("ok"),
+  );
+  const { port } = server.addr;
+  const { code, text, system } = await add([
+    `http://127.0.0.1:${port}/`,
+    `0.0.0.0:${port}->80/tcp`,
+    "/",
+    "[HERE]/monitor.jsonc",
+    "warning_age=2 hours",
+    "memory",
+    "@hourly /bin/poll",
+  ]);
+  assert.equal(code, 0, system.stderr.text());
+  assert.equal(
+    text.replaceAll(`${port}`, "PORT"),
+    writtenWith(
+      `"127.0.0.1_PORT": {
+            "kind": "http_request",
+            "parameters": { "request": { "target": "http://127.0.0.1:PORT/" } }
+        }`,
+      `"port_PORT": {
+            "kind": "tcp_connect",
+            "parameters": { "host": "127.0.0.1", "port": PORT }
+        }`,
+      '"disk": { "kind": "disk_space", "parameters": { "path": "/" } }',
+      `"monitor.jsonc": {
+            "kind": "file_timestamp",
+            "parameters": {
+                "path": "[HERE]/monitor.jsonc",
+                "warning_age": "2 hours"
+            }
+        }`,
+      '"memory": { "kind": "memory", "parameters": {} }',
+      '"poll": { "kind": "job", "parameters": { "expected_every": "1 h" } }',
+    ),
+  );
+  const output = system.stdout.text();
+  assert.match(output, /^OK +127.0.0.1_\d+ .* status is 200$/m);
+  assert.match(output, /^5 checks: /m);
+  assert.match(
+    output,
+    /^added 6 checks to \S+: 127.0.0.1_\d+, port_\d+, disk, monitor.jsonc, memory, poll$/m,
+  );
+  assert.match(
+    output,
+    /^@hourly \/usr\/local\/bin\/monitor beat --config \S+\/monitor.jsonc poll -- \/bin\/poll$/m,
+  );
+});
+
+Deno.test("monitor add checks the certificate of an https URL", async () => {
+  const { code, text } = await add(["https://127.0.0.1:1/"]);
+  assert.equal(code, 0);
+  assert.match(text, /"response": \{ "certificate": \{\} \}/);
+});
+
+Deno.test("monitor add makes a config if there is none", async () => {
+  const { code, text } = await add(["memory"], { config: null });
+  assert.equal(code, 0);
+  const entry = '"checks": {\n    "memory": { "kind": "memory", "parameters": {} }\n  }';
+  assert.equal(text, EMPTY_CONFIG.replace('"checks": {}', entry));
+});
+
+Deno.test("monitor add --dry-run prints the checks, and changes nothing", async () => {
+  const { code, text, system } = await add(["test", "output=x", "--dry-run", "--name", "mine"]);
+  assert.equal(code, 0);
+  assert.equal(text, WRITTEN);
+  assert.match(system.stdout.text(), /^"mine": \{ "kind": "test", "parameters": \{ "output": "x" \} \}$/m);
+  const created = await add(["memory", "--dry-run"], { config: null });
+  assert.deepEqual([created.code, created.text], [0, ""]);
+});
+
+Deno.test("monitor add rejects what would make the config invalid, and leaves it as it is", async (t) => {
+  const rows: Readonly<Record<string, readonly [args: readonly string[], code: number, message: RegExp]>> = {
+    "a name that is taken": [
+      ["test", "output=x", "--name", "old"],
+      64,
+      /the name "old" is taken by another check/,
+    ],
+    "a name twice": [["test", "test", "output=x"], 64, /the name "test" is taken by another check/],
+    "a bad value": [["tcp_connect", "x:1", "port=0"], 64, /tcp_connect port: is 0, expected 1 to 65535/],
+    "an unknown check of a group": [["group", "old,olb"], 64, /group checks\[1\]: is "olb"/],
+    "one name for several checks": [
+      ["memory", "load", "--name", "x"],
+      64,
+      /--name cannot be used with several/,
+    ],
+    "no target": [[], 64, /add requires a target/],
+  };
+  for (const [name, [args, code, message]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const added = await add(args);
+      assert.equal(added.code, code);
+      assert.match(added.system.stderr.text(), message);
+      assert.equal(added.text, WRITTEN);
+    });
+  }
+});
+
+Deno.test("monitor add prints the errors of an invalid config, and leaves it as it is", async () => {
+  const config = '{ "defaults": {}, "chekcs": {} }';
+  const { code, text, system } = await add(["memory"], { config });
+  assert.deepEqual([code, text], [78, config]);
+  assert.match(system.stderr.text(), /monitor.jsonc:1:19: chekcs: unknown key/);
+});
+
+Deno.test("monitor add adds nothing that is in the config already", async () => {
+  const { code, text, system } = await add(["test", "--name", "old"]);
+  assert.deepEqual([code, text], [0, WRITTEN]);
+  assert.equal(system.stdout.text(), "not added: old is in the config already\n");
+});
+
+Deno.test("monitor add keeps the permissions, the link and the byte order mark of a config", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_add_" });
+  try {
+    const real = `${directory}/real`;
+    await Deno.writeTextFile(real, `\uFEFF${WRITTEN}`, { mode: 0o640 });
+    await Deno.symlink("real", `${directory}/monitor.jsonc`);
+    const system = createMemorySystem({ workingDirectory: directory });
+    assert.equal(await run(["add", "memory", "--config", `${directory}/monitor.jsonc`], system), 0);
+    const bytes = await Deno.readFile(real);
+    assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
+    assert.equal(
+      new TextDecoder().decode(bytes),
+      writtenWith('"memory": { "kind": "memory", "parameters": {} }'),
+    );
+    assert.equal(((await Deno.stat(real)).mode ?? 0) & 0o777, 0o640);
+    assert.ok((await Deno.lstat(`${directory}/monitor.jsonc`)).isSymlink);
+    assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name).sort(), [
+      "monitor.jsonc",
+      "real",
+    ]);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("monitor add writes nothing if the config changes while the checks run", async () => {
+  const { code, text, system } = await add([
+    "script",
+    "/bin/sh",
+    "arguments=-c,echo '{}' > [HERE]/monitor.jsonc",
+  ]);
+  assert.equal(code, 74);
+  assert.equal(text, "{}\n");
+  assert.match(system.stderr.text(), /cannot write ".*": it was changed meanwhile/);
+});
+
+Deno.test("monitor add writes nothing if a signal ends the checks", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  let stop = (): void => {};
+  const ended = add([`:${port}`, "expect=never"], {
+    prepare: (_, system) => stop = () => system.stop("SIGTERM"),
+  });
+  using _connection = await listener.accept();
+  stop();
+  const { code, text, system } = await ended;
+  assert.deepEqual([code, text], [143, WRITTEN]);
+  assert.match(system.stderr.text(), /stopped, nothing was added/);
+});
+
+Deno.test("monitor add leaves the config of another user alone", async () => {
+  const { code, text, system } = await add(["memory"], { userId: 4711 });
+  assert.deepEqual([code, text], [74, WRITTEN]);
+  assert.match(system.stderr.text(), /it belongs to another user \(id \d+\)/);
+});
+
+Deno.test("monitor add drops the permissions that neither the checks nor the config need", async () => {
+  const { system } = await add(["memory"]);
+  assert.deepEqual([...system.dropped].sort(), ["env", "net", "run"]);
+});
+
+Deno.test("monitor add runs with exact permissions, and names those that are missing", () =>
+  withHarness(async ({ directory, run }) => {
+    const path = `${directory}/monitor.jsonc`;
+    const args = ["add", "--config", path, directory];
+    Deno.writeTextFileSync(path, WRITTEN);
+    const read = [path, `${path}.tmp`, directory].join(",");
+    const common = [`--allow-read=${read}`, "--allow-sys=statfs,uid,hostname", "--allow-env=NO_COLOR,TERM"];
+    const denied = await run(args, { permissions: common });
+    assert.equal(denied.code, 77, denied.stderr);
+    assert.equal(
+      denied.stderr.replaceAll(directory, "[HERE]"),
+      "monitor: error: missing permissions to write the config\n" +
+        "  --allow-write=[HERE]/monitor.jsonc (writing the config)\n" +
+        "  --allow-write=[HERE]/monitor.jsonc.tmp (writing the config)\n" +
+        "monitor: hint: grant them, or print the checks with: --dry-run\n",
+    );
+    assert.equal(Deno.readTextFileSync(path), WRITTEN);
+    const permissions = [...common, `--allow-write=${path},${path}.tmp`];
+    const { code, stdout, stderr } = await run(args, { permissions });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^added 1 check to /m);
+  }));

@@ -1,0 +1,143 @@
+/** `monitor import` over a config of each tool, written after the documentation of the tool. */
+import assert from "node:assert/strict";
+import { run } from "../../../src/cli/run.ts";
+import { IMPORTED_TOOLS } from "../../../src/cli/import/importers.ts";
+import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
+
+const DATA = new URL("testdata/", import.meta.url);
+
+interface Ended {
+  readonly code: number;
+  readonly system: MemorySystem;
+}
+
+async function runHere(args: readonly string[], stdin = ""): Promise<Ended> {
+  const system = createMemorySystem({ stdin, workingDirectory: DATA.pathname });
+  return { code: await run(args, system), system };
+}
+
+/** The files of a tool, each with the config that is expected of it: `a.yaml` and `a.jsonc`. */
+function fixturesOf(tool: string): readonly { readonly file: string; readonly expected: string }[] {
+  const names = [...Deno.readDirSync(new URL(`${tool}/`, DATA))].map(({ name }) => `${tool}/${name}`);
+  return names.filter((name) => !name.endsWith(".jsonc"))
+    .map((file) => ({ file, expected: file.replace(/\.\w+$/, ".jsonc") }));
+}
+
+for (const tool of IMPORTED_TOOLS) {
+  Deno.test(`import ${tool}: the config is the expected one, valid, and without secrets of the source`, async () => {
+    const fixtures = fixturesOf(tool);
+    assert.notEqual(fixtures.length, 0);
+    for (const { file, expected } of fixtures) {
+      const { code, system } = await runHere(["import", tool, file]);
+      assert.equal(code, 0, system.stderr.text());
+      const config = system.stdout.text();
+      assert.equal(config, await Deno.readTextFile(new URL(expected, DATA)), `of ${file}`);
+      assert.match(await Deno.readTextFile(new URL(file, DATA)), /s3cret/);
+      assert.doesNotMatch(config + system.stderr.text(), /s3cret/);
+      const validated = await runHere(["validate", "-c", "-", "--without-secrets"], config);
+      assert.equal(validated.code, 0, validated.system.stderr.text());
+    }
+  });
+}
+
+Deno.test("import --format json: config, variables and what is missing are fields", async () => {
+  const source =
+    "endpoints: [{ name: a, url: 'udp://h:1' }, { name: b, url: 'https://u:pass@example.org/' }]";
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
+  assert.equal(code, 0);
+  const { config, variables, not_imported } = JSON.parse(system.stdout.text());
+  assert.deepEqual(Object.keys(config.checks), ["b"]);
+  assert.deepEqual(variables, [{ name: "B_CREDENTIALS", source: 'endpoint "b"' }]);
+  assert.deepEqual(not_imported, [
+    { item: 'endpoint "a"', key: null, reason: "no check for UDP; use a script check" },
+  ]);
+});
+
+Deno.test("import: what the schema rejects is dropped and listed, and the rest stays valid", async () => {
+  const endpoints = ["[BODY] == pat(*ok*)", `[BODY] == ${"x".repeat(2000)}`].map((condition, index) => ({
+    name: `e${index}`,
+    url: "https://example.org/",
+    conditions: [condition],
+  }));
+  const source = JSON.stringify({ endpoints });
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
+  assert.equal(code, 0);
+  const { config, not_imported } = JSON.parse(system.stdout.text());
+  assert.deepEqual(Object.keys(config.checks), ["e0"]);
+  assert.equal(not_imported[0].item, 'check "e1"');
+  assert.match(not_imported[0].reason, /^parameters\.response\.body_pattern: .*at most 1000 are accepted$/);
+});
+
+Deno.test("import --output: a file is written, and replaced with --force only", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const source = "endpoints: [{ name: b, url: 'https://example.org/' }]";
+    const args = ["import", "gatus", "-", "--output", `${directory}/monitor.jsonc`];
+    assert.equal((await runHere(args, source)).code, 0);
+    const again = await runHere(args, source);
+    assert.equal(again.code, 64);
+    assert.match(again.system.stderr.text(), /the file exists\nmonitor: hint: overwrite it with --force\n/);
+    assert.equal((await runHere([...args, "--force"], source)).code, 0);
+    assert.match(
+      await Deno.readTextFile(`${directory}/monitor.jsonc`),
+      /^\/\/ Imported from gatus, <stdin>\.\n/,
+    );
+    assert.equal((await runHere(["import", "gatus", "-", "--force"], source)).code, 64);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+const LEVELS = 20_000;
+const BOMB = `a: &a [${"x,".repeat(9)}x]\n` +
+  [..."bcdefgh"].map((name, index) => `${name}: &${name} [${`*${"abcdefg"[index]},`.repeat(9)}x]\n`).join("");
+
+/** Malformed files: arguments, standard input, exit code and the error. */
+const MALFORMED: Readonly<
+  Record<string, readonly [args: string, stdin: string, code: number, error: RegExp]>
+> = {
+  "an unknown tool": [
+    "gatos -",
+    "",
+    64,
+    /cannot import from "gatos".*\nmonitor: hint: did you mean "gatus"\?/,
+  ],
+  "no tool": ["", "", 64, /import requires a tool and a file/],
+  "no file": ["gatus", "", 64, /import gatus requires a file/],
+  "a missing file": ["gatus none.yaml", "", 78, /cannot import "none\.yaml": file does not exist/],
+  "a directory": ["gatus gatus", "", 78, /cannot import "gatus": it is a directory/],
+  "an empty file": ["gatus -", "", 78, /it is not a mapping\nmonitor: hint: expected a config of Gatus/],
+  "a file of another sort": ["gatus -", "a: 1", 78, /nothing to import was found\n/],
+  "broken YAML": ["gatus -", "endpoints:\n  - name: [", 78, /^<stdin>:2:\d+: /],
+  "a repeated key": [
+    "gatus -",
+    "web: 1\nweb: 2\n",
+    78,
+    /^<stdin>:2:1: the key "web" is specified more than once/,
+  ],
+  "several documents": ["gatus -", "a: 1\n---\nb: 2\n", 78, /^<stdin>:2:1: /],
+  "a YAML bomb": ["gatus -", BOMB, 78, /its aliases make more than 500000 values of it/],
+  "an unknown alias": ["gatus -", "a: *b\n", 78, /<stdin>:1:4: /],
+  "an alias within its anchor": [
+    "gatus -",
+    "a: &b [*b]\n",
+    78,
+    /<stdin>:1:8: the alias \*b has no anchor before it/,
+  ],
+  "deep nesting": [
+    "gatus -",
+    "[".repeat(LEVELS) + "]".repeat(LEVELS),
+    78,
+    /it is nested more than 200 levels deep/,
+  ],
+  "a large file": ["gatus -", " ".repeat(8 * 1024 * 1024 + 1), 78, /it has more than 8388608 bytes/],
+};
+
+for (const [name, [args, stdin, code, error]] of Object.entries(MALFORMED)) {
+  Deno.test(`import: ${name} is an error`, async () => {
+    const ended = await runHere(["import", ...args.split(" ").filter((word) => word !== "")], stdin);
+    assert.match(ended.system.stderr.text(), error);
+    assert.equal(ended.code, code);
+    assert.equal(ended.system.stdout.text(), "");
+  });
+}
