@@ -48,6 +48,8 @@ export interface MemorySystem extends System {
 export interface MemorySystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** Lines that are typed on a terminal. @default standard input is no terminal */
+  readonly typed?: readonly string[];
   readonly workingDirectory?: string;
   readonly columns?: number;
   /** Another user's id, to see files as they do. */
@@ -60,6 +62,7 @@ export interface MemorySystemOptions {
 export function createMemorySystem(options: MemorySystemOptions = {}): MemorySystem {
   const clock = createRealClock();
   const environment = options.environment ?? { PATH: "/usr/local/bin:/usr/bin:/bin" };
+  const typed = [...options.typed ?? []];
   const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
   const dropped = new Set<PermissionClass>();
   const reloaders = new Set<() => void>();
@@ -79,6 +82,10 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),
+    terminal: {
+      isTerminal: options.typed !== undefined,
+      readLine: () => Promise.resolve(typed.shift() ?? null),
+    },
     environment: (name) => environment[name],
     mayReadEnvironment: () => true,
     permissions: {

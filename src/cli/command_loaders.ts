@@ -27,6 +27,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   schema: async () => (await import("./commands/schema.ts")).schemaCommand,
   try: async () => (await import("./commands/try.ts")).tryCommand,
   add: async () => (await import("./commands/add.ts")).addCommand,
+  discover: async () => (await import("./commands/discover.ts")).discoverCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
   import: async () => (await import("./commands/import.ts")).importCommand,
   completions: async () => (await import("./commands/completions.ts")).completionsCommand,

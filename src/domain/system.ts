@@ -11,6 +11,7 @@ import type { Mail } from "./mail.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Processes } from "./processes.ts";
 import type { Requests } from "./requests.ts";
+import type { TerminalInput } from "./terminal_input.ts";
 import type { TextSink } from "./text_sink.ts";
 
 /** The whole machine. */
@@ -42,6 +43,8 @@ export interface System {
   /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;
   readStdin(): Promise<Uint8Array>;
+  /** Answers of the user. */
+  readonly terminal: TerminalInput;
   /** A new id, unique: a version 4 UUID (RFC 9562). */
   randomId(): string;
   /** A number of 0 or more, below 1. */

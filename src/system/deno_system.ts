@@ -16,6 +16,7 @@ import {
 import { createPermissions } from "./permission_access.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { trustMachine } from "./tls/trust.ts";
+import { createTerminalInput } from "./terminal_input.ts";
 import { createTextSink } from "./text_sink.ts";
 
 /** What is known of an executable when it is made. */
@@ -44,6 +45,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
+    terminal: createTerminalInput(),
     environment,
     mayReadEnvironment,
     permissions,

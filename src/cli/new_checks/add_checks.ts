@@ -63,7 +63,7 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
 }
 
 /** The checks of a config as they are written, by name. */
-function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, JsonValue> {
+export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, JsonValue> {
   return new Map(
     (config?.files ?? []).flatMap(({ written: { checks } }) =>
       isObject(checks) ? Object.entries(checks) : []
@@ -103,7 +103,7 @@ export function refuseTakenNames(checks: readonly NewCheck[], target: ConfigTarg
 function describeCronLine({ name, cronJob }: NewCheck, target: ConfigTarget, system: System): string {
   if (cronJob === undefined) return "";
   const words = [programOf(system), "beat", "--config", target.path, name, "--"];
-  return `replace the line of ${printable(name)} in the crontab by:\n${
+  return `replace the line of ${printable(name)} in ${cronJob.place} by:\n${
     printable(cronJob.lineBehind(words))
   }\n`;
 }

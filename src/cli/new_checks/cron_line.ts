@@ -9,6 +9,9 @@ import { UsageError } from "../command_definition.ts";
 export interface CronJob {
   /** After its command. */
   readonly name: string;
+  readonly command: string;
+  /** Which crontab the line is in. */
+  readonly place: string;
   /** The longest time between two runs, as the config accepts it. */
   readonly every: string;
   /** The line with its command behind the words of `monitor beat`. */
@@ -24,13 +27,18 @@ const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
  *
  * @throws {UsageError} If its schedule has no times.
  */
-export function readCronLine(line: string, { hasUser = false } = {}): CronJob | null {
+export function readCronLine(
+  line: string,
+  { hasUser = false, place = "the crontab" } = {},
+): CronJob | null {
   const [, schedule = "", rest = ""] = LINE.exec(line) ?? [];
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
   const [, user = "", command = ""] = (hasUser ? /^(\S+\s+)(.*)$/ : /^(root\s+)?(.*)$/).exec(rest) ?? [];
   const name = nameOfCommand(command);
   return {
     name,
+    command,
+    place,
     every: exactDuration(longestGapMs(schedule)),
     lineBehind: (words) => `${schedule} ${user}${words.map(shellWord).join(" ")} ${asArguments(command)}`,
   };
@@ -90,9 +98,12 @@ function asArguments(command: string): string {
   return (isPlain ? plain : `sh -c ${shellWord(plain.trimEnd())}`) + input;
 }
 
+/** What a command begins with that only decides where and whether it runs. */
+const GUARD = /^(?:(?:cd|test|\[)\s[^;&|]*(?:&&|\|\||;)\s*)+/;
+
 /** The first word that is no variable, shell word or option; the name of a script without its ending. */
 function nameOfCommand(command: string): string {
-  const words = command.replace(/^cd\s+\S+\s*(?:&&|;)/, "").split(/[\s;&|()]+/).filter((word) =>
+  const words = command.replace(GUARD, "").split(/[\s;&|()]+/).filter((word) =>
     /^[\w/.]/.test(word) && !word.includes("=")
   );
   const first = words.find((word) => !PREFIXES.has(word)) ?? "";

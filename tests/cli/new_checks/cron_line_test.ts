@@ -29,6 +29,11 @@ Deno.test("readCronLine() reads the name, the longest time between runs, and the
       "31 d",
       "0 0 1 * * monitor beat x -- sh -c 'LANG=C nice /bin/it'\\''s'",
     ],
+    "0 0 * * 1 [ -x /bin/a ] && cd /srv; /bin/tidy": [
+      "tidy",
+      "7 d",
+      "0 0 * * 1 monitor beat x -- sh -c '[ -x /bin/a ] && cd /srv; /bin/tidy'",
+    ],
     "0 0 * * * mail -s a@b%hello%": ["mail", "1 d", "0 0 * * * monitor beat x -- mail -s a@b%hello%"],
     "0 0 * * * date +\\%F": ["date", "1 d", "0 0 * * * monitor beat x -- date +\\%F"],
     "0 0 29 2 * /bin/leap": ["leap", "1461 d", "0 0 29 2 * monitor beat x -- /bin/leap"],

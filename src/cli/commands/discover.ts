@@ -1,0 +1,79 @@
+import type { System } from "../../domain/system.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { printable } from "../../shared/printable.ts";
+import { textWidth } from "../../shared/text_width.ts";
+import { truncate } from "../../shared/truncate.ts";
+import { type Command, CONFIG_OPTION, type Invocation, UsageError } from "../command_definition.ts";
+import { choose } from "../discover/choose.ts";
+import { discover, type ProposedCheck } from "../discover/discover.ts";
+import { EXIT } from "../exit_code.ts";
+import { addChecks } from "../new_checks/add_checks.ts";
+import { openTarget } from "../new_checks/config_target.ts";
+import { entryFor } from "../new_checks/open_new_checks.ts";
+
+/** `monitor discover`: proposes checks for this machine. */
+export const discoverCommand: Command = {
+  name: "discover",
+  summary: "propose checks for what runs on this machine",
+  operands: "",
+  operandsMax: 0,
+  description:
+    "Proposes checks for file systems, systemd units, listening ports, certificates and cron jobs that the config does not check " +
+    "yet. On a terminal it asks which to add; the chosen ones are tried and written as with add.",
+  page: "guides/add_checks.md",
+  options: [
+    CONFIG_OPTION,
+    { name: "all", description: "addition of every proposed check, without a question" },
+    { name: "json", description: "the proposed checks as JSON; nothing is added" },
+    { name: "dry-run", description: "the chosen checks as JSON on stdout, without a change of the config" },
+  ],
+  examples: [
+    ["monitor discover", "choose from the proposed checks"],
+    ["monitor discover --all", "add all of them"],
+    ["monitor discover --json", "list them for another program"],
+  ],
+  endings: ["done", "state", "permission", "config", "interrupted"],
+  run: runDiscover,
+};
+
+async function runDiscover(invocation: Invocation, system: System): Promise<number> {
+  const { options } = invocation;
+  if (options.has("json") && options.has("all")) throw new UsageError("--json cannot be used with --all");
+  const target = await openTarget({ invocation, system });
+  const notes: string[] = [];
+  const proposed = await discover({ invocation, system, target, note: (text) => void notes.push(text) });
+  if (options.has("json")) {
+    const checks = proposed.map(({ check, reason }) => ({ name: check.name, ...entryFor(check), reason }));
+    system.stdout.write(`${jsonText({ checks, unavailable: notes }, { indent: 2 })}\n`);
+    return EXIT.ok;
+  }
+  for (const text of notes) system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+  if (proposed.length === 0) {
+    system.stdout.write("nothing to propose: everything found is checked already\n");
+    return EXIT.ok;
+  }
+  const isAsked = !options.has("all") && system.terminal.isTerminal && system.stdout.isTerminal;
+  if (!options.has("all")) system.stdout.write(renderList(proposed));
+  if (!options.has("all") && !isAsked) {
+    system.stdout.write("\nadd them with: monitor discover --all, or one by one with: monitor add TARGET\n");
+    return EXIT.ok;
+  }
+  const chosen = isAsked ? await choose(proposed.length, system) ?? [] : proposed.keys();
+  const checks = [...chosen].flatMap((index) => proposed[index]?.check ?? []);
+  if (checks.length === 0) system.stdout.write("nothing was added\n");
+  return await addChecks(checks, { invocation, system, target, isDryRun: options.has("dry-run") });
+}
+
+const TARGET_LENGTH_MAX = 50;
+
+/** A numbered line for each: what is checked, and why. */
+function renderList(proposed: readonly ProposedCheck[]): string {
+  const targets = proposed.map(({ target }) => truncate(printable(target), TARGET_LENGTH_MAX));
+  const width = Math.max(...targets.map(textWidth));
+  const digits = `${proposed.length}`.length;
+  return proposed.map(({ reason }, index) => {
+    const target = targets[index] ?? "";
+    const space = " ".repeat(width - textWidth(target));
+    return `${`${index + 1}`.padStart(digits)}  ${target}${space}  ${printable(reason)}\n`;
+  }).join("");
+}

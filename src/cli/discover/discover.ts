@@ -1,0 +1,106 @@
+import type { Check } from "../../domain/check.ts";
+import type { System } from "../../domain/system.ts";
+import { matchesGlob } from "../../shared/matches_glob.ts";
+import { type Invocation, UsageError } from "../command_definition.ts";
+import { writtenChecks } from "../new_checks/add_checks.ts";
+import type { ConfigTarget } from "../new_checks/config_target.ts";
+import { openNewChecks } from "../new_checks/open_new_checks.ts";
+import { type NewCheck, readOperands } from "../new_checks/read_operands.ts";
+import { type OpenConfig, readKinds } from "../open_config.ts";
+import { discoverCertificates } from "./certificates.ts";
+import { discoverCronJobs } from "./cron_jobs.ts";
+import type { Discovery, Proposal, ProposalSource } from "./discovery.ts";
+import { discoverFileSystems } from "./file_systems.ts";
+import { discoverPorts } from "./listening_ports.ts";
+import { discoverUnits } from "./systemd_units.ts";
+
+/** A check that is proposed. */
+export interface ProposedCheck {
+  readonly check: NewCheck;
+  /** What is checked, in few words. */
+  readonly target: string;
+  readonly reason: string;
+}
+
+/** Every place where proposals come from, in the order of the list. */
+const SOURCES: readonly ProposalSource[] = [
+  discoverFileSystems,
+  () => Promise.resolve(["memory", "load"].map((kind) => ({ words: [kind], reason: "this machine" }))),
+  discoverUnits,
+  discoverPorts,
+  discoverCertificates,
+  discoverCronJobs,
+];
+
+interface DiscoverOptions extends Pick<Discovery, "root" | "note"> {
+  readonly invocation: Invocation;
+  readonly system: System;
+  readonly target: ConfigTarget;
+}
+
+/** Proposes checks for what runs on this machine, except for what the config checks already. */
+export async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
+  const { target, invocation, system } = options;
+  const notes = new Set<string>();
+  const discovery = { ...options, note: (text: string) => void notes.add(text) };
+  const proposals = (await Promise.all(SOURCES.map((source) => source(discovery)))).flat();
+  for (const text of notes) options.note(text);
+  const isCovered = await createCoverage(target.config?.checks ?? []);
+  const names = new Set(writtenChecks(target.config).keys());
+  const proposed: ProposedCheck[] = [];
+  for (const proposal of proposals) {
+    const check = await readProposal(proposal, system);
+    const [made] = await openNewChecks([check], { invocation, system }).then(
+      ({ checks }) => checks,
+      ignoreUsage,
+    );
+    if (made === undefined || await isCovered(made, proposal)) continue;
+    const name = freeName(check.name, names);
+    names.add(name);
+    const { words, reason } = proposal;
+    proposed.push({ check: { ...check, name }, target: check.cronJob?.command ?? words.join(" "), reason });
+  }
+  return proposed;
+}
+
+async function readProposal({ words, cronJob }: Proposal, system: System): Promise<NewCheck> {
+  const [check] = await readOperands(words, system);
+  if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
+  return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
+}
+
+/** What the config can't hold, such as a host with an odd name, is not proposed. */
+function ignoreUsage(error: unknown): readonly [] {
+  if (error instanceof UsageError) return [];
+  throw error;
+}
+
+/**
+ * Makes the test whether a check looks at what others look at; what it was asked about counts from then on. Jobs of a
+ * crontab may have one name and yet be several.
+ */
+async function createCoverage(
+  checks: OpenConfig["checks"],
+): Promise<(check: Check, proposal: Proposal) => Promise<boolean>> {
+  const covered = new Set<string>();
+  const subjectsOf = async (check: Check): Promise<readonly string[]> =>
+    (await readKinds([check.kind])).get(check.kind)?.target.subjectsOf(check) ?? [];
+  for (const check of checks) {
+    for (const subject of check.lack === undefined ? await subjectsOf(check) : []) covered.add(subject);
+  }
+  return async (check, { cronJob }) => {
+    const [own] = await subjectsOf(check);
+    if (own === undefined) return false;
+    // A unit may be a pattern of units.
+    const isCovered = covered.has(own) || [...covered].some((subject) => matchesGlob(own, subject));
+    if (cronJob === undefined) covered.add(own);
+    return isCovered;
+  };
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let count = 1;; count++) {
+    const candidate = count === 1 ? name : `${name}_${count}`;
+    if (!taken.has(candidate)) return candidate;
+  }
+}

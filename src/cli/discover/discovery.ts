@@ -1,0 +1,112 @@
+import type { System } from "../../domain/system.ts";
+import { describeFileError } from "../../shared/describe_error.ts";
+import { findCommand } from "../../shared/find_command.ts";
+import { truncate } from "../../shared/truncate.ts";
+import type { CronJob } from "../new_checks/cron_line.ts";
+
+/** A check that could be added. */
+export interface Proposal {
+  /** The operands of `monitor add`. */
+  readonly words: readonly string[];
+  /** Why it is proposed. */
+  readonly reason: string;
+  /** The job, if it is one of a crontab. */
+  readonly cronJob?: CronJob;
+}
+
+/** What looking for proposals takes. */
+export interface Discovery {
+  readonly system: System;
+  /** What absolute paths are looked up in. @default the root directory */
+  readonly root?: string;
+  /** Notes what could not be looked at, and why. */
+  note(text: string): void;
+}
+
+/** One place where proposals come from. */
+export type ProposalSource = (discovery: Discovery) => Promise<readonly Proposal[]>;
+
+const TIMEOUT_MS = 10_000;
+const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
+const REASON_LENGTH_MAX = 120;
+
+/** A command that prints what is there. */
+interface PrintingCommand {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  /** What it prints, for notes. */
+  readonly what: string;
+  /** Exit codes with which it printed what there is. @default 0 */
+  readonly codes?: readonly number[];
+  /** Called in place of a note if the command is missing. */
+  missing?(): void;
+}
+
+/** Returns what a command prints; `null`, with a note, if it can't be run. */
+export async function printedBy(
+  { name, arguments: words, what, codes = [0], missing }: PrintingCommand,
+  { system, note }: Discovery,
+): Promise<string | null> {
+  const { path, denied } = await findCommand(name, system);
+  if (path === null) {
+    if (denied === null && missing !== undefined) missing();
+    else {note(
+        `${what}: ${denied === null ? `${name} is not installed` : `grant --allow-read=${denied.value}`}`,
+      );}
+    return null;
+  }
+  const end = await system.processes.run({
+    path,
+    arguments: words,
+    environment: { LC_ALL: "C.UTF-8" },
+    directory: "/",
+    timeoutMs: TIMEOUT_MS,
+    outputBytesMax: OUTPUT_BYTES_MAX,
+  }, new AbortController().signal);
+  if (end.ended === "exited" && codes.includes(end.code)) return end.stdout.text;
+  note(`${what}: ${name} failed: ${reasonOf(end)}`);
+  return null;
+}
+
+function reasonOf(end: Exclude<Awaited<ReturnType<System["processes"]["run"]>>, undefined>): string {
+  if (end.ended === "not_started") return end.reason;
+  if (end.ended === "timed_out") return `timeout after ${TIMEOUT_MS / 1000} s`;
+  if (end.ended === "signalled") return end.signal;
+  const [line = ""] = end.stderr.text.trim().split("\n");
+  return line === "" ? `exit code ${end.code}` : truncate(line, REASON_LENGTH_MAX);
+}
+
+const FILE_BYTES_MAX = 1024 * 1024;
+
+/** Returns the text of a file; `null` if there is none, or, with a note, if it can't be read. */
+export async function textOf(
+  path: string,
+  what: string,
+  { system, root = "", note }: Discovery,
+): Promise<string | null> {
+  try {
+    const { kind, sizeBytes } = await system.files.stat(root + path);
+    if (kind !== "file" || sizeBytes > FILE_BYTES_MAX) return null;
+    return new TextDecoder().decode(await system.files.read(root + path));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) {
+      note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
+    }
+    return null;
+  }
+}
+
+/** Returns the names in a directory, in order; none if there is none, or, with a note, if it can't be read. */
+export async function namesIn(
+  path: string,
+  what: string,
+  { system, root = "", note }: Discovery,
+): Promise<readonly string[]> {
+  try {
+    return [...await system.files.list(root + path)].sort();
+  } catch (error) {
+    const isMissing = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+    if (!isMissing) note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
+    return [];
+  }
+}

@@ -1,0 +1,7 @@
+/** What a person types on a terminal. */
+export interface TerminalInput {
+  /** Whether standard input is one. */
+  readonly isTerminal: boolean;
+  /** The next line, without its newline; `null` at the end of the input. */
+  readLine(): Promise<string | null>;
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { run } from "../../../src/cli/run.ts";
+import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
+import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
+import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
+import { printing, withMachine } from "../../support/fake_machine.ts";
+
+const DF = printing(`Filesystem Type 1024-blocks Used Available Capacity Mounted on
+/dev/vda1 ext4 100 42 58 42% /`);
+const SS = printing('LISTEN 0 128 127.0.0.1:1 0.0.0.0:* users:(("tcpmux",pid=1,fd=3))');
+const COMMANDS = { df: DF, ss: SS, crontab: "exit 1", systemctl: ":" };
+
+/** Runs `monitor discover` with a config on a machine with two things to check. */
+async function discover(
+  args: readonly string[],
+  config: string,
+  typed?: readonly string[],
+): Promise<{ readonly code: number; readonly text: string; readonly system: MemorySystem }> {
+  let found: { readonly code: number; readonly text: string; readonly system: MemorySystem } | undefined;
+  await withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
+    const path = `${root}/monitor.jsonc`;
+    await Deno.writeTextFile(path, config);
+    const system = createMemorySystem({
+      environment: { PATH: bin },
+      ...typed !== undefined && { typed, columns: 200 },
+    });
+    const code = await run(["discover", "--config", path, ...args], system);
+    found = { code, system, text: await Deno.readTextFile(path) };
+  });
+  assert.ok(found !== undefined);
+  return found;
+}
+
+const EMPTY = '{\n  "defaults": {},\n  "checks": {}\n}\n';
+
+Deno.test("monitor discover lists what could be checked, with reasons, and adds nothing", async () => {
+  const { code, text, system } = await discover([], EMPTY);
+  assert.deepEqual([code, text], [0, EMPTY]);
+  const output = system.stdout.text();
+  assert.match(output, /^ ?1 {2}\/ +root file system \(ext4\), 42% used$/m);
+  assert.match(output, /^ ?2 {2}memory +this machine$/m);
+  assert.match(output, /^ ?4 {2}127\.0\.0\.1:1 +tcpmux listens to port 1 at 127\.0\.0\.1$/m);
+  assert.match(output, /add them with: monitor discover --all/);
+});
+
+Deno.test("monitor discover --all tries and adds everything, and then proposes nothing of it", async () => {
+  const added = await discover(["--all"], EMPTY);
+  assert.equal(added.code, 0, added.system.stderr.text());
+  assert.match(added.text, /"disk": \{ "kind": "disk_space", "parameters": \{ "path": "\/" \} \}/);
+  assert.match(added.text, /"port_1": \{ "kind": "tcp_connect"/);
+  assert.match(added.system.stdout.text(), /^CRITICAL +port_1 .*refused/m);
+  const again = await discover([], added.text);
+  assert.equal(again.code, 0);
+  assert.equal(again.system.stdout.text(), "nothing to propose: everything found is checked already\n");
+});
+
+Deno.test("monitor discover proposes nothing that another kind or name checks already", async () => {
+  const checks = {
+    root: { kind: "disk_space", parameters: { path: "/" } },
+    ram: { kind: "memory", parameters: {} },
+    page: { kind: "http_request", parameters: { request: { target: "http://localhost:1/health" } } },
+    load: { kind: "test", parameters: {} },
+  };
+  const { code, system } = await discover(["--json"], JSON.stringify({ defaults: {}, checks }));
+  assert.equal(code, 0);
+  const { checks: proposed } = JSON.parse(system.stdout.text()) as {
+    readonly checks: readonly { readonly name: string; readonly kind: string; readonly reason: string }[];
+  };
+  const names = proposed.filter(({ kind }) => kind !== "job").map(({ name }) => name);
+  // The name is taken by a check of another kind.
+  assert.deepEqual(names, ["load_2"]);
+  assert.equal(proposed[0]?.reason, "this machine");
+});
+
+Deno.test("monitor discover adds what is chosen on a terminal", async () => {
+  const { code, text, system } = await discover([], EMPTY, ["2"]);
+  assert.equal(code, 0, system.stderr.text());
+  assert.equal(
+    text,
+    EMPTY.replace("{}\n}", '{\n    "memory": { "kind": "memory", "parameters": {} }\n  }\n}'),
+  );
+  const none = await discover([], EMPTY, ["none"]);
+  assert.deepEqual([none.code, none.text], [0, EMPTY]);
+  assert.match(none.system.stdout.text(), /nothing was added\n$/);
+});
+
+Deno.test({
+  ...requiresTools("python3"),
+  name: "monitor discover asks on a real terminal",
+  fn: () =>
+    withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
+      const terminal = new URL("../../support/terminal.py", import.meta.url).pathname;
+      const path = `${root}/monitor.jsonc`;
+      await Deno.writeTextFile(path, EMPTY);
+      const { stdout, stderr } = await runChild(tool("python3"), [
+        terminal,
+        "none): ",
+        ...monitorCommand(),
+        ...["discover", "--config", path],
+      ], {
+        clearEnv: true,
+        env: { ...sourceEnvironment(), PATH: bin, HOME: root, TERM: "dumb", LC_ALL: "C.UTF-8" },
+        stdin: JSON.stringify(["99\r", "1-2\r"]),
+      });
+      assert.match(stdout, /expected numbers from 1 to \d+, all, or none\r\n/, stderr);
+      assert.match(stdout, /added 2 checks to .*: disk, memory\r\n$/, stderr);
+      const { checks } = JSON.parse(await Deno.readTextFile(path)) as { readonly checks: object };
+      assert.deepEqual(Object.keys(checks), ["disk", "memory"]);
+    }),
+});

@@ -1,0 +1,46 @@
+import { fixture } from "./processes.ts";
+
+/** A machine to discover: what its commands print, and its files. */
+export interface FakeMachine {
+  /** Shell scripts by the name of the command. */
+  readonly commands?: Readonly<Record<string, string>>;
+  /** Texts by absolute path. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Where a fake machine is. */
+export interface MachinePaths {
+  /** What stands for `/`. */
+  readonly root: string;
+  /** The directory of the commands. */
+  readonly bin: string;
+}
+
+/** Makes a fake machine in a directory of its own. */
+export async function withMachine(
+  { commands = {}, files = {} }: FakeMachine,
+  use: (paths: MachinePaths) => Promise<void>,
+): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_machine_" });
+  const [root, bin] = [`${directory}/root`, `${directory}/bin`];
+  try {
+    await Deno.mkdir(root);
+    await Deno.mkdir(bin);
+    for (const [name, script] of Object.entries(commands)) {
+      await Deno.writeTextFile(`${bin}/${name}.sh`, `${script}\n`);
+      await Deno.symlink(fixture("run_alongside.sh"), `${bin}/${name}`);
+    }
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.mkdir(`${root}${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(root + path, text);
+    }
+    await use({ root, bin });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** A script that prints a text. */
+export function printing(text: string): string {
+  return `cat <<'END'\n${text}\nEND`;
+}
