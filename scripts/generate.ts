@@ -1,6 +1,6 @@
 /**
  * Makes everything that follows from `schemas/source.json`: the three published schemas, the one that the program
- * reads, and the page that lists every key.
+ * reads, validators (so that it compiles no schema when it starts), and the page that lists every key.
  *
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date
@@ -8,6 +8,7 @@
 import { COMMANDS } from "../src/cli/commands.ts";
 import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
+import { makeValidator, makeValidatorsByKind } from "./make_validators.ts";
 
 type Json = null | boolean | number | string | Json[] | JsonObject;
 interface JsonObject {
@@ -32,7 +33,13 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     const schema = deriveSchema(source, marker, title);
     const published = marker === null ? withEachPlaceholders(schema) : schema;
     files.set(`schemas/${name}.schema.json`, `${JSON.stringify(published, null, 2)}\n`);
-    if (marker !== null) continue;
+    if (marker !== null) {
+      files.set(`src/config/generated/validate_${name}.js`, makeValidator(withoutTexts(schema)));
+      continue;
+    }
+    for (const [file, code] of makeValidatorsByKind(withoutTexts(schema))) {
+      files.set(`src/config/generated/${file}`, code);
+    }
     files.set(
       "src/config/generated/monitor.schema.json",
       `${JSON.stringify(withoutTexts(schema))}\n`,

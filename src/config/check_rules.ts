@@ -13,6 +13,7 @@ import { findCommands, type FoundCommands } from "./check_commands.ts";
 import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
+import type { SchemaValidator } from "./structure_errors.ts";
 import { findStructureProblems } from "./validate_schema.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
@@ -34,6 +35,7 @@ export interface ValidatedFile {
 /** The schema that a config is held to. */
 export interface JudgingSchema {
   readonly reader: SchemaReader;
+  readonly validator: SchemaValidator;
   /** The default schema; `null` when it is the one itself. */
   readonly wider: SchemaReader | null;
   readonly shapeName: string;

@@ -3,7 +3,7 @@ import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
+import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import type { StructureError } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
 
@@ -94,7 +94,7 @@ interface Place extends StructureOptions {
 type Explain = (error: StructureError, place: Place) => Problem;
 
 /** A sentence for each keyword that refuses values. */
-const EXPLANATIONS: Readonly<Partial<Record<keyof Schema, Explain>>> = {
+const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   additionalProperties: explainUnknownKey,
   required: explainMissingKey,
   type: explainType,
@@ -194,9 +194,8 @@ function explainName({ name = "" }: StructureError, place: Place): Problem {
   };
 }
 
-function explainEmptyText({ schema }: StructureError, { path, written }: Place): Problem {
+function explainEmptyText({ limit: least = 1 }: StructureError, { path, written }: Place): Problem {
   const shown = valueAt(written, path);
-  const least = schema.minLength ?? 1;
   // Only secrets have such a length, so nothing of it is shown.
   if (least > 1) return { path, message: `is too short, expected at least ${least} characters` };
   const subject = shown === "" || shown === undefined ? "" : `${quoteValue(shown)} `;
@@ -221,7 +220,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 function explainType(error: StructureError, place: Place): Problem {
   const { path, written } = place;
   const shown = valueAt(written, path);
-  const types = [error.schema.type ?? []].flat();
+  const { types } = error;
   const subject = path.length === 0 ? "the config is" : "is";
   const hint = hintForType(shown, types, place);
   return {

@@ -1,6 +1,8 @@
 import monitorSchema from "./generated/monitor.schema.json" with { type: "json" };
+import validateMonitor from "./generated/validate_monitor.js";
 import type { JudgingSchema } from "./check_rules.ts";
 import { createSchemaReader } from "./schema_view.ts";
+import type { Validator } from "./structure_errors.ts";
 
 /** Which schema a config is held to: the default one, or a shape of the specification. */
 export type Shape = "monitor" | "a" | "b";
@@ -8,20 +10,38 @@ export type Shape = "monitor" | "a" | "b";
 /** Returns the schema that a config is held to. */
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema);
-  if (shape === "monitor") return { reader: defaultReader, wider: null, shapeName: "the schema" };
-  const reader = createSchemaReader(await SHAPES[shape]());
-  return { reader, wider: defaultReader, shapeName: `profile ${shape}` };
+  if (shape === "monitor") {
+    return {
+      reader: defaultReader,
+      validator: { validate: validateMonitor as Validator, isCommon: true },
+      wider: null,
+      shapeName: "the schema",
+    };
+  }
+  const { schema, validate } = await SHAPES[shape]();
+  return {
+    reader: createSchemaReader(schema),
+    validator: { validate: validate as Validator, isCommon: false },
+    wider: defaultReader,
+    shapeName: `profile ${shape}`,
+  };
 }
 
 /** The shapes of the specification, read only when asked for. */
 const SHAPES = {
-  a: async () => (await import("../../schemas/shape_a.schema.json", { with: { type: "json" } })).default,
-  b: async () => (await import("../../schemas/shape_b.schema.json", { with: { type: "json" } })).default,
+  a: async () => ({
+    schema: (await import("../../schemas/shape_a.schema.json", { with: { type: "json" } })).default,
+    validate: (await import("./generated/validate_shape_a.js")).default,
+  }),
+  b: async () => ({
+    schema: (await import("../../schemas/shape_b.schema.json", { with: { type: "json" } })).default,
+    validate: (await import("./generated/validate_shape_b.js")).default,
+  }),
 } as const;
 
 /** The text of a schema, as `monitor schema` prints it. */
 export async function schemaText(shape: Shape): Promise<string> {
-  const schema = shape === "monitor" ? await describedSchema() : await SHAPES[shape]();
+  const schema = shape === "monitor" ? await describedSchema() : (await SHAPES[shape]()).schema;
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 

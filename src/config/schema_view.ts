@@ -180,7 +180,7 @@ function collect(schema: Schema, kind: string, root: Schema): Schema[] {
 }
 
 /** Returns the definition that a `$ref` names. */
-export function lookUp(reference: string, root: Schema): Schema {
+function lookUp(reference: string, root: Schema): Schema {
   const target = root.$defs?.[reference.slice("#/$defs/".length)];
   if (target === undefined) throw new Error(`The schema has no "${reference}"`);
   return target;

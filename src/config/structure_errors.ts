@@ -1,98 +1,122 @@
-/**
- * Validates a config against a schema by reading the schema, as ajv would. Validators that ajv generated took a
- * third of the start, and more with each kind of check. A test compares both.
- */
+/** Validates a config against a schema, with validators that `scripts/generate.ts` has made with ajv. */
+import { channelsIn } from "./channels_in.ts";
+import * as validatorsByKind from "./generated/validators_by_kind.js";
 import type { ConfigPath } from "./problem.ts";
-import { isObject, lookUp, type Schema } from "./schema_view.ts";
-import type { JsonObject, JsonValue } from "./syntax.ts";
+import { isObject, valueAt } from "./schema_view.ts";
+import type { JsonValue } from "./syntax.ts";
 
 /** A value that a schema does not accept. */
 export interface StructureError {
   readonly path: ConfigPath;
-  readonly keyword: keyof Schema;
-  /** The schema with that keyword. */
-  readonly schema: Schema;
+  /** The keyword of the schema that refuses it, such as `required`. */
+  readonly keyword: string;
   /** The key that is missing, unknown or not a name, if the keyword is about one. */
   readonly name?: string;
+  /** The accepted types, if the keyword is `type`. */
+  readonly types: readonly string[];
+  /** The number of the keyword, such as a length. */
+  readonly limit?: number;
 }
 
-/** Returns why a schema does not accept a value: all errors, up to a maximum. */
-export function findStructureErrors(
-  root: Schema,
+/** A function that ajv generated. */
+export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly AjvError[] | null };
+
+/** An error as ajv describes it. */
+interface AjvError {
+  /** The place in the config, as a JSON pointer (RFC 6901). */
+  readonly instancePath: string;
+  readonly keyword: string;
+  /** Which fields there are depends on the keyword. */
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** The validator of a schema. */
+export interface SchemaValidator {
+  readonly validate: Validator;
+  /**
+   * Whether it leaves out the parameters, which vary by the kind of a check or channel. Their validators are loaded if a
+   * config has the kind.
+   */
+  readonly isCommon: boolean;
+}
+
+/** Returns why a config is not accepted: all errors, up to a maximum. */
+export async function findStructureErrors(
   value: JsonValue,
-  { max }: { readonly max: number },
-): readonly StructureError[] {
-  const errors: StructureError[] = [];
+  { validate, isCommon }: SchemaValidator,
+  max: number,
+): Promise<readonly StructureError[]> {
+  const errors = errorsOf(validate, value, []);
+  if (!isCommon || !isObject(value)) return errors.slice(0, max);
+  const checks = isObject(value["checks"]) ? Object.keys(value["checks"]) : [];
+  const owners = [
+    ...checks.map((name) => ({ path: ["checks", name], validators: CHECKS })),
+    ...channelsIn(value).map(({ path }) => ({ path, validators: CHANNELS })),
+  ];
+  for (const { path, validators } of owners) {
+    if (errors.length >= max) break;
+    const owner = valueAt(value, path);
+    const parameters = isObject(owner) ? owner["parameters"] : undefined;
+    if (!isObject(owner) || !isObject(parameters)) continue;
+    // A config may have 50,000 checks of a kind.
+    const validator = validators.find(owner["kind"]) ?? await validators.load(owner["kind"]);
+    if (validator !== null) errors.push(...errorsOf(validator, parameters, [...path, "parameters"]));
+  }
+  return errors.slice(0, max);
+}
+
+/** The validators of parameters by kind, each loaded once. */
+class KindValidators {
+  readonly #loaders: ReadonlyMap<JsonValue | undefined, () => Promise<{ readonly default: unknown }>>;
+  readonly #loaded = new Map<JsonValue | undefined, Validator>();
+
+  constructor(loaders: Readonly<Record<string, () => Promise<{ readonly default: unknown }>>>) {
+    this.#loaders = new Map(Object.entries(loaders));
+  }
+
+  find(kind: JsonValue | undefined): Validator | null {
+    return this.#loaded.get(kind) ?? null;
+  }
+
+  async load(kind: JsonValue | undefined): Promise<Validator | null> {
+    const load = this.#loaders.get(kind);
+    if (load === undefined) return null;
+    const validator = (await load()).default as Validator;
+    this.#loaded.set(kind, validator);
+    return validator;
+  }
+}
+
+const CHECKS = new KindValidators(validatorsByKind.check);
+const CHANNELS = new KindValidators(validatorsByKind.channel);
+
+/** Keywords that only repeat another error: that a branch failed, or a name that `propertyNames` refuses. */
+const REPEATING: readonly string[] = ["if", "pattern"];
+
+function errorsOf(validate: Validator, value: JsonValue, base: ConfigPath): StructureError[] {
+  if (validate(value)) return [];
+  return (validate.errors ?? []).filter(({ keyword }) => !REPEATING.includes(keyword)).map(
+    ({ instancePath, keyword, params }) => {
+      const name = params["missingProperty"] ?? params["additionalProperty"] ?? params["propertyName"];
+      return {
+        path: [...base, ...parsePointer(instancePath, value)],
+        keyword,
+        ...(name !== undefined && { name: String(name) }),
+        types: [params["type"] ?? []].flat().map(String),
+        ...(typeof params["limit"] === "number" && { limit: params["limit"] }),
+      };
+    },
+  );
+}
+
+/** Returns a JSON pointer (RFC 6901) as keys and indexes; the value tells which is which. */
+function parsePointer(pointer: string, top: JsonValue): ConfigPath {
   const path: (string | number)[] = [];
-  const refuse = (schema: Schema, keyword: keyof Schema, name?: string): void => {
-    if (errors.length < max) {
-      errors.push({ path: [...path], keyword, schema, ...(name !== undefined && { name }) });
-    }
-  };
-  const visitBelow = (segment: string | number, schema: Schema, below: JsonValue | undefined): void => {
+  let value: JsonValue | undefined = top;
+  for (const part of pointer.split("/").slice(1)) {
+    const segment = Array.isArray(value) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
     path.push(segment);
-    visit(schema, below);
-    path.pop();
-  };
-
-  const visit = (schema: Schema, found: JsonValue | undefined): void => {
-    if (schema.type !== undefined && !hasType(found, schema.type)) return refuse(schema, "type");
-    if (schema.$ref !== undefined) visit(lookUp(schema.$ref, root), found);
-    if (schema.enum !== undefined && !schema.enum.includes(found ?? null)) refuse(schema, "enum");
-    if (typeof found === "number") visitNumber(schema, found);
-    else if (typeof found === "string") {
-      if (found.length < (schema.minLength ?? 0)) refuse(schema, "minLength");
-    } else if (Array.isArray(found)) visitList(schema, found);
-    else if (isObject(found)) visitObject(schema, found);
-  };
-  const visitNumber = (schema: Schema, found: number): void => {
-    if (found > (schema.maximum ?? Infinity)) refuse(schema, "maximum");
-    if (found < (schema.minimum ?? -Infinity)) refuse(schema, "minimum");
-  };
-  const visitList = (schema: Schema, found: readonly JsonValue[]): void => {
-    if (found.length < (schema.minItems ?? 0)) refuse(schema, "minItems");
-    if (schema.items === undefined) return;
-    for (const [index, item] of found.entries()) visitBelow(index, schema.items, item);
-  };
-  const visitObject = (schema: Schema, found: JsonObject): void => {
-    for (const { if: condition, then } of schema.allOf ?? []) {
-      if (then !== undefined && condition?.properties?.["kind"]?.const === found["kind"]) visit(then, found);
-    }
-    const keys = Object.keys(found);
-    if (keys.length < (schema.minProperties ?? 0)) refuse(schema, "minProperties");
-    for (const name of schema.required ?? []) {
-      if (!Object.hasOwn(found, name)) refuse(schema, "required", name);
-    }
-    visitKeys(schema, found, keys);
-  };
-  const visitKeys = (schema: Schema, found: JsonObject, keys: readonly string[]): void => {
-    const { properties = {}, additionalProperties: others, propertyNames: names } = schema;
-    const pattern = names?.pattern === undefined ? null : new RegExp(names.pattern, "u");
-    for (const name of keys) {
-      if (pattern?.test(name) === false) refuse(schema, "propertyNames", name);
-      const own = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      if (own !== undefined) visitBelow(name, own, found[name]);
-      else if (others === false) refuse(schema, "additionalProperties", name);
-      else if (typeof others === "object") visitBelow(name, others, found[name]);
-    }
-  };
-
-  visit(root, value);
-  return errors;
+    value = valueAt(top, path);
+  }
+  return path;
 }
-
-function hasType(value: JsonValue | undefined, types: string | readonly string[]): boolean {
-  return typeof types === "string"
-    ? TYPES[types]?.(value) === true
-    : types.some((type) => hasType(value, type));
-}
-
-const TYPES: Readonly<Record<string, (value: JsonValue | undefined) => boolean>> = {
-  object: isObject,
-  array: Array.isArray,
-  string: (value) => typeof value === "string",
-  integer: Number.isInteger,
-  number: Number.isFinite,
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-};

@@ -1,14 +1,14 @@
 import type { StructureOptions } from "./explain_structure.ts";
 import { type Problem, PROBLEMS_MAX } from "./problem.ts";
-import { findStructureErrors } from "./structure_errors.ts";
+import { findStructureErrors, type SchemaValidator } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
 
 /** Validates a config against its schema; every error in words, with what is accepted. */
 export async function findStructureProblems(
   value: JsonValue,
-  options: StructureOptions,
+  { validator, ...options }: StructureOptions & { readonly validator: SchemaValidator },
 ): Promise<readonly Problem[]> {
-  const errors = findStructureErrors(options.reader.root, value, { max: 10 * PROBLEMS_MAX });
+  const errors = await findStructureErrors(value, validator, 10 * PROBLEMS_MAX);
   if (errors.length === 0) return [];
   const { explainErrors } = await import("./explain_structure.ts");
   return explainErrors(errors, value, options);

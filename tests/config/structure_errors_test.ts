@@ -4,15 +4,19 @@ import fc from "fast-check";
 import monitorSchema from "../../src/config/generated/monitor.schema.json" with { type: "json" };
 import shapeA from "../../schemas/shape_a.schema.json" with { type: "json" };
 import shapeB from "../../schemas/shape_b.schema.json" with { type: "json" };
-import type { Schema } from "../../src/config/schema_view.ts";
+import type { JudgingSchema } from "../../src/config/check_rules.ts";
+import { openSchema } from "../../src/config/profile_schemas.ts";
 import { parseText } from "../../src/config/syntax.ts";
 import { findStructureErrors } from "../../src/config/structure_errors.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { configOf, EXAMPLES, OUTPUT } from "../docs/examples.ts";
 import { type Json, valueDamages } from "./damages.ts";
 
-const SCHEMAS = { monitor: monitorSchema, "shape a": shapeA, "shape b": shapeB };
-const ALL = { max: Infinity };
+const SCHEMAS = {
+  "the schema": { shape: "monitor", published: monitorSchema },
+  "profile a": { shape: "a", published: shapeA },
+  "profile b": { shape: "b", published: shapeB },
+} as const;
 
 /** An error as both name it: JSON pointer, keyword, and the key if it is about one. */
 type Found = readonly [pointer: string, keyword: string, name?: string];
@@ -30,13 +34,7 @@ function createReference(schema: object): (value: Json) => readonly Found[] {
   const validate = ajv.compile(schema);
   return (value) => {
     validate(value);
-    const errors = (validate.errors ?? []).filter(({ keyword }) => !["if", "pattern"].includes(keyword));
-    // Behind a wrong type, it looks at the other keywords too.
-    const wrongTypes = new Set(
-      errors.filter(({ keyword }) => keyword === "type").map((error) => error.instancePath),
-    );
-    return errors.filter(({ keyword, instancePath }) => keyword === "type" || !wrongTypes.has(instancePath))
-      .map(toFound);
+    return (validate.errors ?? []).filter(({ keyword }) => !["if", "pattern"].includes(keyword)).map(toFound);
   };
 }
 
@@ -45,8 +43,8 @@ function toFound({ instancePath, keyword, params }: ErrorObject): Found {
   return name === undefined ? [instancePath, keyword] : [instancePath, keyword, name];
 }
 
-function findOwn(schema: object, value: Json): readonly Found[] {
-  return findStructureErrors(schema as Schema, value, ALL).map(({ path, keyword, name }) => {
+async function findOwn({ validator }: JudgingSchema, value: Json): Promise<readonly Found[]> {
+  return (await findStructureErrors(value, validator, Infinity)).map(({ path, keyword, name }) => {
     const pointer = path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`);
     return name === undefined ? [pointer.join(""), keyword] : [pointer.join(""), keyword, name];
   });
@@ -64,27 +62,28 @@ const SEEDS: readonly Json[] = [
     .map(({ name }) => Deno.readTextFileSync(new URL(`./testdata/${name}`, import.meta.url))),
 ].map((text) => parseText(text).value).filter((value) => value !== undefined);
 
-for (const [name, schema] of Object.entries(SCHEMAS)) {
-  const reference = createReference(schema);
+for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
+  const reference = createReference(published);
 
-  Deno.test(`findStructureErrors() finds the errors that ajv finds, in ${name}`, async (t) => {
-    await t.step("of real configs", () => {
+  Deno.test(`findStructureErrors() finds with its validators what ajv finds in ${name}`, async (t) => {
+    const schema = await openSchema(shape);
+    await t.step("of real configs", async () => {
       let refused = 0;
       for (const seed of SEEDS) {
         const expected = inOrder(reference(seed));
-        assert.deepEqual(inOrder(findOwn(schema, seed)), expected);
+        assert.deepEqual(inOrder(await findOwn(schema, seed)), expected);
         if (expected.length > 0) refused++;
       }
       assert.ok(refused > 50 && SEEDS.length > 200, `${refused} of ${SEEDS.length}`);
     });
-    await t.step("of configs with wrong values, names and places", () => {
-      fc.assert(
-        fc.property(
+    await t.step("of configs with wrong values, names and places", async () => {
+      await fc.assert(
+        fc.asyncProperty(
           fc.constantFrom(...SEEDS),
           fc.array(valueDamages(), { minLength: 1, maxLength: 5 }),
-          (seed, damages) => {
+          async (seed, damages) => {
             const value = damages.reduce((whole, damage) => damage(whole), seed);
-            assert.deepEqual(inOrder(findOwn(schema, value)), inOrder(reference(value)));
+            assert.deepEqual(inOrder(await findOwn(schema, value)), inOrder(reference(value)));
           },
         ),
         { numRuns: shortOrFull(500, 50_000) },
@@ -93,10 +92,10 @@ for (const [name, schema] of Object.entries(SCHEMAS)) {
   });
 }
 
-Deno.test("findStructureErrors() stops collecting at the maximum", () => {
+Deno.test("findStructureErrors() stops collecting at the maximum", async () => {
   const checks = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`c${index}`, 1]));
-  const find = (max: number): readonly unknown[] =>
-    findStructureErrors(monitorSchema as Schema, { defaults: {}, checks }, { max });
-  assert.equal(find(10).length, 10);
-  assert.equal(find(1_000).length, 100);
+  const { validator } = await openSchema("monitor");
+  const find = async (max: number): Promise<number> =>
+    (await findStructureErrors({ defaults: {}, checks }, validator, max)).length;
+  assert.deepEqual([await find(10), await find(1_000)], [10, 100]);
 });

@@ -23,6 +23,12 @@ Deno.test("generate() makes the files that are kept", async (t) => {
   });
 });
 
+Deno.test("generate() makes validators that import no module", async () => {
+  for (const [path, text] of await generate()) {
+    if (path.endsWith(".js")) assert.doesNotMatch(text, /\brequire\(|^import\b/m, path);
+  }
+});
+
 Deno.test("generate() leaves no mark of the source's own keywords in the published schemas", async () => {
   for (const [path, text] of await generate()) {
     if (path.endsWith(".schema.json")) assert.doesNotMatch(text, /x-shape-/, path);
