@@ -1,142 +1,159 @@
+import type { Clock } from "../domain/clock.ts";
 import { createTrouble, type Trouble } from "../shared/trouble.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import { StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import type { Log } from "../domain/log.ts";
 
-/** A file that is to be fresh while the monitor runs. */
+/** A file that is written again and again while the monitor runs. */
 export interface PublishedFile {
-  /** What is in it, for messages: `the metrics`. */
+  /** For messages: `the metrics`. */
   readonly what: string;
   /** Absolute. */
   readonly path: string;
   readonly intervalMs: number;
-  /** Makes its text; `lateMs` is how much later than planned this happens. */
+  /** Renders the text; `lateMs` is the time since the planned one. */
   render(lateMs: number): string | Promise<string>;
 }
 
-/** Files that are kept fresh. */
-export interface FilePublisher {
-  adopt(files: readonly PublishedFile[]): void;
-  /** Writes all of them soon: what is in them has changed. */
-  changed(): void;
-  /** Writes all of them for the last time, after what is being written. */
-  finish(): Promise<void>;
-  end(): void;
-}
-
-/** What keeping files fresh needs. */
 interface FilePublisherOptions {
   readonly system: Pick<System, "clock" | "files">;
-  /** Told of trouble with a file, once, and when it is over. */
+  /** Gets a failure to write a file once, and that writing succeeds again. */
   readonly log: Pick<Log, "warning" | "info">;
-  /** Told of what must not happen; that file is written no more. */
+  /** Called with a bug; that file is not written any more. */
   onBug(error: unknown): void;
 }
 
-/** What changes together is written together. */
-const GATHER_MS = 2_000;
-/** After a writing the next one waits so long, and so many times as long as it took, whatever changes meanwhile. */
+/** Changes within this time are written together. */
+const BATCHING_MS = 2_000;
+/** After a write, the next one waits at least this long, and this many times as long as the write took. */
 const GAP_MS = 5_000;
 const GAP_TIMES = 20;
 
-/** Writes each file now and at its interval. A file that cannot be written is tried again, and nothing else ends. */
-export function startFilePublisher(
-  files: readonly PublishedFile[],
-  options: FilePublisherOptions,
-): FilePublisher {
-  const { system, log, onBug } = options;
-  const { clock } = system;
-  /** By path, so that a reload does not say it again. */
-  const troubles = new Map<string, Trouble<string>>();
-  const troubleOf = ({ path, what }: PublishedFile): Trouble<string> => {
-    const trouble = troubles.get(path) ??
+/** Writes each file now and at its interval. If a file can't be written, that is retried. */
+export class FilePublisher {
+  readonly #options: FilePublisherOptions;
+  /** By path, so that a reload doesn't log a failure again. */
+  readonly #troubles = new Map<string, Trouble<string>>();
+  #schedules: readonly WriteTimes[] = [];
+  /** The last write; one after another, since a replaced config may have written to the same path. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  constructor(files: readonly PublishedFile[], options: FilePublisherOptions) {
+    this.#options = options;
+    this.adopt(files);
+  }
+
+  adopt(files: readonly PublishedFile[]): void {
+    this.end();
+    this.#schedules = files.map((file) =>
+      new WriteTimes(file, {
+        ...this.#options,
+        write: (lateMs, isEnded) => this.#write(file, lateMs, isEnded),
+      })
+    );
+  }
+
+  /** Writes all files soon: their content has changed. */
+  changed(): void {
+    for (const schedule of this.#schedules) schedule.changed();
+  }
+
+  /** Writes all files for the last time. */
+  async finish(): Promise<void> {
+    const files = this.#schedules.map(({ file }) => file);
+    this.end();
+    for (const file of files) await this.#write(file, 0, () => false);
+  }
+
+  end(): void {
+    for (const schedule of this.#schedules) schedule.end();
+    this.#schedules = [];
+  }
+
+  async #write(file: PublishedFile, lateMs: number, isEnded: () => boolean): Promise<void> {
+    const { system: { files } } = this.#options;
+    const write = this.#lastWrite.then(() => isEnded() ? null : publishFile(file, files, lateMs));
+    this.#lastWrite = write.catch(() => {});
+    const failure = await write;
+    if (!isEnded()) this.#troubleOf(file).set(failure);
+  }
+
+  #troubleOf({ path, what }: PublishedFile): Trouble<string> {
+    const { log } = this.#options;
+    const trouble = this.#troubles.get(path) ??
       createTrouble<string>((failure) =>
         failure === null ? log.info(`writing ${what} succeeds again`) : log.warning(failure)
       );
-    troubles.set(path, trouble);
+    this.#troubles.set(path, trouble);
     return trouble;
-  };
-  let kept: Keeper[] = [];
-  /** One after another: what a reload replaces may still be on its way to the same path. */
-  let writing: Promise<unknown> = Promise.resolve();
-
-  const keep = (file: PublishedFile): Keeper => {
-    let isEnded = false;
-    let isChanged = false;
-    let cancel: (() => void) | null = null;
-    let nextMs = 0;
-    /** No sooner than this, however much changes. */
-    let soonestMs = 0;
-    const plan = (atMs: number): void => {
-      cancel?.();
-      nextMs = atMs;
-      cancel = clock.after(atMs - clock.monotonicMs(), () => {
-        cancel = null;
-        tick(atMs).catch(onBug);
-      });
-    };
-    const soon = (): number => Math.max(clock.monotonicMs() + GATHER_MS, soonestMs);
-    const tick = async (plannedMs: number): Promise<void> => {
-      const beganMs = clock.monotonicMs();
-      isChanged = false;
-      const lateMs = Math.max(0, beganMs - plannedMs);
-      const turn = writing.then(() => isEnded ? null : publishFile(file, system.files, lateMs));
-      writing = turn.catch(() => {});
-      const failure = await turn;
-      if (isEnded) return;
-      troubleOf(file).set(failure);
-      const endedMs = clock.monotonicMs();
-      soonestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * (endedMs - beganMs));
-      const regularMs = Math.max(plannedMs + file.intervalMs, endedMs);
-      plan(isChanged ? Math.min(regularMs, soon()) : regularMs);
-    };
-    tick(clock.monotonicMs()).catch(onBug);
-    return {
-      file,
-      changed: () => {
-        isChanged = true;
-        if (cancel !== null && soon() < nextMs) plan(soon());
-      },
-      end: () => {
-        isEnded = true;
-        cancel?.();
-      },
-    };
-  };
-  const end = (): void => {
-    for (const keeper of kept) keeper.end();
-    kept = [];
-  };
-  kept = files.map(keep);
-  return {
-    finish: async () => {
-      const last = kept.map(({ file }) => file);
-      end();
-      await writing;
-      for (const file of last) {
-        const failure = await publishFile(file, system.files);
-        if (failure !== null) troubleOf(file).set(failure);
-      }
-    },
-    adopt: (next) => {
-      end();
-      kept = next.map(keep);
-    },
-    changed: () => {
-      for (const keeper of kept) keeper.changed();
-    },
-    end,
-  };
+  }
 }
 
-interface Keeper {
+interface WriteTimesOptions extends Pick<FilePublisherOptions, "onBug"> {
+  readonly system: Pick<System, "clock">;
+  write(lateMs: number, isEnded: () => boolean): Promise<void>;
+}
+
+/** When one file is written: now, at its interval, and soon after a change. */
+class WriteTimes {
   readonly file: PublishedFile;
-  changed(): void;
-  end(): void;
+  readonly #options: WriteTimesOptions;
+  readonly #clock: Clock;
+  #isEnded = false;
+  #isChanged = false;
+  #cancel: (() => void) | null = null;
+  #nextMs = 0;
+  #earliestMs = 0;
+
+  constructor(file: PublishedFile, options: WriteTimesOptions) {
+    this.file = file;
+    this.#options = options;
+    this.#clock = options.system.clock;
+    this.#start(this.#clock.monotonicMs());
+  }
+
+  changed(): void {
+    this.#isChanged = true;
+    const atMs = this.#afterChangeMs();
+    if (this.#cancel !== null && atMs < this.#nextMs) this.#plan(atMs);
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#cancel?.();
+  }
+
+  #afterChangeMs(): number {
+    return Math.max(this.#clock.monotonicMs() + BATCHING_MS, this.#earliestMs);
+  }
+
+  #plan(atMs: number): void {
+    this.#cancel?.();
+    this.#nextMs = atMs;
+    this.#cancel = this.#clock.after(atMs - this.#clock.monotonicMs(), () => {
+      this.#cancel = null;
+      this.#start(atMs);
+    });
+  }
+
+  #start(plannedMs: number): void {
+    this.#write(plannedMs).catch(this.#options.onBug);
+  }
+
+  async #write(plannedMs: number): Promise<void> {
+    const beganMs = this.#clock.monotonicMs();
+    this.#isChanged = false;
+    await this.#options.write(Math.max(0, beganMs - plannedMs), () => this.#isEnded);
+    if (this.#isEnded) return;
+    const endedMs = this.#clock.monotonicMs();
+    this.#earliestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * (endedMs - beganMs));
+    const regularMs = Math.max(plannedMs + this.file.intervalMs, endedMs);
+    this.#plan(this.#isChanged ? Math.min(regularMs, this.#afterChangeMs()) : regularMs);
+  }
 }
 
-/** Writes a file once; the answer says what went wrong, in words, or `null`. */
+/** Writes a file once. Returns a description of the failure; `null`: it succeeded. */
 export async function publishFile(
   file: PublishedFile,
   files: Pick<System["files"], "replace">,
@@ -146,7 +163,7 @@ export async function publishFile(
   try {
     text = await file.render(lateMs);
   } catch (error) {
-    // A state that cannot be read just now, while somebody else writes it.
+    // For example, another process writes to the state.
     if (error instanceof StoreError) return `cannot write ${file.what} to "${file.path}": ${error.message}`;
     throw error;
   }

@@ -1,6 +1,6 @@
 import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { type PublishedFile, publishFile, startFilePublisher } from "../../src/outputs/file_publisher.ts";
+import { FilePublisher, type PublishedFile, publishFile } from "../../src/outputs/file_publisher.ts";
 import { createFiles } from "../../src/system/files.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
@@ -12,7 +12,7 @@ interface Desk {
   readonly said: string[];
   /** Paths that cannot be written. */
   readonly broken: Set<string>;
-  start(files: readonly PublishedFile[]): ReturnType<typeof startFilePublisher>;
+  start(files: readonly PublishedFile[]): FilePublisher;
 }
 
 function createDesk(): Desk {
@@ -31,7 +31,7 @@ function createDesk(): Desk {
     said,
     broken,
     start: (files) =>
-      startFilePublisher(files, {
+      new FilePublisher(files, {
         system: { clock, files: { ...createFiles(createRealClock()), replace } },
         log: { warning: (text) => void said.push(text), info: (text) => void said.push(text) },
         onBug: (error) => void said.push(`bug: ${error}`),
@@ -44,7 +44,7 @@ function fileOf(path: string, intervalMs: number): PublishedFile {
   return { what: "the metrics", path, intervalMs, render: () => `${++count}` };
 }
 
-Deno.test("startFilePublisher() writes each file at once and at its interval, until it is ended", async () => {
+Deno.test("FilePublisher writes each file at once and at its interval, until it is ended", async () => {
   const { clock, written, start } = createDesk();
   const files = start([fileOf("a", 1000), fileOf("b", 2500)]);
   await clock.advance(0);
@@ -57,7 +57,7 @@ Deno.test("startFilePublisher() writes each file at once and at its interval, un
   assert.equal(clock.timers, 0);
 });
 
-Deno.test("startFilePublisher() says trouble with a file once, and when it is over, over a reload too", async () => {
+Deno.test("FilePublisher says trouble with a file once, and when it is over, over a reload too", async () => {
   const { clock, written, said, broken, start } = createDesk();
   broken.add("a");
   const files = start([fileOf("a", 1000)]);
@@ -74,7 +74,7 @@ Deno.test("startFilePublisher() says trouble with a file once, and when it is ov
   files.end();
 });
 
-Deno.test("startFilePublisher() says how late it is, and makes up for no missed writing", async () => {
+Deno.test("FilePublisher says how late it is, and makes up for no missed writing", async () => {
   const { clock, written, start } = createDesk();
   const files = start([{ ...fileOf("a", 1000), render: (lateMs) => `${lateMs} ms late` }]);
   await clock.advance(1000);
@@ -84,7 +84,7 @@ Deno.test("startFilePublisher() says how late it is, and makes up for no missed 
   files.end();
 });
 
-Deno.test("startFilePublisher() tells of what must not happen", async () => {
+Deno.test("FilePublisher tells of what must not happen", async () => {
   const { clock, said, start } = createDesk();
   const render = (): never => {
     throw new TypeError("broken");
@@ -94,7 +94,7 @@ Deno.test("startFilePublisher() tells of what must not happen", async () => {
   assert.deepEqual(said, ["bug: TypeError: broken"]);
 });
 
-Deno.test("startFilePublisher() writes one file after another, though a reload comes in between", async () => {
+Deno.test("FilePublisher writes one file after another, though a reload comes in between", async () => {
   const { clock, written, start } = createDesk();
   const gate = Promise.withResolvers<string>();
   const files = start([{ ...fileOf("a", 1000), render: () => gate.promise }]);

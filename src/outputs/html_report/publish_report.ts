@@ -1,7 +1,7 @@
 import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { SchedulerEvent } from "../../scheduler/scheduler.ts";
-import { type PublishedFile, startFilePublisher } from "../file_publisher.ts";
+import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { Check } from "../../domain/check.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
@@ -71,7 +71,7 @@ interface ReportPublisherOptions extends PublishedPageSource {
 export function startReportPublisher(options: ReportPublisherOptions): ReportPublisher {
   let stoppedAtMs: number | null = null;
   const source = { ...options, stoppedAtMs: () => stoppedAtMs };
-  const files = startFilePublisher(publishedReportOf(options.config, source), options);
+  const files = new FilePublisher(publishedReportOf(options.config, source), options);
   return {
     adopt: (config) => files.adopt(publishedReportOf(config, source)),
     happened: (event) => {
@@ -83,6 +83,6 @@ export function startReportPublisher(options: ReportPublisherOptions): ReportPub
       stoppedAtMs = atMs;
       await files.finish();
     },
-    end: files.end,
+    end: () => files.end(),
   };
 }

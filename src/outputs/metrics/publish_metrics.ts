@@ -3,7 +3,7 @@ import type { System } from "../../domain/system.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
-import { type PublishedFile, startFilePublisher } from "../file_publisher.ts";
+import { FilePublisher, type PublishedFile } from "../file_publisher.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
 import type { MetricsFormat } from "./exposition.ts";
@@ -62,7 +62,7 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       intervalMs: metrics.intervalMs,
       render: (lateMs) => render(lateMs, "prometheus"),
     }];
-  const files = startFilePublisher(filesOf(config), { system, log, onBug });
+  const files = new FilePublisher(filesOf(config), { system, log, onBug });
   return {
     render: async (format) => {
       const beganMs = clock.monotonicMs();
@@ -80,6 +80,6 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
       isRunning = false;
       await files.finish();
     },
-    end: files.end,
+    end: () => files.end(),
   };
 }

@@ -1,9 +1,9 @@
-import { createRealClock } from "../../../testing/real_clock.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import assert from "node:assert/strict";
-import { type FilePublisher, publishFile, startFilePublisher } from "../../../src/outputs/file_publisher.ts";
-import { StoreError } from "../../../src/domain/store.ts";
-import { createFiles } from "../../../src/system/files.ts";
-import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
+import { FilePublisher, publishFile } from "../../src/outputs/file_publisher.ts";
+import { StoreError } from "../../src/domain/store.ts";
+import { createFiles } from "../../src/system/files.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 Deno.test("changed() brings the next writing forward, and many changes bring one", async () => {
   const { clock, writtenMs, files } = start(60_000);
@@ -88,7 +88,7 @@ function start(intervalMs: number): Harness {
     held = Promise.resolve();
     return "";
   };
-  const files = startFilePublisher([{ what: "the HTML report", path: "/p", intervalMs, render }], {
+  const files = new FilePublisher([{ what: "the HTML report", path: "/p", intervalMs, render }], {
     system: { clock, files: { ...createFiles(createRealClock()), replace } },
     log: { warning: assert.fail, info: assert.fail },
     onBug: assert.fail,
