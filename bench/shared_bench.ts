@@ -1,4 +1,4 @@
-import { createRecordWriter } from "../src/state/postgres/postgres_checks.ts";
+import { RecordWriter } from "../src/state/postgres/postgres_checks.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";
 import type { Parameter } from "../src/state/postgres/protocol.ts";
@@ -62,7 +62,7 @@ function statementMaker(
       return Promise.resolve({ rows, count: rows.length });
     },
   };
-  const writer = createRecordWriter(recording as PostgresClient, Math.random);
+  const writer = new RecordWriter(recording as PostgresClient, Math.random);
   return async (results) => {
     rows = results.map(({ record: { name } }) => ({ name }));
     await writer.save(results);

@@ -18,6 +18,7 @@ import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { cutChange } from "../retention.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
+import type { StatementResult } from "./postgres_connection.ts";
 import { lastByKey, newRows, onConflict, toArrays } from "./postgres_tables.ts";
 import { arrayText, joined, type Parameter } from "./protocol.ts";
 
@@ -92,86 +93,86 @@ interface Batch {
   readonly parameters: readonly Parameter[];
 }
 
-/** Reads and saves the records of checks. */
-interface RecordWriter {
-  records(): Promise<readonly CheckRecord[]>;
-  readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
-  /** Reads some records. Each later save of them expects that nobody has written them since. */
-  load(names: readonly string[]): Promise<readonly CheckRecord[]>;
-  save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]>;
-  forget(names: readonly string[]): void;
-  /** The version that this process knows of a record; `null` if it knows none. */
-  versionOf(name: string): number | null;
-}
-
-/** Makes the part of a store that knows the versions. `random` returns a number of 0 or more, below 1. */
-export function createRecordWriter(client: PostgresClient, random: () => number): RecordWriter {
-  /** The version of each record that this process knows. */
-  const versions = new Map<string, number>();
+/** Reads and saves the records of checks, and knows the version of each. */
+export class RecordWriter {
+  readonly #client: PostgresClient;
+  readonly #random: () => number;
+  readonly #versions = new Map<string, number>();
   /** A batch of which it isn't known whether it was saved. */
-  let uncertain: Batch | null = null;
-  /** What was saved of updates that their owner may bring again, since it was told of a failure. */
-  const repeated = new Set<object>();
+  #uncertain: Batch | null = null;
+  /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
+  readonly #repeated = new Set<object | null>();
 
-  /** Sends a batch, and returns the records that others have written meanwhile. */
-  const send = async (batch: Batch): Promise<readonly CheckRecord[]> => {
-    uncertain = batch;
-    const { rows } = await client.query(SAVE, batch.parameters);
-    uncertain = null;
+  /** `random` returns a number of 0 or more, below 1. */
+  constructor(client: PostgresClient, random: () => number) {
+    this.#client = client;
+    this.#random = random;
+  }
+
+  async records(): Promise<readonly CheckRecord[]> {
+    const { rows } = await this.#client.query(SELECT_RECORDS);
+    this.#versions.clear();
+    this.#note(rows);
+    return rows.map(RECORDS.decode);
+  }
+
+  async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
+    return (await this.#client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows.map(RECORDS.decode);
+  }
+
+  /** Reads some records. A later save of them expects that no other process has written them since. */
+  async load(names: readonly string[]): Promise<readonly CheckRecord[]> {
+    const { rows } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(names)]);
+    this.forget(names);
+    this.#note(rows);
+    return rows.map(RECORDS.decode);
+  }
+
+  /** Saves updates, and returns the records that other processes have written meanwhile. */
+  async save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]> {
+    const replaced: CheckRecord[] = [];
+    if (this.#uncertain !== null) {
+      const earlier = this.#uncertain;
+      replaced.push(...await this.#send(earlier));
+      for (const { rollup, change } of earlier.updates) this.#repeated.add(rollup).add(change);
+    }
+    const stale = new Set(replaced.map(({ name }) => name));
+    const fresh = updates.filter(({ record }) => !stale.has(record.name))
+      .map((update) => withoutRepeated(update, this.#repeated));
+    const batch = { versions: this.#versions, random: this.#random };
+    if (fresh.length > 0) replaced.push(...await this.#send(toBatch(fresh, batch)));
+    this.#repeated.clear();
+    return replaced;
+  }
+
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#versions.delete(name);
+  }
+
+  /** Returns the version that this process knows of a record; `null` if it knows none. */
+  versionOf(name: string): number | null {
+    return this.#versions.get(name) ?? null;
+  }
+
+  #note(rows: StatementResult["rows"]): void {
+    for (const row of rows) this.#versions.set(nameIn(row), Number(row["version"]));
+  }
+
+  async #send(batch: Batch): Promise<readonly CheckRecord[]> {
+    this.#uncertain = batch;
+    const { rows } = await this.#client.query(SAVE, batch.parameters);
+    this.#uncertain = null;
     const saved = new Set(rows.map(nameIn));
     const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
-    for (const name of saved) versions.set(name, batch.versions.get(name) ?? 0);
+    for (const name of saved) this.#versions.set(name, batch.versions.get(name) ?? 0);
     if (others.length === 0) return [];
-    const { rows: present } = await client.query(SELECT_SOME_RECORDS, [
-      arrayText(others.map(columnText.encode)),
-    ]);
-    return present.flatMap((row) => {
-      const record = RECORDS.decode(row);
-      const isOurs = row["version"] === batch.versions.get(record.name);
-      versions.set(record.name, Number(row["version"]));
-      return isOurs ? [] : [record];
-    });
-  };
-
-  return {
-    async records() {
-      const { rows } = await client.query(SELECT_RECORDS);
-      versions.clear();
-      for (const row of rows) versions.set(nameIn(row), Number(row["version"]));
-      return rows.map(RECORDS.decode);
-    },
-    async readOthers(names) {
-      return (await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows.map(RECORDS.decode);
-    },
-    async load(names) {
-      const { rows } = await client.query(SELECT_SOME_RECORDS, [toNames(names)]);
-      for (const name of names) versions.delete(name);
-      for (const row of rows) versions.set(nameIn(row), Number(row["version"]));
-      return rows.map(RECORDS.decode);
-    },
-    async save(updates) {
-      const replaced: CheckRecord[] = [];
-      if (uncertain !== null) {
-        const earlier = uncertain;
-        replaced.push(...await send(earlier));
-        for (const { rollup, change } of earlier.updates) {
-          if (rollup !== null) repeated.add(rollup);
-          if (change !== null) repeated.add(change);
-        }
-      }
-      const stale = new Set(replaced.map(({ name }) => name));
-      const fresh = updates.filter(({ record }) => !stale.has(record.name))
-        .map((update) => withoutRepeated(update, repeated));
-      if (fresh.length > 0) replaced.push(...await send(toBatch(fresh, { versions, random })));
-      repeated.clear();
-      return replaced;
-    },
-    forget: (names) => names.forEach((name) => versions.delete(name)),
-    versionOf: (name) => versions.get(name) ?? null,
-  };
+    const { rows: present } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(others)]);
+    this.#note(present);
+    return present.filter((row) => row["version"] !== batch.versions.get(nameIn(row))).map(RECORDS.decode);
+  }
 }
 
-function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object>): CheckUpdate {
+function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | null>): CheckUpdate {
   const { rollup, change } = update;
   return {
     ...update,

@@ -61,107 +61,110 @@ const CHANGED = OUTBOX.declared.map(({ name }) => name).filter((name) =>
 const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.${name}`).join(", ")}
   FROM ${newRows(OUTBOX)} WHERE outbox.key = new.key RETURNING outbox.key`;
 
-/** The queues of one sender. */
-interface SenderQueues {
-  take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
-  giveBack(queue: QueueRow): Promise<void>;
-  receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
-  change(change: OutboxChange): Promise<void>;
-  owns(channelKey: string): boolean;
-  /** Whether this process shares the state with others. */
-  readonly isShared: boolean;
-}
+type CheckChannel = { readonly check: string; readonly channelKey: string };
 
-/** Makes the queues of this process, which owns none at first. */
-export function createSenderQueues(client: PostgresClient): SenderQueues {
-  const own = new Map<string, QueueRow>();
-  let isShared = false;
-  let receiveCall = 1;
+/** The queues that this process owns; none at first. */
+export class SenderQueues {
+  readonly #client: PostgresClient;
+  readonly #own = new Map<string, QueueRow>();
+  #isShared = false;
+  #receiveCall = 1;
+
+  constructor(client: PostgresClient) {
+    this.#client = client;
+  }
+
+  /** Whether this process shares the state with others. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  owns(channelKey: string): boolean {
+    return this.#own.has(channelKey);
+  }
+
+  async take({ channelKey, token }: QueueRow, owner: string): Promise<TakenQueue | null> {
+    this.#isShared = true;
+    const key = columnText.encode(channelKey);
+    return await this.#client.transaction(async (session) => {
+      await session.run(ADD_QUEUE, [key]);
+      const [row] = (await session.run(TAKE, [key, owner, token])).rows;
+      if (row === undefined) return null;
+      const queue = QUEUES.decode(row);
+      const { rows } = await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key]);
+      const [sending] = (await session.run(IS_SENDING, [key])).rows;
+      this.#own.set(channelKey, queue);
+      return { queue, markers: rows.map(DELIVERY_MARKERS.decode), isSending: sending?.["sending"] === 1 };
+    });
+  }
+
+  async giveBack({ channelKey, owner, token }: QueueRow): Promise<void> {
+    this.#own.delete(channelKey);
+    await this.#client.query(GIVE_BACK, [columnText.encode(channelKey), owner, token]);
+  }
+
+  async receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications> {
+    const { rows } = await this.#client.query(RECEIVE, [...ownedParameters(queues), this.#receiveCall]);
+    const notifications = rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
+    const checks = notifications.map(({ notification: { check } }) => columnText.encode(check));
+    const markers = checks.length === 0
+      ? []
+      : (await this.#client.query(SELECT_MARKERS_OF_CHECKS, [arrayText(checks)])).rows;
+    this.#receiveCall++;
+    return { notifications, markers: markers.map(DELIVERY_MARKERS.decode) };
+  }
+
+  /** Persists what became of notifications, of the channels that this process still owns. */
+  async change(change: OutboxChange): Promise<void> {
+    const { changed, markers, cleared } = change;
+    const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
+    const owned = await this.#client.transaction(async (session) => {
+      const owned = await this.#lock(session, channelKeys);
+      await writeChange(session, change, owned);
+      return owned;
+    });
+    for (const channelKey of channelKeys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
+  }
 
   /** Locks the own queues of some channels, and returns the channels that are still owned. */
-  const lock = async (session: Session, channelKeys: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
-    const queues = [...channelKeys].flatMap((key) => own.get(key) ?? []);
+  async #lock(session: Session, channelKeys: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const queues = [...channelKeys].flatMap((key) => this.#own.get(key) ?? []);
     if (queues.length === 0) return new Set();
     const { rows } = await session.run(OWNED, ownedParameters(queues));
     return new Set(rows.map((row) => columnText.decode(row["channel_key"], "channel_key")));
-  };
+  }
+}
 
-  return {
-    get isShared() {
-      return isShared;
-    },
-    owns: (channelKey) => own.has(channelKey),
-    async take(queue, owner) {
-      isShared = true;
-      const key = columnText.encode(queue.channelKey);
-      return await client.transaction(async (session) => {
-        await session.run(ADD_QUEUE, [key]);
-        const [row] = (await session.run(TAKE, [key, owner, queue.token])).rows;
-        if (row === undefined) return null;
-        const taken = QUEUES.decode(row);
-        const markers = (await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key])).rows;
-        const [sending] = (await session.run(IS_SENDING, [key])).rows;
-        own.set(queue.channelKey, taken);
-        return {
-          queue: taken,
-          markers: markers.map(DELIVERY_MARKERS.decode),
-          isSending: sending?.["sending"] === 1,
-        };
-      });
-    },
-    async giveBack({ channelKey, owner, token }) {
-      own.delete(channelKey);
-      await client.query(GIVE_BACK, [columnText.encode(channelKey), owner, token]);
-    },
-    async receive(queues) {
-      const { rows } = await client.query(RECEIVE, [...ownedParameters(queues), receiveCall]);
-      const notifications = rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
-      const checks = notifications.map(({ notification: { check } }) => columnText.encode(check));
-      const markers = checks.length === 0
-        ? []
-        : (await client.query(SELECT_MARKERS_OF_CHECKS, [arrayText(checks)])).rows.map(
-          DELIVERY_MARKERS.decode,
-        );
-      receiveCall++;
-      return { notifications, markers };
-    },
-    async change({ changed, removed, markers, cleared, counted = [], sentOpen = [] }) {
-      const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
-      const owned = await client.transaction(async (session) => {
-        const owned = await lock(session, channelKeys);
-        const gone = removed.length === 0
-          ? []
-          : (await session.run(DELETE_QUEUED, [arrayText(removed.map(columnText.encode))])).rows.map(
-            OUTBOX.decode,
-          );
-        // A message that was sent before the queue was lost counts if its notifications were still there.
-        const sent = new Set(
-          gone.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })),
-        );
-        const counts = (marker: { readonly check: string; readonly channelKey: string }): boolean =>
-          owned.has(marker.channelKey) || sent.has(keyOf(marker));
-        await updateQueued(session, changed.filter(({ channelKey }) => owned.has(channelKey)));
-        // A reload has moved these from another channel.
-        if (gone.length > 0) {
-          await insertMoved(
-            session,
-            changed.filter(({ channelKey }) => !owned.has(channelKey)),
-          );
-        }
-        const ended = cleared.filter(counts);
-        if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
-        const kept = lastByKey(markers.filter(counts), keyOf);
-        if (kept.length > 0) {
-          await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
-        }
-        await noteSentOpen(session, sentOpen.filter((one) => !counts(one)));
-        const sums = addedCounts(counted);
-        if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
-        return owned;
-      });
-      for (const channelKey of channelKeys) if (!owned.has(channelKey)) own.delete(channelKey);
-    },
-  };
+async function writeChange(
+  session: Session,
+  { changed, removed, markers, cleared, counted = [], sentOpen = [] }: OutboxChange,
+  owned: ReadonlySet<string>,
+): Promise<void> {
+  const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
+  const deleted = await deleteQueued(session, removed);
+  // A message that was sent before the queue was lost counts if its notifications were still in the queue.
+  const sent = new Set(
+    deleted.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })),
+  );
+  const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
+  await updateQueued(session, changed.filter(isOwned));
+  // A reload has moved these from another channel.
+  if (deleted.length > 0) await insertMoved(session, changed.filter((queued) => !isOwned(queued)));
+  const ended = cleared.filter(counts);
+  if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
+  const kept = lastByKey(markers.filter(counts), keyOf);
+  if (kept.length > 0) await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
+  await noteSentOpen(session, sentOpen.filter((one) => !counts(one)));
+  const sums = addedCounts(counted);
+  if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
+}
+
+async function deleteQueued(
+  session: Session,
+  ids: readonly string[],
+): Promise<readonly QueuedNotification[]> {
+  if (ids.length === 0) return [];
+  return (await session.run(DELETE_QUEUED, [arrayText(ids.map(columnText.encode))])).rows.map(OUTBOX.decode);
 }
 
 /**

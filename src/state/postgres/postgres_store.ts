@@ -1,19 +1,13 @@
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import type { SharedStore } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
-import {
-  createRecordWriter,
-  readChanges,
-  readRecentRuns,
-  readRollups,
-  readRollupSums,
-} from "./postgres_checks.ts";
+import { readChanges, readRecentRuns, readRollups, readRollupSums, RecordWriter } from "./postgres_checks.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
 import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
 import { readMembers } from "./postgres_members.ts";
-import { createSenderQueues, readKnown, readPendingChannels } from "./postgres_queues.ts";
+import { readKnown, readPendingChannels, SenderQueues } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
@@ -77,20 +71,19 @@ function isUnreachable(error: unknown): error is StoreError {
   return error instanceof StoreError && error.failure === "unreachable";
 }
 
-function createPostgresStore(
-  client: PostgresClient,
-  { place, random, open }: {
-    readonly place: PostgresPlace;
-    readonly random: () => number;
-    /** Resolves once the tables are there. */
-    readonly open: () => Promise<void>;
-  },
-): SharedStore {
-  const writer = createRecordWriter(client, random);
-  const pruneSome = createPruner(client);
-  const queues = createSenderQueues(client);
-  let saving: Promise<unknown> = Promise.resolve();
+interface Access {
+  read<T>(work: () => Promise<T>): Promise<T>;
+  write<T>(work: () => Promise<T>): Promise<T>;
+  /** Does work that needs the versions of the work before. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** From now on, all work is rejected. */
+  end(): void;
+}
+
+/** Explains the failures of work; `open` resolves once the tables exist. */
+function createAccess(place: PostgresPlace, open: () => Promise<void>): Access {
   let isClosed = false;
+  let last: Promise<unknown> = Promise.resolve();
   const explaining = async <T>(action: "read" | "write", work: () => Promise<T>): Promise<T> => {
     if (isClosed) throw new StoreError(`cannot ${action} state "${place.url}": it was closed`, "other");
     try {
@@ -100,16 +93,33 @@ function createPostgresStore(
       throw explainPostgresFailure(error, { action, place }) ?? error;
     }
   };
-  const read = <T>(work: () => Promise<T>): Promise<T> => explaining("read", work);
-  const write = <T>(work: () => Promise<T>): Promise<T> => explaining("write", work);
-  /** Each goes by the versions that the one before has made. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const turn = saving.then(work);
-    saving = turn.catch(() => {});
-    return turn;
-  };
   return {
-    records: () => inTurn(() => read(writer.records)),
+    read: (work) => explaining("read", work),
+    write: (work) => explaining("write", work),
+    inTurn: (work) => {
+      const turn = last.then(work);
+      last = turn.catch(() => {});
+      return turn;
+    },
+    end: () => isClosed = true,
+  };
+}
+
+function createPostgresStore(
+  client: PostgresClient,
+  { place, random, open }: {
+    readonly place: PostgresPlace;
+    readonly random: () => number;
+    /** Resolves once the tables are there. */
+    readonly open: () => Promise<void>;
+  },
+): SharedStore {
+  const writer = new RecordWriter(client, random);
+  const pruneSome = createPruner(client);
+  const queues = new SenderQueues(client);
+  const { read, write, inTurn, end } = createAccess(place, open);
+  return {
+    records: () => inTurn(() => read(() => writer.records())),
     load: (names) => inTurn(() => read(() => writer.load(names))),
     save: (updates) => inTurn(() => write(() => writer.save(updates))),
     changes: (name, options) => read(() => readChanges(client, name, options)),
@@ -130,9 +140,9 @@ function createPostgresStore(
     takeQueue: (queue, owner) => write(() => queues.take(queue, owner)),
     giveBackQueue: (queue) => write(() => queues.giveBack(queue)),
     receive: (some) => write(() => queues.receive(some)),
-    owns: queues.owns,
+    owns: (channelKey) => queues.owns(channelKey),
     open: () => read(open),
-    versionOf: writer.versionOf,
+    versionOf: (name) => writer.versionOf(name),
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),
     endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),
@@ -146,7 +156,7 @@ function createPostgresStore(
       return progress;
     },
     close: () => {
-      isClosed = true;
+      end();
       client.close();
       return Promise.resolve();
     },
