@@ -43,8 +43,8 @@ export const notifyCommand: Command = {
   operandsMax: Infinity,
   operandKind: "check",
   description:
-    "Sends a notification that is marked as a test through each channel of the active checks, or of the named or " +
-    "tagged ones. A name that no check has may be that of a channel. It prints each step of the delivery.",
+    "Sends a notification that is marked as a test through each channel of the config, or of the named or tagged " +
+    "checks. A name that no check has may be that of a channel. It prints each step of the delivery.",
   page: "guides/notifications.md",
   options: [CONFIG_OPTION, TAG_OPTION, CHANNEL_OPTION],
   examples: [
@@ -95,7 +95,10 @@ interface Trial {
   readonly check: Check | null;
 }
 
-/** Each channel once, in the config's order; a channel that was chosen by its name also without a check. */
+/**
+ * Each channel once, in the config's order. A named one needs no check, if it was chosen by its name or nothing was
+ * chosen.
+ */
 function selectTrials(
   config: OpenConfig,
   checks: readonly Check[],
@@ -112,7 +115,7 @@ function selectTrials(
       if (isChosen && !trials.has(channel.key)) trials.set(channel.key, { channel, check });
     }
   }
-  for (const name of names) {
+  for (const name of names.length === 0 && isAnyCheck ? config.channels.keys() : names) {
     const channel = config.channels.get(name);
     if (channel === undefined) throw unknownChannel(name, [...config.channels.keys()]);
     if (trials.has(channel.key)) continue;
