@@ -111,7 +111,10 @@ const WRITING = ["init", "import"];
 function copyForeignConfig([, tool = "", file = ""]: readonly string[], directory: string): void {
   const fixtures = new URL(`../cli/import/testdata/${tool}/`, import.meta.url);
   const source = [...Deno.readDirSync(fixtures)].find(({ name }) => !name.endsWith(".jsonc"));
-  Deno.copyFileSync(new URL(source?.name ?? "", fixtures), `${directory}/${file}`);
+  Deno.copyFileSync(
+    new URL(source?.name ?? "", fixtures),
+    new URL(here(file, directory), `file://${directory}/`),
+  );
 }
 
 /** What asks a running service. */

@@ -182,6 +182,18 @@ export class ConfigDraft {
     return hideInAddress(address, (credential) => this.secret(credential, `${name} credentials`, source));
   }
 
+  /** A URL with a login in a placeholder, which is sent with HTTP Basic. */
+  urlWithLogin(
+    address: string,
+    { username, password }: { readonly username: string; readonly password: string },
+    { name, source }: { readonly name: string; readonly source: string },
+  ): string {
+    const login = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`;
+    const secret = this.secret(login, `${name} login`, `${source}, as USER:PASSWORD escaped for a URL`);
+    const rest = address.replace(/^(\s*https?:\/\/)[^/?#]*@/i, "$1");
+    return this.url(rest, name, source).replace(/^\s*https?:\/\//i, (scheme) => `${scheme}${secret}@`);
+  }
+
   /** Headers with placeholders for credentials. */
   headers(headers: Readonly<Record<string, string>>, name: string, source: string): Record<string, string> {
     return Object.fromEntries(
@@ -202,6 +214,17 @@ export class ConfigDraft {
     return text
       .replaceAll(/("([^"\\]{1,100})"\s*:\s*")((?:[^"\\]|\\.)*)(")/g, hideArguments(hide))
       .replaceAll(/((?:^|&)([\w.-]{1,100})=)([^&\s"{}]+)/g, hideArguments(hide));
+  }
+
+  /** A command line with placeholders for the values of options that are named like credentials. */
+  commandLine(line: string, name: string, source: string): string {
+    return line.replaceAll(
+      /(?<=^|\s)(--?([\w-]{2,100})[=\s]\s*)(?!-)([^\s'"]+)/g,
+      (whole, before, option, value) =>
+        isCredentialName(option)
+          ? before + this.secret(value, `${name} ${option}`, `${source}, option ${option}`)
+          : whole,
+    );
   }
 
   /** Removes what the schema does not accept, and lists it. Returns whether there was such a thing. */
@@ -268,7 +291,11 @@ function variableName(words: string): string {
     /^_+|_+$/g,
     "",
   );
-  const short = name.slice(0, NAME_LENGTH_MAX);
+  // The end says which secret of an item it is.
+  const isLong = name.length > NAME_LENGTH_MAX;
+  const short = isLong
+    ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`
+    : name;
   return /^[A-Z]/.test(short) ? short : `SECRET${short === "" ? "" : `_${short}`}`;
 }
 
