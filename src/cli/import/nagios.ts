@@ -1,0 +1,255 @@
+import type { ConfigDraft, DraftCheck } from "./config_draft.ts";
+import type { Importer } from "./importer.ts";
+import { type NagiosNotifying, readContacts } from "./nagios_contacts.ts";
+import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
+import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
+import { intervalText } from "./span_text.ts";
+
+/** Imports object definitions of Nagios and its relatives. */
+export const nagiosImporter: Importer = {
+  expects: "object definitions of Nagios, such as objects.cache, or all object files in one",
+  translate: (file, draft) => new Translation(parseNagios(file), draft).run(),
+};
+
+/** Objects that have no counterpart as a whole. */
+const LEFT_OUT: Readonly<Record<string, string>> = {
+  hostescalation: "write a channel with filters by hand",
+  hostextinfo: "no counterpart",
+  serviceescalation: "write a channel with filters by hand",
+  serviceextinfo: "no counterpart",
+};
+
+/** Directives of hosts and services that are listed if they are set. */
+const LEFT_OUT_DIRECTIVES: Readonly<Record<string, string>> = {
+  event_handler: "use a command channel",
+  first_notification_delay: "use threshold",
+};
+
+class Translation {
+  readonly #file: NagiosFile;
+  readonly #draft: ConfigDraft;
+  readonly #hosts = new Map<string, NagiosObject>();
+  /** Names of hosts by host group. */
+  readonly #groups = new Map<string, Set<string>>();
+  readonly #commands: ReadonlyMap<string, string>;
+  readonly #notifying: NagiosNotifying;
+  /** Names of checks by host, and by host and service. */
+  readonly #checks = new Map<string, string>();
+
+  constructor(file: NagiosFile, draft: ConfigDraft) {
+    this.#file = file;
+    this.#draft = draft;
+    this.#commands = new Map(
+      this.#of("command").map(({ directives }) => [
+        directives.get("command_name") ?? "",
+        directives.get("command_line") ?? "",
+      ]),
+    );
+    this.#notifying = readContacts(file.objects, draft);
+    for (const host of this.#of("host")) this.#hosts.set(host.directives.get("host_name") ?? "", host);
+  }
+
+  run(): void {
+    const draft = this.#draft;
+    for (const include of this.#file.includes) {
+      draft.leaveOut(include, null, "other files are not read: put all object files into one");
+    }
+    for (const { type, directives } of this.#file.objects) {
+      const reason = LEFT_OUT[type];
+      if (reason !== undefined) {
+        draft.leaveOut(`${type} "${directives.get("host_name") ?? ""}"`, null, reason);
+      }
+    }
+    const usesPlugins = [...this.#commands.values()].some((line) => line.includes("$USER1$"));
+    if (usesPlugins && !this.#file.macros.has("USER1")) {
+      draft.leaveOut("resource.cfg", "$USER1$", `not in the file, so ${PLUGIN_DIRECTORY} is used`);
+    }
+    this.#readGroups();
+    for (const [name, host] of this.#hosts) this.#addHost(name, host);
+    for (const service of this.#of("service")) this.#addService(service);
+    this.#addDependencies();
+  }
+
+  #of(type: string): readonly NagiosObject[] {
+    return this.#file.objects.filter((object) => object.type === type);
+  }
+
+  #readGroups(): void {
+    const groups = new Map(
+      this.#of("hostgroup").map((group) => [group.directives.get("hostgroup_name") ?? "", group]),
+    );
+    const membersOf = (name: string, seen: readonly string[]): readonly string[] => {
+      const directives = groups.get(name)?.directives;
+      if (directives === undefined || seen.includes(name)) return [];
+      const nested = listOf(directives.get("hostgroup_members")).flatMap((inner) =>
+        membersOf(inner, [...seen, name])
+      );
+      return [...this.#expandHosts(directives.get("members")), ...nested];
+    };
+    for (const name of groups.keys()) this.#groups.set(name, new Set(membersOf(name, [])));
+    for (const [name, { directives }] of this.#hosts) {
+      for (const group of listOf(directives.get("hostgroups"))) {
+        const members = this.#groups.get(group);
+        if (members === undefined) this.#groups.set(group, new Set([name]));
+        else members.add(name);
+      }
+    }
+  }
+
+  /** A list of hosts, in which `*` means all, and `!` leaves one out. */
+  #expandHosts(value: string | undefined): readonly string[] {
+    const names = listOf(value);
+    const isLeftOut = new Set(names.filter((name) => name.startsWith("!")).map((name) => name.slice(1)));
+    return names.flatMap((name) =>
+      name === "*" ? [...this.#hosts.keys()] : name.startsWith("!") ? [] : [name]
+    )
+      .filter((name) => !isLeftOut.has(name));
+  }
+
+  #addHost(name: string, host: NagiosObject): void {
+    const item = `host "${name}"`;
+    const command = host.directives.get("check_command");
+    if (command === undefined || command === "") {
+      return this.#draft.leaveOut(item, null, "it has no check_command");
+    }
+    const parents = listOf(host.directives.get("parents"));
+    const check = this.#translate(command, { host, service: null, item, name });
+    if (check === null) return;
+    const key = this.#draft.addCheck(name, { title: host.directives.get("alias") ?? name, ...check });
+    this.#checks.set(name, key);
+    if (parents.length > 0) this.#parents.push([key, parents]);
+  }
+
+  readonly #parents: (readonly [check: string, hosts: readonly string[]])[] = [];
+
+  #addService(service: NagiosObject): void {
+    const { directives } = service;
+    const description = directives.get("service_description") ?? "";
+    const ofGroups = listOf(directives.get("hostgroup_name")).flatMap((group) =>
+      group === "*" ? [...this.#hosts.keys()] : [...this.#groups.get(group) ?? []]
+    );
+    const names = new Set([...this.#expandHosts(directives.get("host_name")), ...ofGroups]);
+    for (const left of listOf(directives.get("host_name"))) {
+      if (left.startsWith("!")) names.delete(left.slice(1));
+    }
+    if (names.size === 0) this.#draft.leaveOut(`service "${description}"`, null, "it has no host");
+    for (const name of names) {
+      const item = `service "${description}" on "${name}"`;
+      const host = this.#hosts.get(name);
+      if (host === undefined) {
+        this.#draft.leaveOut(item, null, "the host is not defined");
+        continue;
+      }
+      const command = directives.get("check_command") ?? "";
+      const check = this.#translate(command, { host, service, item, name: `${name} ${description}` });
+      if (check === null) continue;
+      const hostCheck = this.#checks.get(name);
+      const key = this.#draft.addCheck(`${name} ${description}`, {
+        ...(hostCheck !== undefined && { depends_on: [hostCheck] }),
+        ...check,
+      });
+      this.#checks.set(`${name}\n${description}`, key);
+    }
+  }
+
+  #translate(
+    command: string,
+    { host, service, item, name }: {
+      readonly host: NagiosObject;
+      readonly service: NagiosObject | null;
+      readonly item: string;
+      readonly name: string;
+    },
+  ): DraftCheck | null {
+    const draft = this.#draft;
+    const { directives } = service ?? host;
+    const get = (key: string) =>
+      directives.get(key) ??
+        (service === null ? undefined : INHERITED.includes(key) ? host.directives.get(key) : undefined);
+    if (directives.get("active_checks_enabled") === "0") {
+      draft.leaveOut(item, null, "its checks are passive: use a job check");
+      return null;
+    }
+    const target = translateCommand(command, {
+      ...{ host, service, item, name, draft },
+      commands: this.#commands,
+      macros: this.#file.macros,
+    });
+    if ("reason" in target) {
+      draft.leaveOut(item, null, target.reason);
+      return null;
+    }
+    for (const [key, reason] of Object.entries(LEFT_OUT_DIRECTIVES)) {
+      const value = directives.get(key);
+      if (value !== undefined && value !== "0") draft.leaveOut(item, key, reason);
+    }
+    const tags = [
+      ...[...this.#groups].filter(([, members]) => members.has(host.directives.get("host_name") ?? "")).map((
+        [group],
+      ) => group),
+      ...listOf(directives.get("servicegroups")),
+    ];
+    const timeoutSeconds = Number(this.#file.settings.get("service_check_timeout") ?? 60);
+    return {
+      ...(tags.length > 0 && { tags: [...new Set(tags)] }),
+      ...this.#timing(get),
+      ...this.#notifying.settingsOf(get, { item, interval: (value) => this.#interval(value) }),
+      timeout: intervalText(1000 * (timeoutSeconds > 0 ? timeoutSeconds : 60)),
+      ...target,
+    };
+  }
+
+  #timing(get: (key: string) => string | undefined): Partial<DraftCheck> {
+    const [regular, retry] = [
+      this.#interval(get("check_interval") ?? get("normal_check_interval")) ?? this.#interval("5"),
+      this.#interval(get("retry_interval") ?? get("retry_check_interval")),
+    ];
+    const attempts = Math.max(1, Math.trunc(Number(get("max_check_attempts") ?? 3)) || 1);
+    return {
+      // Nagios recovers after one good result.
+      ...{ threshold: attempts, recovery_threshold: 1 },
+      schedule: {
+        regular_interval: regular,
+        ...(retry !== undefined && retry !== regular && { attentive_interval: retry }),
+      },
+    };
+  }
+
+  /** Intervals count in units of `interval_length`, by default minutes; 0 means none. */
+  #interval(value: string | undefined): string | undefined {
+    const count = Number(value);
+    const unitSeconds = Number(this.#file.settings.get("interval_length") ?? 60) || 60;
+    return count > 0 && Number.isFinite(count) ? intervalText(count * unitSeconds * 1000) : undefined;
+  }
+
+  #addDependencies(): void {
+    for (const [key, hosts] of this.#parents) this.#depend(key, hosts.map((host) => this.#checks.get(host)));
+    for (const { type, directives } of this.#file.objects) {
+      if (type !== "hostdependency" && type !== "servicedependency") continue;
+      const ofServices = (hosts: string | undefined, service: string | undefined) =>
+        this.#expandHosts(hosts).flatMap((host) =>
+          type === "hostdependency" ? [host] : listOf(service).map((one) => `${host}\n${one}`)
+        ).map((name) => this.#checks.get(name));
+      const masters = ofServices(directives.get("host_name"), directives.get("service_description"));
+      const dependents = ofServices(
+        directives.get("dependent_host_name"),
+        directives.get("dependent_service_description"),
+      );
+      for (const key of dependents) if (key !== undefined) this.#depend(key, masters);
+    }
+  }
+
+  #depend(key: string, masters: readonly (string | undefined)[]): void {
+    const known = masters.filter((master) => master !== undefined && master !== key) as string[];
+    const earlier = this.#draft.checks.get(key)?.depends_on ?? [];
+    if (known.length > 0) this.#draft.changeCheck(key, { depends_on: [...new Set([...earlier, ...known])] });
+  }
+}
+
+/** What a service has from its host, unless it says otherwise. */
+const INHERITED: readonly string[] = [
+  "contacts",
+  "contact_groups",
+  "notification_interval",
+  "notification_period",
+];

@@ -1,0 +1,147 @@
+import { decodeText, importError } from "./foreign_text.ts";
+import type { ForeignFile } from "./importer.ts";
+
+/** An object of Nagios with its directives. */
+export interface NagiosObject {
+  readonly type: string;
+  readonly directives: ReadonlyMap<string, string>;
+}
+
+/** Everything in object files, `resource.cfg` and `nagios.cfg`. */
+export interface NagiosFile {
+  /** Without templates; each with what it inherits. */
+  readonly objects: readonly NagiosObject[];
+  /** Values of `$USERn$`, by the name without dollars. */
+  readonly macros: ReadonlyMap<string, string>;
+  /** `key=value` of the main config; of repeated keys the last. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** Files that are named but not read. */
+  readonly includes: readonly string[];
+}
+
+/**
+ * Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`.
+ *
+ * @throws {ConfigError} If a definition is malformed.
+ */
+export function parseNagios(file: ForeignFile): NagiosFile {
+  const text = decodeText(file).replaceAll("${", "$${");
+  const objects: NagiosObject[] = [];
+  const macros = new Map<string, string>();
+  const settings = new Map<string, string>();
+  const includes: string[] = [];
+  let open:
+    | { readonly type: string; readonly directives: Map<string, string>; readonly offset: number }
+    | null = null;
+  for (const { line, offset } of logicalLines(text)) {
+    const [, type, rest = ""] = /^define\s+([a-z_]+)\s*\{?(.*)$/.exec(line) ?? [];
+    if (type !== undefined) {
+      if (open !== null) {
+        throw malformed(file, text, { message: `define ${open.type} is not closed`, offset: open.offset });
+      }
+      open = { type, directives: new Map(), offset };
+      if (rest.trim() === "" || rest.trim() === "{") continue;
+      throw malformed(file, text, { message: "expected a newline after {", offset });
+    }
+    if (open === null) readSetting(line, { macros, settings, includes });
+    else if (line === "}") {
+      objects.push(open);
+      open = null;
+    } else if (line !== "{") {
+      const [, name = line, value = ""] = /^(\S+)\s+(.*)$/s.exec(line) ?? [];
+      open.directives.set(name, value);
+    }
+  }
+  if (open !== null) {
+    throw malformed(file, text, { message: `define ${open.type} is not closed`, offset: open.offset });
+  }
+  return { objects: resolveTemplates(objects), macros, settings, includes };
+}
+
+function malformed(
+  file: ForeignFile,
+  text: string,
+  problem: { readonly message: string; readonly offset: number },
+): Error {
+  return importError(file, "1 error", { text, problems: [problem] });
+}
+
+/** Lines without comments and blanks at their ends; a backslash at the end joins the next line. */
+function* logicalLines(text: string): Generator<{ readonly line: string; readonly offset: number }> {
+  let joined = "";
+  let start = 0;
+  let offset = 0;
+  for (const raw of text.split("\n")) {
+    if (joined === "") start = offset;
+    offset += raw.length + 1;
+    const content = joined === "" && /^\s*#/.test(raw)
+      ? ""
+      : raw.replace(/(?<!\\);.*$/s, "").replaceAll("\\;", ";");
+    const trimmed = content.trim();
+    if (trimmed.endsWith("\\")) joined += `${trimmed.slice(0, -1)} `;
+    else {
+      const line = (joined + trimmed).trim();
+      joined = "";
+      if (line !== "") yield { line, offset: start };
+    }
+  }
+  if (joined.trim() !== "") yield { line: joined.trim(), offset: start };
+}
+
+function readSetting(
+  line: string,
+  { macros, settings, includes }: {
+    readonly macros: Map<string, string>;
+    readonly settings: Map<string, string>;
+    readonly includes: string[];
+  },
+): void {
+  const [, name = "", value = ""] = /^([^=\s]+)\s*=\s*(.*)$/s.exec(line) ?? [];
+  const [, macro] = /^\$(USER\d+)\$$/.exec(name) ?? [];
+  if (macro !== undefined) macros.set(macro, value);
+  else if (/^(?:cfg_file|cfg_dir|resource_file|include_file|include_dir)$/.test(name)) {
+    includes.push(`${name}=${value}`);
+  } else if (name !== "") settings.set(name, value);
+}
+
+/** Directives of a definition itself, which are not inherited. */
+const OWN_DIRECTIVES: readonly string[] = ["name", "use", "register"];
+
+function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObject[] {
+  const templates = new Map<string, NagiosObject>();
+  for (const object of objects) {
+    const name = object.directives.get("name");
+    if (name !== undefined) templates.set(`${object.type} ${name}`, object);
+  }
+  const resolved = new Map<NagiosObject, ReadonlyMap<string, string>>();
+  const resolve = (object: NagiosObject): ReadonlyMap<string, string> => {
+    const known = resolved.get(object);
+    if (known !== undefined) return known;
+    // A template that uses itself inherits nothing from itself.
+    resolved.set(object, object.directives);
+    const inherited = new Map<string, string>();
+    for (const name of listOf(object.directives.get("use"))) {
+      const template = templates.get(`${object.type} ${name}`);
+      for (const [key, value] of template === undefined ? [] : resolve(template)) {
+        if (!OWN_DIRECTIVES.includes(key) && !inherited.has(key)) inherited.set(key, value);
+      }
+    }
+    for (const [key, value] of object.directives) inherited.set(key, joinValues(inherited.get(key), value));
+    for (const [key, value] of inherited) if (value === "null") inherited.delete(key);
+    resolved.set(object, inherited);
+    return inherited;
+  };
+  return objects.filter(({ directives }) => directives.get("register") !== "0")
+    .map((object) => ({ type: object.type, directives: resolve(object) }));
+}
+
+/** `+value` adds to what is inherited. */
+function joinValues(inherited: string | undefined, own: string): string {
+  if (!own.startsWith("+")) return own;
+  return inherited === undefined ? own.slice(1) : `${inherited.replace(/^\+/, "")},${own.slice(1)}`;
+}
+
+/** A list with commas; a leading plus is left from a template. */
+export function listOf(value: string | undefined): readonly string[] {
+  return (value ?? "").replace(/^\+/, "").split(",").map((item) => item.trim()).filter((item) => item !== "");
+}

@@ -1,0 +1,56 @@
+import type { DraftWindow } from "./config_draft.ts";
+import { timeOfDay } from "./daily_window.ts";
+import type { NagiosObject } from "./nagios_objects.ts";
+
+const DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const MINUTES_OF_DAY = 24 * 60;
+const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name", "use", "register"];
+
+/** The windows outside of a weekly time period; `null` if it has exceptions, dates or exclusions. */
+export function windowsOutside({ directives }: NagiosObject): readonly DraftWindow[] | null {
+  const isWeekly = [...directives.keys()].every((key) =>
+    DAYS.includes(key) || OTHER_DIRECTIVES.includes(key)
+  );
+  if (!isWeekly) return null;
+  const daysByGap = new Map<string, string[]>();
+  for (const day of DAYS) {
+    const ranges = readRanges(directives.get(day) ?? "");
+    if (ranges === null) return null;
+    for (const gap of gapsOf(ranges)) {
+      const days = daysByGap.get(gap);
+      if (days === undefined) daysByGap.set(gap, [day.slice(0, 3)]);
+      else days.push(day.slice(0, 3));
+    }
+  }
+  return [...daysByGap].map(([gap, days]) => {
+    const [from = "", to = ""] = gap.split("-");
+    return { ...(days.length < DAYS.length && { days }), from, to };
+  });
+}
+
+type Range = readonly [from: number, to: number];
+
+function readRanges(text: string): readonly Range[] | null {
+  const ranges: Range[] = [];
+  for (const range of text.split(",").map((part) => part.trim()).filter((part) => part !== "")) {
+    const [, ...numbers] = /^(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/.exec(range) ?? [];
+    const [fromHour, fromMinute, toHour, toMinute] = numbers.map(Number);
+    if (
+      fromHour === undefined || fromMinute === undefined || toHour === undefined || toMinute === undefined
+    ) return null;
+    ranges.push([fromHour * 60 + fromMinute, toHour * 60 + toMinute]);
+  }
+  return ranges.sort(([one], [other]) => one - other);
+}
+
+function gapsOf(ranges: readonly Range[]): readonly string[] {
+  const gaps: string[] = [];
+  let covered = 0;
+  for (const [from, to] of [...ranges, [MINUTES_OF_DAY, MINUTES_OF_DAY] as const]) {
+    if (from > covered) {
+      gaps.push(`${timeOfDay(covered)}-${from === MINUTES_OF_DAY ? "24:00" : timeOfDay(from)}`);
+    }
+    covered = Math.max(covered, to);
+  }
+  return gaps;
+}
