@@ -1,4 +1,3 @@
-/** What a load works on. */
 export interface LoadOptions {
   /** How many requests or scripts. */
   readonly count: number;

@@ -12,7 +12,6 @@ export interface RunSample {
   readonly output: string;
 }
 
-/** How a program is run. */
 export interface RunOptions {
   /** The exit codes that are as they should be. @default 0 */
   readonly codes?: readonly number[];

@@ -62,7 +62,6 @@ const ENGINE_FLAGS: readonly string[] = [
   "--heap-growing-percent=50",
 ];
 
-/** How a module is made into an executable. */
 export interface CompileOptions {
   /** What it may do, as Deno's flags. @default GENERAL_PERMISSIONS */
   readonly permissionFlags?: readonly string[];

@@ -20,7 +20,6 @@ import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
 const FINE_DAYS = 9;
 const COARSE_STEP_MS = 12 * HOUR_MS;
 
-/** What past is made. */
 export interface HistoryOptions {
   /** Takes what is made; nothing is kept of its checks yet. */
   readonly store: Store;
@@ -94,7 +93,6 @@ interface Incident {
   readonly output: string;
 }
 
-/** What a check of the demonstration finds. */
 interface Findings {
   readonly ok: string;
   readonly troubles: readonly (readonly [condition: Condition, output: string])[];

@@ -4,7 +4,6 @@ import type { FileFacts, Files } from "../src/domain/files.ts";
 import type { System } from "../src/domain/system.ts";
 import { createMemorySystem } from "./memory_system.ts";
 
-/** What a test may set. */
 export interface ConfigSystemOptions {
   /**
    * Files by absolute path; of the other paths only `/x` exists, a command. An error is thrown when the file is looked
@@ -79,7 +78,6 @@ function createFakeFiles(files: NonNullable<ConfigSystemOptions["files"]>): Fake
 /** The path that {@linkcode load} gives a config. */
 export const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
 
-/** How {@linkcode load} makes and loads a config. */
 export interface LoadTestOptions extends ConfigSystemOptions, LoadOptions {
   /** Permission bits of the config. */
   readonly mode?: number;

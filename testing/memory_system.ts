@@ -44,7 +44,6 @@ export interface MemorySystem extends System {
   stop(signal: "SIGINT" | "SIGTERM"): void;
 }
 
-/** What a test may set. */
 export interface MemorySystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;

@@ -20,7 +20,6 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** How a server is started. */
 export interface PostgresServerOptions {
   /** Lines of `postgresql.conf`. */
   readonly settings?: readonly string[];

@@ -157,7 +157,6 @@ function isUsable(path: string, isCommand: boolean): boolean {
   }
 }
 
-/** How a child process is started. */
 export interface ChildOptions extends Omit<Deno.CommandOptions, "args" | "signal"> {
   /** It is killed after that time, so that no test waits longer for it. @default 45 seconds */
   readonly limitMs?: number;

@@ -9,7 +9,6 @@ export const DEBIAN_ARCHITECTURES: Readonly<Record<string, string>> = {
   "aarch64-unknown-linux-gnu": "arm64",
 };
 
-/** What a package is made of. */
 export interface DebianOptions {
   /** In Debian's words. */
   readonly architecture: string;

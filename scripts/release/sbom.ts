@@ -9,7 +9,6 @@ export interface SbomPackage {
   readonly license: string;
 }
 
-/** What the list is made for. */
 export interface SbomOptions {
   /** Of `monitor`. */
   readonly version: string;

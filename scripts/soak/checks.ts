@@ -1,6 +1,5 @@
 import type { Check, HttpRequestCheck, TestCheck } from "../../src/domain/check.ts";
 
-/** What a soak says of a check. */
 export interface SoakCheckOptions {
   /** The name of the check. */
   readonly name: string;

@@ -10,7 +10,6 @@ import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { askingCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
-/** How big a memory soak is. */
 export interface MemoryOptions {
   /** Observations of the condition machine. */
   readonly steps: number;

@@ -9,7 +9,6 @@ import { startScheduler } from "../../src/scheduler/scheduler.ts";
 import { askingCheck, steadyCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
-/** How big a rate soak is. */
 export interface RateOptions {
   /** How long the runs are counted. */
   readonly seconds: number;

@@ -34,7 +34,6 @@ export function newRound(failures: number, isForced: boolean): Round {
   return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
 }
 
-/** What {@linkcode nextBatch} goes by. */
 interface BatchOptions {
   readonly batches: boolean;
   /** Wall time, milliseconds since 1970. */

@@ -11,7 +11,6 @@ import type { ConditionState } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 
-/** What the filters go by, in addition to the state of the check. */
 export interface FilterOptions {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

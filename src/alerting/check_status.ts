@@ -40,7 +40,6 @@ export interface CheckStatus {
   readonly waitsFor: readonly string[];
 }
 
-/** What {@linkcode statusOf} goes by. */
 interface StatusOptions {
   /** What is kept of a check; `null` when nobody has looked. */
   recordOf(name: string): CheckRecord | null;

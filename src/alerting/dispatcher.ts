@@ -38,7 +38,6 @@ export interface DeliveryTarget extends Pick<QueueContext, "batches" | "staleAft
   readonly attemptTimeoutMs: number;
 }
 
-/** What a dispatcher needs. */
 export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "isStillTrue" | "isExcluded"> {
   readonly clock: Clock;
   /** 0 or more, below 1. */

@@ -29,7 +29,6 @@ export function isStale(
     (!isStillTrue || queued.missedProblem !== null);
 }
 
-/** What {@linkcode dropChange} goes by. */
 interface DropOptions {
   readonly reason: string;
   /** Wall time, milliseconds since 1970. */

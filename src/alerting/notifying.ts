@@ -33,7 +33,6 @@ import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { silencesOf } from "./silences.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
 
-/** What notifying needs besides the config. */
 interface NotifyingOptions {
   readonly system: System;
   /** Has the confirmed conditions, and persists queued notifications. */

@@ -13,7 +13,6 @@ export interface QueuedNotifications {
 
 const SHOWN_MAX = 20;
 
-/** Where kept notifications are shown. */
 interface QueuedNotificationsOptions {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -11,7 +11,6 @@ import { type KeptOutbox, type Store, StoreError } from "../domain/store.ts";
 import type { StateRepository } from "../state/state_repository.ts";
 import { joinChanges } from "./outbox_changes.ts";
 
-/** What a writer needs. */
 interface OutcomeWriterOptions {
   readonly repository: Pick<StateRepository, "store" | "isWritable" | "flush" | "amend">;
   readonly counts: readonly ChannelCount[];

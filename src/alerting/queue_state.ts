@@ -97,7 +97,6 @@ export type QueueEffect =
   | { readonly kind: "drop"; readonly notifications: readonly QueuedNotification[]; readonly reason: string }
   | { readonly kind: "emit"; readonly event: DeliveryEvent };
 
-/** What transitions depend on besides the queue and the event. */
 export interface QueueContext {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;

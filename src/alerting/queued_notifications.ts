@@ -29,7 +29,6 @@ export function conditionAfter({ event, condition }: Pick<Notification, "event" 
   return event === "recovery" ? "ok" : condition;
 }
 
-/** What {@linkcode queueFor} goes by. */
 export interface QueueOptions {
   /** The channels of the check, in the config's order. */
   readonly channels: readonly Channel[];

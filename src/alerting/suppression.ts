@@ -6,7 +6,6 @@ import type { Silence } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 import { silencesOf } from "./silences.ts";
 
-/** What {@linkcode suppressionOf} goes by. */
 export interface SuppressionOptions {
   readonly notifies: boolean;
   readonly silences: readonly Silence[];

@@ -1,7 +1,6 @@
 import type { Delivery } from "../domain/delivery.ts";
 import { oneLine } from "../shared/truncate.ts";
 
-/** What is known of a message that was not delivered, beside its reason. */
 interface FailureOptions {
   readonly retryable: boolean;
   /** Whether it may have arrived all the same. @default {false} */

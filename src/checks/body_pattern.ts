@@ -18,7 +18,6 @@ export async function createLineSearch(pattern: string): Promise<LineSearch> {
   };
 }
 
-/** What to look for, and in what. */
 interface PatternSearchOptions {
   /** A regular expression in RE2 syntax. */
   readonly pattern: string;

@@ -2,7 +2,6 @@ import type { Connections, ConnectionTarget } from "../domain/connections.ts";
 import { highestSeverity } from "../domain/condition.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 
-/** How the addresses of a target are found. */
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;
   /** Whether every address is checked, or the target as it is. */

@@ -14,7 +14,6 @@ interface PrintedOutput {
   readonly performanceData: string;
 }
 
-/** What comparing an output with what is expected showed. */
 interface OutputFindings {
   readonly condition: Condition;
   /** In the config's order. */

@@ -24,7 +24,6 @@ import { permissionFlag } from "../permissions/permission_flags.ts";
 import { listenOf } from "./listen_option.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
 
-/** What decides the needs of a config besides itself. */
 interface ConfigPermissionsOptions {
   readonly invocation: Invocation;
   readonly system: System;

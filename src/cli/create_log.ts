@@ -4,7 +4,6 @@ import type { TextSink } from "../domain/text_sink.ts";
 import { jsonText } from "../shared/json_text.ts";
 import { printable } from "../shared/printable.ts";
 
-/** Where and how a log is written. */
 interface LogOptions {
   /** Gets each line at once, whole. */
   readonly sink: TextSink;

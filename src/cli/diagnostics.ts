@@ -5,7 +5,6 @@ import { createColors } from "./color.ts";
 import { printable } from "../shared/printable.ts";
 import { textWidth } from "../shared/text_width.ts";
 
-/** How diagnostics are shown. */
 interface DiagnosticOptions {
   /** Whether escape sequences may be used. */
   readonly color: boolean;

@@ -14,7 +14,6 @@ export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
   return hashHex(JSON.stringify(sources.map(({ text }) => text)), 32);
 }
 
-/** What a status is made from. */
 interface MonitorStatusOptions {
   readonly place: StateLocation;
   /** The config as it is now; `null` while it has errors. */

@@ -48,7 +48,6 @@ export async function openConfig(
   return await openConfigAt(await locate(invocation, system), { invocation, system, ...options });
 }
 
-/** What opening a config at a known location takes. */
 interface OpenOptions extends LoadOptions {
   /** May name the state. */
   readonly invocation: Invocation;

@@ -14,7 +14,6 @@ import { confirm, type ConfirmedChange, count, NO_RESULTS, occurrences } from ".
 /** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<CheckSettings, "threshold" | "recoveryThreshold" | "annoy">;
 
-/** What is the case when a notification is decided. */
 export interface Circumstances {
   /**
    * What suppresses notifications of this check now. A dependency and a silence until ok let recoveries through, so

@@ -30,7 +30,6 @@ export function namedChannelKey(name: string): string {
   return JSON.stringify(name);
 }
 
-/** What {@linkcode channelKey} needs besides the channel. */
 interface ChannelKeyOptions {
   readonly reader: SchemaReader;
   /**

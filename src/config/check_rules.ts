@@ -41,7 +41,6 @@ export interface JudgingSchema {
   readonly shapeName: string;
 }
 
-/** What {@linkcode validateFile} needs besides the file. */
 interface ValidateOptions {
   readonly schema: JudgingSchema;
   readonly system: System;

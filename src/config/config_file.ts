@@ -24,7 +24,6 @@ export interface ConfigFile {
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** How a file is opened. */
 interface OpenOptions {
   readonly withoutSecrets: boolean;
   /** Whether checks with `for_each` stay as they are, for a schema without it. @default false */

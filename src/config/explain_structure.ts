@@ -7,7 +7,6 @@ import { isObject, type SchemaReader, type SchemaView, valueAt } from "./schema_
 import type { StructureError } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
 
-/** What {@linkcode explainErrors} needs. */
 export interface StructureOptions {
   /** The value as it is written, for messages: it holds no secret. */
   readonly written: JsonValue;

@@ -20,7 +20,6 @@ export interface UsedFile {
   readonly source?: Source;
 }
 
-/** What finding clashes needs. */
 interface ClashOptions {
   /** Follows links; what can't be followed for lack of a permission is compared as it is written. */
   readonly files: Pick<Files, "realPath">;

@@ -20,7 +20,6 @@ export interface Included {
   readonly warnings: readonly Problem[];
 }
 
-/** How included files are read. */
 interface IncludeOptions {
   readonly system: System;
   /** Whether the config was named. What belongs to a config that was only found must be the user's or root's. */

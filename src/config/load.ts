@@ -33,7 +33,6 @@ import { findListenProblems, warnOfPublicTags } from "./listen_rules.ts";
 import { withoutRepeats } from "./templates.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
-/** How a config is loaded. */
 export interface LoadOptions {
   /** What the config is held to; it means the same whichever it is. @default "monitor" */
   readonly shape?: Shape;

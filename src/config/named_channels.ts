@@ -26,7 +26,6 @@ export function resolveNamedChannels(
   });
 }
 
-/** What {@linkcode findChannelNameProblems} needs in addition to the names. */
 interface ChannelNameOptions {
   readonly known: ReadonlySet<string>;
   readonly value: JsonValue;

@@ -16,7 +16,6 @@ export interface Substitution {
   readonly parts: readonly { readonly value: string; readonly start: number }[];
 }
 
-/** What {@linkcode substitute} needs of the machine. */
 interface PlaceholderOptions {
   /** Reads a variable; `undefined` when it is not set. */
   readonly environment: System["environment"];

@@ -16,7 +16,6 @@ import { parseRange } from "../shared/parse_range.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
-/** What {@linkcode resolveChecks} needs besides the config. */
 export interface ResolveOptions {
   /** Of the default schema: it alone tells what a config means. */
   readonly reader: SchemaReader;
@@ -89,7 +88,6 @@ export function defaultsOf(config: JsonObject): JsonObject {
   return isObject(defaults) ? defaults : createObject();
 }
 
-/** Where a setting may come from that a check does not give. */
 interface SettingSources {
   readonly defaults: JsonObject;
   /** Those of the config, where that is another file. @default null */

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../shared/time_units.ts";
 import { quoteValue } from "./problem.ts";
 
-/** What {@linkcode addUpTerms} accepts besides whole counts of seconds and more. */
 interface TermOptions {
   /** Whether counts may have fractions and the unit may be milliseconds. */
   readonly isShort: boolean;

@@ -142,7 +142,6 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   return null;
 }
 
-/** How {@linkcode warnOfPaths} looks at paths. */
 interface PathOptions {
   readonly directory: string;
   /** Where the paths are; `null`: not on this machine. */

@@ -3,7 +3,6 @@ import type { Delivery, Message } from "./delivery.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { System } from "./system.ts";
 
-/** What a channel kind may use to deliver. */
 export interface DeliverContext {
   /** The machine, as far as channels touch it. */
   readonly system: Pick<

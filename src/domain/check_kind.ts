@@ -14,7 +14,6 @@ export interface KnownConditions {
   readonly last: Condition | null;
 }
 
-/** What a check kind may use while it looks at its target. */
 export interface ObserveContext {
   /** The parts of the machine that a kind may reach. */
   readonly system: Pick<

@@ -48,7 +48,6 @@ export interface ConnectionFailure {
   readonly reason: string;
 }
 
-/** What a connection under way is told, and tells. */
 export interface ConnectionOptions {
   /** Told what is done next, whenever that changes. */
   onPhase?(phase: ConnectionPhase): void;

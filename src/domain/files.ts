@@ -1,4 +1,3 @@
-/** What is known of a file. */
 export interface FileFacts {
   /** What a symlink leads to, never the symlink itself. `other`: a device, a pipe, a socket. */
   readonly kind: "file" | "directory" | "other";

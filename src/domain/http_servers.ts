@@ -37,7 +37,6 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** How requests are handled. */
 export interface ServeOptions {
   /** Returns the response. What it throws becomes status 500. */
   handle(request: IncomingRequest): Promise<ServerResponse>;

@@ -29,7 +29,6 @@ export interface EndedJobRun extends JobRun {
   readonly end: JobEnd;
 }
 
-/** What is known of a job. */
 export interface JobFacts {
   /** When anything was first heard or asked of it; wall time, milliseconds since 1970, never later than now. */
   readonly sinceMs: number;

@@ -15,7 +15,6 @@ export interface TlsExpectations {
   readonly authorities: readonly string[];
 }
 
-/** What a certificate says of itself. */
 export interface CertificateFacts {
   /** Milliseconds since 1970. */
   readonly validFromMs: number;

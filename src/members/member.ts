@@ -75,7 +75,6 @@ export type MemberEvent =
   /** Whether it sends without the shared state. */
   | { readonly event: "fail_open"; readonly isOpen: boolean };
 
-/** What a member needs. */
 export interface MemberOptions {
   readonly host: string;
   /** This process; unique. */

@@ -10,7 +10,6 @@ interface HeartbeatSchedule {
   end(): void;
 }
 
-/** What a heartbeat needs. */
 interface HeartbeatOptions {
   readonly system: System;
   readonly log: Log;

@@ -22,7 +22,6 @@ interface NextRun {
   readonly missed: number;
 }
 
-/** What {@linkcode nextRunAfter} goes by. */
 interface PlannedRunOptions {
   readonly state: ConditionState;
   /** When the run was planned. */
@@ -80,7 +79,6 @@ function nextCronRun(
   return { atMs: Math.min(atMs, sooner), intervalMs: attentiveIntervalMs, missed };
 }
 
-/** What {@linkcode firstRun} goes by. */
 export interface FirstRunOptions {
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
   /** The answer is never before this. */
@@ -179,7 +177,6 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
   return atMs <= nowMs || isDue(atMs, nowMs, times.after(atMs) - atMs);
 }
 
-/** What is the case when the result of a requested run is recorded. */
 type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 /** Records the result of a requested run, and plans the next one. */

@@ -47,7 +47,6 @@ interface Plan {
   readonly missed: number;
 }
 
-/** What {@linkcode planNext} goes by. */
 interface PlanOptions {
   /** When the last run was planned. */
   readonly plannedMs: number;
@@ -77,7 +76,6 @@ export function planNext(options: PlanOptions): Plan {
   return { atMs: nextMs + missed * intervalMs, missed };
 }
 
-/** What {@linkcode planFirst} goes by. */
 interface FirstPlanOptions {
   /** When the kept state says that the check is to run next; `null` when it never ran. */
   readonly keptMs: number | null;

@@ -20,7 +20,6 @@ export interface Limits {
 /** The limits unless the user gives others. */
 export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 
-/** What a pass needs. */
 export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** What jobs said of themselves; `null` where no state is kept. */

@@ -69,7 +69,6 @@ export type SchedulerEvent =
   | ({ readonly event: "stalled" } & LagSummary)
   | ({ readonly event: "late" } & LagSummary);
 
-/** What a scheduler needs. */
 export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
   /** The job log; `null` without a state. */

@@ -6,7 +6,6 @@ export interface LagSummary {
   readonly name: string;
 }
 
-/** What {@linkcode createLagReporter} needs. */
 interface LagReporterOptions {
   /** Calls back once after a delay. */
   after(delayMs: number, callback: () => void): void;

@@ -69,7 +69,6 @@ export type TaskEffect =
   | { readonly effect: "report_late"; readonly lateMs: number }
   | { readonly effect: "forget" };
 
-/** What a transition depends on besides the task and the event. */
 export interface TaskContext {
   readonly nowMs: number;
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;

@@ -3,7 +3,6 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What was being done to which file. */
 interface FileAttempt {
   /** Absolute; named in the flag that grants the access. */
   readonly path: string;

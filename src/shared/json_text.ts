@@ -1,6 +1,5 @@
 import { replaceUnsafe } from "./printable.ts";
 
-/** How a value is laid out as JSON. */
 interface JsonTextOptions {
   /** Spaces a level; 0 puts everything on one line. */
   readonly indent: number;

@@ -1,6 +1,5 @@
 import { jsonText } from "./json_text.ts";
 
-/** How far a value may reach. */
 interface LayoutOptions {
   /** What a deeper level adds, such as two spaces. */
   readonly indent: string;

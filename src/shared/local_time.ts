@@ -1,6 +1,5 @@
 /** Times on the command line: read and printed in the machine's time zone. */
 
-/** Where and when a time is read. */
 export interface TimeContext {
   /** The machine's time zone, such as `Europe/Zurich`. */
   readonly timeZone: string;

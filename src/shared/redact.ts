@@ -10,7 +10,6 @@ const REDACTED = "[secret]";
 /** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
 export const SECRET_LENGTH_MIN = 4;
 
-/** What is known of a text. */
 interface RedactOptions {
   /** Whether its end was cut off, so that the beginning of a secret may stand there. @default {false} */
   readonly isCut?: boolean;

@@ -99,7 +99,6 @@ export function availabilityOf(lastedMs: ConditionCounts): Availability {
   return { observedMs, shares, availability: shares.ok + shares.warning };
 }
 
-/** How many places of a percentage are shown. */
 interface PercentOptions {
   /** 0 or more. */
   readonly places: number;

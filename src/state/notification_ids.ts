@@ -6,7 +6,6 @@
 import { hashId } from "../shared/hash.ts";
 import type { NotificationFacts } from "./record_result.ts";
 
-/** What ids are made from. */
 interface NotificationIdOptions {
   /** The stored version of a check's record; `null` if nothing is stored of it. */
   versionOf(check: string): number | null;

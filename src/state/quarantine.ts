@@ -1,6 +1,5 @@
 import { COMPANIONS, type StoreFiles } from "../domain/store_files.ts";
 
-/** How a file is quarantined. */
 interface QuarantineOptions {
   readonly files: StoreFiles;
   /** Wall time, milliseconds since 1970. */

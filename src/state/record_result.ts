@@ -28,10 +28,8 @@ export interface RecordOptions extends ReviewOptions {
   plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
 
-/** What a new notification is of. */
 export type NotificationFacts = Pick<Notification, "check" | "condition">;
 
-/** What every notification says of monitor. */
 export interface NotificationSource {
   /** A new notification's id; unique. */
   newId(facts: NotificationFacts): string;

@@ -6,7 +6,6 @@ import {
   StoreError,
 } from "../domain/store.ts";
 
-/** Where state is persisted, and who is informed. */
 export interface ReplaceableStoreOptions {
   /** Where records come from and go to; its opener closes it. */
   readonly store: Store;

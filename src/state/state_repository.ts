@@ -18,7 +18,6 @@ import { HOUR_MS } from "../shared/time_units.ts";
 
 export type { Recorded, RecordOptions, ReviewOptions } from "./record_result.ts";
 
-/** Where the state is persisted, and the source of its notifications. */
 interface StateRepositoryOptions extends ReplaceableStoreOptions, NotificationSource {
   /** Called when another process has written records of these checks, and results that were recorded here don't count. */
   onOvertaken?(checks: readonly string[]): void;

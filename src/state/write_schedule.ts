@@ -63,7 +63,6 @@ export class WriteSchedule {
   }
 }
 
-/** The same for {@linkcode startPersisting}. */
 interface PersistingOptions extends WriteScheduleOptions {
   readonly repository: StateRepository;
   /** Every check of the config as it is now, of this process's share. */

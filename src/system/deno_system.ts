@@ -19,7 +19,6 @@ import { trustMachine } from "./tls/trust.ts";
 import { createTerminalInput } from "./terminal_input.ts";
 import { createTextSink } from "./text_sink.ts";
 
-/** What is known of an executable when it is made. */
 interface SystemOptions {
   /** See {@linkcode System}. @default null */
   readonly ownConfig?: string;

@@ -47,7 +47,6 @@ class Broken extends Error {
   }
 }
 
-/** Where the played channels are, and what they do. */
 export interface FlakyOptions {
   readonly clock: FakeClock;
   /** Of this far end, for the next message. */

@@ -27,7 +27,6 @@ export interface Program {
   end(): Promise<End>;
 }
 
-/** How a program is started. */
 export interface StartOptions {
   /** Beside `PATH` and `HOME`, which is the directory of the test. */
   readonly environment?: Readonly<Record<string, string>>;

@@ -17,7 +17,6 @@ export interface Authority {
   readonly privateKey: KeyObject;
 }
 
-/** What a certificate says. */
 export interface CertificateFacts {
   /** Without one, the certificate signs itself. */
   readonly authority?: Authority;

@@ -55,7 +55,6 @@ export interface DeliverySettings {
   readonly system?: Partial<DeliverContext["system"]>;
 }
 
-/** What came of a delivery. */
 export interface DeliveryFindings {
   readonly delivery: Delivery;
   readonly lines: readonly string[];

@@ -20,7 +20,6 @@ export interface CaseOptions {
 /** How many cases run at the same time. More would compete for the processors of a small machine. */
 const RUNNING_MAX = 12;
 
-/** How many steps run at the same time. */
 export interface ConcurrencyOptions {
   /** @default 12 */
   readonly runningMax?: number;

@@ -109,7 +109,6 @@ export interface ConnectionProcess {
   readonly countsDescriptors?: boolean;
 }
 
-/** What such a process tells. */
 export interface ConnectionFindings {
   readonly results: readonly CheckResult[];
   /** How many more descriptors were open at the end than at the beginning; 0 where they were not counted. */

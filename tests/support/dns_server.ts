@@ -91,7 +91,6 @@ export interface DnsRecord {
   readonly name?: string;
 }
 
-/** What a message says in addition to its records. */
 export interface DnsMessageOptions {
   /** 0: no error, 2: SERVFAIL, 3: NXDOMAIN, 5: REFUSED. @default 0 */
   readonly code?: number;

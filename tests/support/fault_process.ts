@@ -5,7 +5,6 @@ import { createTrust } from "./check_faults.ts";
 import { runArguments } from "../../testing/source.ts";
 import { runChild } from "../../testing/tools.ts";
 
-/** What to run, and at how many places of each target; all of them where that is more. */
 export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };
 
 /** Runs it to its end, after which no timer is left either. Throws what went wrong, and answers what it held. */

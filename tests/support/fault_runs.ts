@@ -27,7 +27,6 @@ export interface FaultTarget<Outcome> {
   tell(outcome: Outcome): string;
 }
 
-/** How to ask. */
 export interface AskContext {
   readonly timeoutMs: number;
   /** Knows whether a timer is left. */

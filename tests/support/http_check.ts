@@ -138,7 +138,6 @@ export interface ProcessRun {
   readonly untilLeftPort?: number;
 }
 
-/** What such a process tells. */
 export interface ProcessFindings {
   readonly checkResult: CheckResult;
   /** How much more memory it needed at its peak, in bytes; 0 where the system does not tell. */

@@ -21,7 +21,6 @@ export interface MailServer extends AsyncDisposable {
   sendAway(): void;
 }
 
-/** What a mail server does, besides taking every mail. */
 export interface MailServerOptions {
   /** Speaks TLS with this certificate, from the start or when it is asked by STARTTLS. */
   readonly tls?: { readonly certificate: Certificate; readonly begin: "from_start" | "STARTTLS" };

@@ -5,7 +5,6 @@ import type { CheckResult } from "../../src/domain/result.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { testCheck } from "./checks.ts";
 
-/** What a check runs with; the rest is this machine. */
 export interface ObserveOptions {
   readonly system?: Partial<ObserveContext["system"]>;
   readonly signal?: AbortSignal;

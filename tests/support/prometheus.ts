@@ -8,7 +8,6 @@ export interface Prometheus extends AsyncDisposable {
   query(text: string): Promise<string>;
 }
 
-/** What Prometheus scrapes. */
 interface PrometheusOptions {
   readonly directory: string;
   /** Host and port. */

@@ -49,7 +49,6 @@ export interface SchedulerHarness {
   end(): Promise<void>;
 }
 
-/** What a test may set. */
 export interface SchedulerHarnessOptions {
   /** A clock that runs already: a restart goes on with that of the harness before. */
   readonly clock?: FakeClock;

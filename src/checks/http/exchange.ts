@@ -32,7 +32,6 @@ export interface Exchange {
   readonly address?: HostAddress;
 }
 
-/** What the exchange showed. */
 interface Findings {
   /** Whom the last request went to; `null`: nobody. */
   readonly asked: Asked | null;

@@ -4,7 +4,6 @@ import { DEPTH_MAX, isDeeperThan, REACHED_MAX, selectValues } from "./json_paths
 import { START_LENGTH_MAX } from "./response_body.ts";
 import { quote } from "../../shared/quote.ts";
 
-/** What a body of JSON showed. */
 export interface JsonFindings {
   /** In the config's order; each path has one sentence at most. */
   readonly violations: readonly string[];
@@ -12,7 +11,6 @@ export interface JsonFindings {
   readonly obstacle: string | null;
 }
 
-/** What {@linkcode evaluateJson} needs besides the text. */
 interface JsonBodyOptions {
   readonly expected: NonNullable<HttpExpectation["json"]>;
   readonly isWhole: boolean;

@@ -30,7 +30,6 @@ export interface Asked {
   readonly redirected: boolean;
 }
 
-/** How to ask. */
 interface AskOptions {
   readonly requests: Requests;
   /** Whether redirects are followed; a redirect is an answer otherwise. */

@@ -20,7 +20,6 @@ interface BodyWishes {
   readonly contentType: string | null;
 }
 
-/** What a body showed. */
 export interface BodyFindings {
   /** Whether each of the texts is in it, in their order. */
   readonly found: readonly boolean[];

@@ -5,7 +5,6 @@ import type { ConnectionPhase, Connections } from "../../domain/connections.ts";
 import { evaluateCertificate, timeLeftWarnings } from "../certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "../connection_words.ts";
 
-/** What the certificate of a target adds to what its answer showed. */
 interface CertificateFinding {
   /** What is wrong; empty when nothing is. */
   readonly violations: readonly string[];
@@ -14,7 +13,6 @@ interface CertificateFinding {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** How the certificate is reached. */
 interface CertificateContext {
   readonly connections: Connections;
   readonly clock: Clock;

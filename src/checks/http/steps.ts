@@ -8,7 +8,6 @@ import { capturedNames, fillRequest, textsOf } from "./captures.ts";
 import { withCookies } from "./cookies.ts";
 import { conditionOf, describeFindings, examine, type Exchange } from "./exchange.ts";
 
-/** What {@linkcode observeSteps} needs besides the steps. */
 interface StepsRun extends Omit<Exchange, "step" | "startedMs">, Pick<ObserveContext, "hide"> {
   readonly asWarning: boolean;
 }

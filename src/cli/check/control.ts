@@ -21,7 +21,6 @@ export type ControlResponse =
   | { readonly results: readonly (CheckFields | null)[] }
   | { readonly error: string };
 
-/** What the socket needs of the service. */
 interface ControlOptions {
   readonly system: Pick<System, "clock" | "controlSockets">;
   readonly log: Pick<Log, "debug" | "warning">;

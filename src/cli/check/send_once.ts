@@ -10,7 +10,6 @@ import { createMember, type Member } from "../../members/member.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { channelKeysOf } from "./take_part.ts";
 
-/** What a single run needs. */
 interface GuestOptions {
   readonly shared: SharedState;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
@@ -52,7 +51,6 @@ export function createGuest({ shared, system, config, notifying, onBug }: GuestO
   });
 }
 
-/** What is sent, and until when. */
 interface SendOptions {
   readonly shared: SharedState;
   readonly guest: Member;

@@ -8,7 +8,6 @@ import { printable } from "../../shared/printable.ts";
 import { VERSION } from "../version.ts";
 import { notificationFields } from "../../channels/notification_fields.ts";
 
-/** What the service runs, in numbers and names. */
 export interface ServiceFacts {
   readonly config: string;
   readonly checks: number;
@@ -26,7 +25,6 @@ export type ReloadOutcome =
   }
   | { readonly adopted: false; readonly error: string };
 
-/** How the service ended. */
 interface StopFacts {
   readonly signal: "SIGINT" | "SIGTERM";
   /** Checks that were ended without a result. */

@@ -20,7 +20,6 @@ export interface MemberSettings {
   readonly listens: boolean;
 }
 
-/** What takes part. */
 interface TakePartOptions {
   readonly shared: SharedState;
   /** The name of this member; `null`: the host's. */

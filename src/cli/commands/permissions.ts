@@ -85,7 +85,6 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   return EXIT.ok;
 }
 
-/** What the formats for sandboxes need besides the permissions. */
 interface RenderContext {
   /** Absolute path of the executable, and its arguments. */
   readonly command: readonly string[];

@@ -14,7 +14,6 @@ export type Completion =
   /** The shell completes paths better than we could. */
   | { readonly offers: "files" };
 
-/** What completing draws on. */
 interface CompletionSources {
   readonly commands: readonly Command[];
   /** Names in the config that `--config` names, or in the one that is found; none if it is not valid. */

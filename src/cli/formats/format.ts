@@ -26,7 +26,6 @@ export interface RunSummary {
   readonly hostName: string;
 }
 
-/** What a format may know of where it is written. */
 export interface FormatOptions {
   /** Whether escape sequences may be used. */
   readonly color: boolean;

@@ -30,7 +30,6 @@ export interface TableRow {
   readonly detail: readonly string[];
 }
 
-/** Where a table is shown. */
 export interface TableOptions {
   readonly colors: Colors;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */

@@ -25,7 +25,6 @@ interface Options {
   readonly draft: ConfigDraft;
 }
 
-/** What a scheme is translated with. */
 interface TargetSource {
   readonly endpoint: Foreign;
   /** Without the scheme. */

@@ -12,7 +12,6 @@ import { asUsageError, entryFor, renderEntry } from "./open_new_checks.ts";
 import type { NewCheck } from "./read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "./run_new_checks.ts";
 
-/** How checks are added. */
 interface AddOptions {
   readonly invocation: Invocation;
   readonly system: System;

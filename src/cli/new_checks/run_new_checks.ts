@@ -14,7 +14,6 @@ import { startProgress } from "../progress.ts";
 import { renderTrace } from "../render_trace.ts";
 import { wantsColor } from "../terminal.ts";
 
-/** How checks are tried. */
 interface TryOptions {
   readonly invocation: Invocation;
   readonly system: System;

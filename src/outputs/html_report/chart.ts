@@ -20,7 +20,6 @@ export const STROKE_CLASSES: Readonly<Record<Condition, string>> = {
   critical: "x",
 };
 
-/** How a picture is drawn. */
 interface ChartOptions {
   /** When the last day is; wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -2,13 +2,11 @@ import type { ReportFile } from "../../domain/report_file.ts";
 import type { System } from "../../domain/system.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
-/** What of a page needs no looking up in the state. */
 export type PageFacts = Pick<
   ReportSnapshot,
   "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "isLive" | "notRunning"
 >;
 
-/** Where a page is written, and what it is about. */
 interface PageFactsOptions {
   readonly label: string;
   /** The page that the config keeps fresh; `null`: none, or the config has errors. */

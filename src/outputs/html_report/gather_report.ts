@@ -13,7 +13,6 @@ const CHANGES_EACH = 5;
 /** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
 const CHECKS_AT_A_TIME = 8;
 
-/** Where the page's facts come from. */
 export interface GatherOptions {
   /** What is kept; `null`: nothing yet. */
   readonly store: Store | null;

@@ -7,7 +7,6 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { Log } from "../../domain/log.ts";
 import { pageFacts } from "./facts.ts";
 
-/** What a kept page is made from. */
 interface PublishedPageSource {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   /** Knows the checks as they are now, and the store with their past. */
@@ -57,7 +56,6 @@ interface ReportPublisher {
   end(): void;
 }
 
-/** Where this page comes from, and who is told of trouble. */
 interface ReportPublisherOptions extends PublishedPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   readonly log: Log;

@@ -12,7 +12,6 @@ import type { TimeText } from "./time_text.ts";
 /** How much of each text is shown, in UTF-16 units. */
 export const TEXT_MAX = { name: 120, output: 240, detail: 1500, changeOutput: 120, trace: 4096 } as const;
 
-/** What the items of one page have in common. */
 interface CheckOptions {
   /** When the page was made; wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -4,7 +4,6 @@ import { type GatherOptions, gatherReport } from "./gather_report.ts";
 import { renderReport } from "./render_report.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
-/** What the page is made of, and the time that it may take at once. */
 interface PageOptions extends Omit<GatherOptions, "pause"> {
   /** Changes what was gathered, before it is rendered. @default nothing */
   filter?(snapshot: ReportSnapshot): ReportSnapshot;

@@ -27,7 +27,6 @@ export async function findPingTargets(checks: readonly Check[]): Promise<readonl
   return targets;
 }
 
-/** What recording a check-in needs. */
 interface CheckInOptions {
   readonly system: Pick<System, "clock" | "randomId">;
   readonly log: Pick<Log, "warning">;

@@ -7,7 +7,6 @@ import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { MetricsPublisher } from "../metrics/publish_metrics.ts";
 
-/** Where the endpoint gets what it shows. */
 export interface EndpointSources {
   readonly system: System;
   readonly log: Log;

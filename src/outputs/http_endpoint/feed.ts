@@ -10,7 +10,6 @@ const ENTRIES_MAX = 50;
 const TITLE_MAX = 120;
 const OUTPUT_MAX = 1_000;
 
-/** What the feed is made from. */
 interface FeedOptions {
   readonly store: Pick<Store, "changes">;
   readonly checks: readonly Check[];

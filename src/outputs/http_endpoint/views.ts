@@ -16,7 +16,6 @@ import type { Access } from "./access.ts";
 import { renderBadge } from "./badge.ts";
 import { renderFeed } from "./feed.ts";
 
-/** Where views come from. */
 interface ViewSources {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
   readonly repository: StateRepository;

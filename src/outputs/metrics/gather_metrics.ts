@@ -5,7 +5,6 @@ import type { Notifying } from "../../alerting/notifying.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { ChannelMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
 
-/** Where metrics are gathered from. */
 interface MetricSources {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
   readonly version: string;

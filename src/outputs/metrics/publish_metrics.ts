@@ -21,7 +21,6 @@ export interface MetricsPublisher {
   end(): void;
 }
 
-/** Where these metrics come from, and who is told of trouble. */
 interface MetricsPublisherOptions {
   readonly system: Pick<System, "clock" | "files">;
   readonly log: Log;

@@ -12,7 +12,6 @@ import {
 } from "./postgres_connection.ts";
 import { explainServer, nameOf, ServerUnusableError } from "./server_failure.ts";
 
-/** What a client needs besides the place. */
 export interface PostgresClientOptions {
   readonly connections: Pick<Connections, "connectDatabase" | "explain">;
   readonly clock: Clock;

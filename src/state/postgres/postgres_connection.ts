@@ -40,7 +40,6 @@ export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
 }
 
-/** Who connects to what. */
 interface StartupOptions {
   readonly user: string;
   readonly database: string;

@@ -11,7 +11,6 @@ import { readKnown, readPendingChannels, SenderQueues } from "./postgres_queues.
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
-/** How a state is opened. */
 export interface PostgresStoreOptions extends PostgresClientOptions {
   /** A number of 0 or more, below 1. */
   random(): number;

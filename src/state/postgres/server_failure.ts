@@ -21,7 +21,6 @@ export class ServerUnusableError extends Error {
   }
 }
 
-/** What was being done, and where. */
 interface ServerFacts {
   readonly target: DatabaseTarget;
   readonly place: PostgresPlace;

@@ -9,7 +9,6 @@ import { type Patience, whileBusy } from "./patience.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 
-/** How a state is opened. */
 export interface SqliteStoreOptions {
   readonly files: StoreFiles;
   /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */

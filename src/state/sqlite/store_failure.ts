@@ -3,7 +3,6 @@ import { NewerVersionError } from "./migrations.ts";
 import { DamagedFileError } from "../state_file.ts";
 import { UnreadableRowError } from "../codec.ts";
 
-/** What was being done to which file. */
 interface Attempt {
   /** Completes "Cannot … state". */
   readonly action: "open" | "read" | "write" | "quarantine";

@@ -8,7 +8,6 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { RequestFailure } from "../../domain/requests.ts";
 import { explainTrustError } from "../tls/trust.ts";
 
-/** What is known of an error beside its text. */
 interface ErrorCircumstances {
   /** Whether it comes from a connection on which the TLS handshake had succeeded. @default {false} */
   readonly isBehindHandshake?: boolean;

@@ -11,7 +11,6 @@ import { giveBuffer, takeBuffer } from "./read_buffers.ts";
 import { explainRequestError } from "./request_failure.ts";
 import type { ClientTls } from "../tls/tls_settings.ts";
 
-/** What {@linkcode createRequests} needs of the machine. */
 export interface RequestsOptions {
   readonly clock: Clock;
   /** Reads a variable; those that name a proxy matter. @default there are none */

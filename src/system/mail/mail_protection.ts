@@ -6,7 +6,6 @@ import { isIP } from "node:net";
  */
 export type Protection = "from_start" | "required" | "offered" | "none";
 
-/** What the protection depends on. */
 export interface ProtectionFacts {
   readonly port: number;
   /** The address that the name has led to. */

@@ -7,7 +7,6 @@ import type { Protection } from "./mail_protection.ts";
 import type { SmtpConnection } from "./smtp_connection.ts";
 import { quoteReply, type Reply } from "./smtp_reply.ts";
 
-/** What a conversation needs. */
 interface SessionOptions {
   /** The email as it is sent. */
   readonly composed: Composed;

@@ -6,7 +6,6 @@ import { type ChildEnd, endOf } from "../deno_workarounds/real_time_signals.ts";
 import { createProcessGroups, type ProcessGroups } from "./process_group.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
 
-/** What can be set of how programs are ended. */
 interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
   readonly terminationGraceMs?: number;

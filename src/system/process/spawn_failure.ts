@@ -2,7 +2,6 @@ import { messageOf, systemCodeOf } from "../../shared/describe_error.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { inTime } from "../in_time.ts";
 
-/** What was to be started. */
 interface SpawnAttempt {
   /** Absolute path. */
   readonly path: string;

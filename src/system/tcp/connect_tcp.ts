@@ -7,7 +7,6 @@ import { connectDirectly } from "../deno_workarounds/connect_directly.ts";
 import { unlessAborted } from "../../shared/deadline.ts";
 import { closeQuietly, withoutBrackets } from "./tcp_stream.ts";
 
-/** What an attempt to connect needs. */
 export interface ConnectTcpOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -15,7 +15,6 @@ export function isLastingTlsError(error: unknown): boolean {
   return error instanceof Error && LASTING.test(error.message);
 }
 
-/** What a handshake needs. */
 interface HandshakeOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;

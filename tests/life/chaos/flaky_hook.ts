@@ -21,7 +21,6 @@ export interface FlakyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
   readonly refusedAfterTaken: ReadonlySet<string>;
 }
 
-/** How a webhook begins. */
 export interface HookOptions {
   readonly name: string;
   readonly random: Random;

@@ -19,7 +19,6 @@ export interface FlakyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
   read(): Promise<readonly Arrival[]>;
 }
 
-/** How a mail server begins. */
 export interface MailOptions {
   readonly random: Random;
   /** For STARTTLS, which it offers now and then. */

@@ -33,7 +33,6 @@ export interface Tally {
   [what: string]: number;
 }
 
-/** How a process is run. */
 export interface LifeOptions {
   /** Where its clock may be kept. */
   readonly clockPath: string;
