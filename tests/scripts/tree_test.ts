@@ -45,6 +45,31 @@ Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
   assert.deepEqual(users, ["src/outputs/http_endpoint/live_script.ts", "src/system/raw_timer.ts"]);
 });
 
+/** What only a shared state needs. */
+const OF_SHARED_STATE =
+  /^src\/(?:state\/postgres\/|state\/notification_ids|members\/|config\/open_postgres|cli\/check\/(?:take_part|send_once)|cli\/commands\/members)/;
+
+Deno.test("with SQLite, no module of a shared state is loaded", () => {
+  const isShared = (path: string): boolean => OF_SHARED_STATE.test(path);
+  const loaded = FILES.filter((path) => !isShared(path)).flatMap((path) =>
+    loadedWith(path).filter(isShared).map((target) => `${path} imports ${target}`)
+  );
+  assert.deepEqual(loaded, []);
+  const lazy = FILES.filter((path) => !isShared(path)).flatMap(importsOf).filter(isShared);
+  assert.ok(lazy.length > 5, "others import them lazily");
+});
+
+/** What a module loads with itself: neither types nor what it imports later. */
+function loadedWith(path: string): readonly string[] {
+  const text = Deno.readTextFileSync(`${PROJECT}${path}`);
+  const statements = text.matchAll(/^(?:import|export) (?!type)([^;]*?)from "(\.[^"]+)";/gm);
+  return [...statements].flatMap(([, names = "", specifier = ""]) =>
+    names.replaceAll(/\btype \w+/g, "").search(/\w/) === -1
+      ? []
+      : [new URL(specifier, `file:///${path}`).pathname.slice(1)]
+  );
+}
+
 function importsOf(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);
   return [...text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)]
