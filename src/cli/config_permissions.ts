@@ -213,15 +213,15 @@ function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
  */
 async function permissionsOfState(
   { path, named, postgres }: StateLocation,
-  { files }: System,
+  system: System,
 ): Promise<RequiredPermissions> {
   if (path === null) return {};
   if (postgres !== undefined) {
-    return (await import("../config/open_postgres.ts")).permissionsOfPostgres(postgres);
+    return (await import("../config/open_postgres.ts")).permissionsOfPostgres(postgres, system);
   }
   if (!named) return { read: [dirname(path)], write: [dirname(path)], env: STATE_VARIABLES };
   const paths = ["", ...COMPANIONS, ".lock"].map((ending) => path + ending);
-  const isDirectoryMissing = await files.stat(dirname(path)).then(
+  const isDirectoryMissing = await system.files.stat(dirname(path)).then(
     () => false,
     (error) => error instanceof Deno.errors.NotFound,
   );

@@ -70,6 +70,9 @@ export function parsePostgresUrl(text: string, directory: string): PostgresSetti
   }, directory);
 }
 
+/** What placeholders are read from. */
+type Machine = Pick<System, "environment" | "mayReadEnvironment" | "files">;
+
 /** A secret or a file that this machine lacks; the message is one line. */
 export class MissingSettingError extends Error {
   override readonly name = "MissingSettingError";
@@ -84,7 +87,7 @@ const CA_FILE_BYTES_MAX = 4 * 1024 * 1024;
  */
 export async function openPostgresPlace(
   { written, directory, url }: PostgresSettings,
-  { environment, mayReadEnvironment, files }: Pick<System, "environment" | "mayReadEnvironment" | "files">,
+  { environment, mayReadEnvironment, files }: Machine,
 ): Promise<PostgresPlace> {
   const options = { environment, mayReadEnvironment, files, directory, withoutSecrets: false };
   const { value, problems: [problem] } = await substitute(written, options);
@@ -132,9 +135,15 @@ export function failOpenAfterMs({ written }: PostgresSettings): number {
   return parsed !== null && "ms" in parsed ? parsed.ms : FAIL_OPEN_AFTER_MS;
 }
 
-/** What the runtime must permit for a database; hosts that are placeholders are not known. */
-export function permissionsOfPostgres({ written, directory }: PostgresSettings): RequiredPermissions {
-  const hosts = hostsOf(written);
+/** What the runtime must permit for a database. */
+export async function permissionsOfPostgres(
+  { written, directory }: PostgresSettings,
+  machine: Machine,
+): Promise<RequiredPermissions> {
+  const { hosts: named = [] } = written;
+  const options = { ...machine, directory, withoutSecrets: false };
+  const { value } = await substitute({ hosts: named }, options);
+  const hosts = isObject(value) ? hostsOf(value) : [];
   const sockets = hosts.flatMap((host) => "socketPath" in host ? [host.socketPath] : []);
   const servers = hosts.flatMap((host) => "socketPath" in host ? [] : [host]);
   const { variables, files } = namedInPlaceholders(written);

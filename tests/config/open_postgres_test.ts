@@ -88,12 +88,20 @@ Deno.test("openPostgresPlace() reads secrets, and verifies TLS except on this ma
   const { password, schema, prepare, url } = place;
   assert.deepEqual([password, schema, prepare], ["right password", "monitor", true]);
   assert.doesNotMatch(url, /right password/);
-  assert.deepEqual(permissionsOfPostgres(settings), {
+  assert.deepEqual(await permissionsOfPostgres(settings, ACCESS), {
     net: ["db.example.org:5433", "localhost:5432", "127.0.0.5:5432"],
     read: ["/run/postgresql/.s.PGSQL.5432"],
     write: ["/run/postgresql/.s.PGSQL.5432"],
     env: ["PASSWORD", "DENO_TLS_CA_STORE"],
   });
+});
+
+Deno.test("permissionsOfPostgres() names the socket of a host that is a placeholder", async () => {
+  const access = { ...ACCESS, environment: () => "/run/postgresql" };
+  const settings = postgresIn({ state: { postgres: { ...POSTGRES, hosts: ["${env:DIRECTORY}"] } } }, "/etc");
+  assert.ok(settings !== null);
+  const { write } = await permissionsOfPostgres(settings, access);
+  assert.deepEqual(write, ["/run/postgresql/.s.PGSQL.5432"]);
 });
 
 Deno.test("openPostgresPlace() names the secret or file that this machine lacks", async () => {

@@ -17,6 +17,8 @@ import { type Installation, until, withInstallation } from "./installation.ts";
 import type { Program } from "./program.ts";
 import type { PostedNotification } from "./receivers.ts";
 
+import "./several_machines_cases.ts";
+
 const postgres = sharedPostgres();
 const test = concurrentTests("members");
 
