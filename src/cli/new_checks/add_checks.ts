@@ -1,4 +1,5 @@
 import { addEntries } from "../../config/add_entries.ts";
+import { describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
 import type { JsonValue } from "../../config/syntax.ts";
 import type { Check } from "../../domain/check.ts";
@@ -36,6 +37,9 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   }).catch((error) => {
     throw asUsageError(error, checks);
   });
+  for (const text of warningsOf(edited, checks)) {
+    system.stderr.write(`monitor: warning: ${printable(text)}\n`);
+  }
   const required = isDryRun ? [] : await permissionsOfWriting(target, system);
   const added = edited.checks.filter(({ name }) => checks.some((check) => check.name === name));
   const tried: Check[] = [];
@@ -59,6 +63,15 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   system.stdout.write(`added ${count} to ${printable(target.label)}: ${names}\n`);
   system.stdout.write(checks.map((check) => describeCronLine(check, target, system)).join(""));
   return EXIT.ok;
+}
+
+/** What deserves a warning in new checks, such as a password in the text. */
+function warningsOf({ placedWarnings }: OpenConfig, checks: readonly NewCheck[]): readonly string[] {
+  const starts = checks.map(({ name }) => describePath(["checks", name]));
+  return placedWarnings.filter(({ path }) =>
+    starts.some((start) => path === start || path.startsWith(`${start}.`))
+  )
+    .map(({ path, message }) => `${path}: ${message}`);
 }
 
 /** The checks of a config as they are written, by name. */

@@ -89,12 +89,22 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
     if (parameters === null) continue;
     return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
   }
+  throw unknownTarget(word);
+}
+
+function unknownTarget({ text, path }: TargetWord): UsageError {
   if (/^[./~]/.test(text)) {
-    throw new UsageError(`cannot find "${word.path}"`, "write file_timestamp before a path");
+    return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   }
-  throw new UsageError(
+  const hint = [
+    [/^[\w-]+(?:\.[\w-]+)+$/, `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`],
+    [/^[\w-]+$/, `expected ${text}.service, or a kind such as process ${text}`],
+  ].find(([form]) => form instanceof RegExp && form.test(text))?.[1];
+  return new UsageError(
     `unknown target "${text}"`,
-    "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET",
+    typeof hint === "string"
+      ? hint
+      : "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET",
   );
 }
 

@@ -48,7 +48,10 @@ function followKeys(word: string, kind: string, reader: SchemaReader): Followed 
       rest = tail;
       continue;
     }
-    if (here?.otherKeys === undefined) throw unknownKey([...path, key], kind, here);
+    if (here?.otherKeys === undefined) {
+      const inner = [...here?.keys.keys() ?? []].filter((outer) => at([...path, outer])?.keys.has(key));
+      throw unknownKey([...path, key], { kind, view: here, inner });
+    }
     // A free name may have dots, such as a path in JSON.
     const end = rest.indexOf("=");
     path.push(rest.slice(0, end));
@@ -56,16 +59,27 @@ function followKeys(word: string, kind: string, reader: SchemaReader): Followed 
   }
 }
 
-function unknownKey(path: readonly string[], kind: string, view: SchemaView | undefined): UsageError {
+interface Unknown {
+  readonly kind: string;
+  /** Of the object that lacks the key. */
+  readonly view: SchemaView | undefined;
+  /** Keys of the object that have it inside. */
+  readonly inner: readonly string[];
+}
+
+function unknownKey(path: readonly string[], { kind, view, inner }: Unknown): UsageError {
   const known = [...view?.keys.keys() ?? []];
+  const name = path.at(-1) ?? "";
   const before = path.slice(0, -1).map((key) => `${key}.`).join("");
-  const meant = nearest(path.at(-1) ?? "", known);
+  const meant = inner.length > 0
+    ? inner.map((outer) => `${outer}.${name}`)
+    : [nearest(name, known) ?? []].flat();
   const accepted = known.length === 0
     ? `${before === "" ? "no keys" : `no keys in "${before.slice(0, -1)}"`}`
     : `one of ${known.map((key) => before + key).join(", ")}`;
   return new UsageError(
     `unknown key ${quoteValue(path.join("."))} of ${kind}, expected ${accepted}`,
-    meant === undefined ? undefined : `did you mean "${before}${meant}"?`,
+    meant.length === 0 ? undefined : `did you mean ${meant.map((key) => `"${before}${key}"`).join(" or ")}?`,
   );
 }
 

@@ -149,6 +149,13 @@ Deno.test("monitor add rejects what would make the config invalid, and leaves it
       64,
       /--name cannot be used with several/,
     ],
+    "a host": [
+      ["example.org"],
+      64,
+      /hint: expected https:\/\/example.org\/, example.org:PORT, or a kind such as ping/,
+    ],
+    "a word": [["nginx"], 64, /hint: expected nginx.service, or a kind such as process nginx/],
+    "a file that is missing": [["./none"], 64, /cannot find "\/.*\/none"/],
     "no target": [[], 64, /add requires a target/],
   };
   for (const [name, [args, code, message]] of Object.entries(rows)) {
@@ -166,6 +173,22 @@ Deno.test("monitor add prints the errors of an invalid config, and leaves it as 
   const { code, text, system } = await add(["memory"], { config });
   assert.deepEqual([code, text], [78, config]);
   assert.match(system.stderr.text(), /monitor.jsonc:1:19: chekcs: unknown key/);
+});
+
+Deno.test("monitor add prints the warnings of the new checks alone", async () => {
+  const config =
+    '{ "defaults": {}, "checks": { "old": { "kind": "file_timestamp", "parameters": { "path": "/", ' +
+    '"warning_age": 2, "critical_age": 1 } } } }';
+  const { code, system } = await add([
+    "file_timestamp",
+    "/",
+    "warning_age=2",
+    "critical_age=1",
+    "--name",
+    "new",
+  ], { config });
+  assert.equal(code, 0);
+  assert.match(system.stderr.text(), /^monitor: warning: checks\.new\.parameters\.\w+: .*\n$/);
 });
 
 Deno.test("monitor add adds nothing that is in the config already", async () => {

@@ -50,6 +50,9 @@ Deno.test("readKeyValue() names the accepted keys of a key that is unknown", asy
     message:
       'unknown key "free.warning" of disk_space, expected one of free.warning_below, free.critical_below',
   });
+  assert.throws(() => readKeyValue("target=x", "http_request", reader), {
+    hint: 'did you mean "request.target"?',
+  });
   assert.throws(() => readKeyValue("path.x=1", "disk_space", reader), {
     message: 'unknown key "path.x" of disk_space, expected no keys in "path"',
   });
