@@ -14,6 +14,7 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["A check", "check"],
   ["`schedule`", "schedule"],
   ["A maintenance window", "window"],
+  ["`locations`", "locations"],
   ["A channel", "channel"],
 ];
 

@@ -8,6 +8,7 @@ import { quote } from "../shared/quote.ts";
 export const groupKind: CheckKindEntry<"group"> = {
   observe: observeGroup,
   limit: "none",
+  withoutLocations: "a group combines the results of other checks",
   target: {
     form: "NAME,…",
     parametersOf: ({ text }) => ({ checks: text.split(",") }),

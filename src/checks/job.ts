@@ -13,6 +13,7 @@ export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,
   limit: "none",
   hasCheckIns: true,
+  withoutLocations: "a job check reads check-ins and runs at no location",
   pingKey: ({ parameters }) => parameters.pingKey,
   target: {
     form: "INTERVAL",

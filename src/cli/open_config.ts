@@ -2,6 +2,7 @@ import { entriesOf } from "../checks/registry.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../config/load.ts";
 import { channelsIn } from "../config/channels_in.ts";
 import { locateConfig } from "../config/locate.ts";
+import type { LocatedChecks } from "../config/locations.ts";
 import { nearest } from "../config/nearest.ts";
 import type { ConfigLocation } from "../config/source.ts";
 import { ConfigError, countErrors, type PlacedProblem, type Problem } from "../config/problem.ts";
@@ -63,16 +64,18 @@ export async function openConfigAt(
   location: ConfigLocation,
   { invocation, system, ...options }: OpenOptions,
 ): Promise<OpenConfig> {
-  const config = await loadConfig(location, system, {
+  const loaded = await loadConfig(location, system, {
     ...options,
     locateState: async (facts) => {
       const { path, postgres } = await locateState(invocation, facts, system);
       return postgres === undefined ? path : null;
     },
   });
-  rememberSecrets(config.secrets);
-  const entryOf = await entriesOf(config.checks);
-  rejectErrors(config, entryOf);
+  rememberSecrets(loaded.secrets);
+  const entryOf = await entriesOf(loaded.checks);
+  const { checks, problems } = await withLocations(loaded, entryOf);
+  const config = { ...loaded, checks };
+  rejectErrors(config, problems, entryOf);
   const warnings = config.checks.flatMap((check) => placesOf(check, entryOf(check).warnings(check)));
   const lacks = options.withoutSecrets === true ? [] : await findChannelLacks(config, system);
   const placedWarnings = inTextOrder(
@@ -103,12 +106,23 @@ export function refuseLacks({ lacks, place, source, sources }: LoadedConfig): vo
   throw new ConfigError(message, { source, problems: inTextOrder(lacks.map(place), sources) });
 }
 
+async function withLocations(
+  { checks, fileOf }: LoadedConfig,
+  entryOf: (check: Check) => CheckKindEntry<CheckKind>,
+): Promise<LocatedChecks> {
+  if (checks.every(({ locations }) => locations === undefined)) return { checks, problems: [] };
+  const { locateChecks } = await import("../config/locations.ts");
+  return locateChecks(checks, { fileOf, refusalOf: (check) => entryOf(check).withoutLocations ?? null });
+}
+
 /** What a kind finds wrong only when all else is right; all errors at once. */
 function rejectErrors(
   { checks, source, sources, place }: LoadedConfig,
+  found: readonly Problem[],
   entryOf: (check: Check) => CheckKindEntry<CheckKind>,
 ): void {
   const errors = [
+    ...found,
     ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
     ...findSharedKeys(checks, entryOf),
   ];

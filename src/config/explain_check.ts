@@ -100,6 +100,7 @@ const FOLLOWED: Readonly<Record<string, string>> = {
 function followedKey(path: ConfigPath, value: JsonObject): string | undefined {
   const [key] = path;
   const name = path.at(-1);
+  if (key === "locations" && name === "agree") return "more than half";
   if (name === "require") return "at_least" in value ? "not used, at_least counts" : undefined;
   if (name === "time_zone") return "regular_interval" in value ? undefined : "that of the machine";
   if (key !== "schedule" || name !== "attentive_interval") return undefined;

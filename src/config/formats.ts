@@ -17,6 +17,7 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
+import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
@@ -109,6 +110,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   template: checkBody,
   include: checkInclude,
   tag: checkKnown,
+  location: checkLocation,
   channel_name: checkKnown,
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
@@ -269,6 +271,10 @@ function checkText({ value, written }: FormattedValue): Pick<Problem, "message">
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
   return { message: `${quoteValue(written)} contains a placeholder, expected plain text` };
+}
+
+function checkLocation({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  return isLocationName(String(value)) ? null : { message: `is ${quoteValue(written)}, ${LOCATION_NAME}` };
 }
 
 function checkFileName(item: FormattedValue): Pick<Problem, "message" | "hint"> | null {

@@ -1,5 +1,6 @@
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
+import type { Locations } from "../domain/location.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
@@ -115,6 +116,7 @@ interface ResolvedSettings extends Record<string, unknown> {
   notifications: readonly ListedChannel[];
   threshold: number;
   recoveryThreshold?: number;
+  locations?: Partial<Locations> & Pick<Locations, "from">;
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
 }
 
@@ -168,7 +170,10 @@ class Resolver {
       if (value !== undefined) settings[setting.target] = this.#resolve(setting.schema, value, origin);
     }
     if (lacks.length > 0) settings["lack"] = describeLacks(lacks);
-    const { threshold, recoveryThreshold, schedule, notifications } = settings as ResolvedSettings;
+    const { threshold, recoveryThreshold, schedule, notifications, locations } = settings as ResolvedSettings;
+    if (locations !== undefined) {
+      settings["locations"] = { agree: Math.floor(locations.from.length / 2) + 1, ...locations };
+    }
     settings["notifications"] = this.#withKeys(name, notifications, view);
     settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
     settings["schedule"] = this.#schedule(schedule);

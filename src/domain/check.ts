@@ -1,6 +1,7 @@
 import type { Channel } from "./channel.ts";
 import type { Condition } from "./condition.ts";
 import type { HttpRequestParameters } from "./http_check.ts";
+import type { Locations } from "./location.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
 import type { Range } from "./range.ts";
 import type { Schedule } from "./schedule.ts";
@@ -40,6 +41,8 @@ export interface CheckSettings {
   /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
   readonly timeoutMs: number;
+  /** The locations where it runs; absent: it runs on any one member. */
+  readonly locations?: Locations;
   /**
    * What this machine lacks of what the config names for the check, such as a secret; then it is `unknown`, and its
    * parameters mean nothing. Absent: nothing is lacking.

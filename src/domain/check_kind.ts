@@ -77,6 +77,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;
+  /** Why its checks can't run at locations. @default they can */
+  readonly withoutLocations?: string;
   /** The secret by which such a job checks in over HTTP. @default none */
   pingKey?(check: CheckOf<K>): string | undefined;
   /** How its checks are made on the command line. */

@@ -199,6 +199,7 @@ const ALL_SETTINGS = {
     },
     { kind: "command", parameters: { path: "./tell.sh", arguments: ["-v"], environment: { TO: "ops" } } },
   ],
+  locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
   timeout: "2 minutes",
 };
 /** The keys are frozen: reports that wait across an update of the program have to find their channel again. */
@@ -273,6 +274,7 @@ const ALL_SETTINGS_MEANT = {
   ],
   dependsOn: [],
   tags: [],
+  locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
   timeoutMs: 120_000,
 };
 

@@ -1,0 +1,105 @@
+/** The rules of `locations` that need more than the value itself. */
+import type { Check } from "../domain/check.ts";
+import type { Locations } from "../domain/location.ts";
+import { isCron } from "../domain/schedule.ts";
+import { nearest } from "./nearest.ts";
+import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { isObject, valueAt } from "./schema_view.ts";
+import type { Source } from "./source_text.ts";
+import type { JsonObject } from "./syntax.ts";
+
+/** What the rules need besides the checks. */
+export interface LocationRules {
+  /** The file of a check. */
+  fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
+  /** Why a check can't run at locations; `null`: it can. */
+  refusalOf(check: Check): string | null;
+}
+
+/** Checks with the locations at which they run, and what is wrong with these. */
+export interface LocatedChecks {
+  readonly checks: readonly Check[];
+  readonly problems: readonly Problem[];
+}
+
+/** Holds `locations` to the rules. Checks that can't run at locations ignore those of `defaults`. */
+export function locateChecks(
+  checks: readonly Check[],
+  { fileOf, refusalOf }: LocationRules,
+): LocatedChecks {
+  const byName = new Map(checks.map((check) => [check.name, check]));
+  const problems = new Map<string, Problem>();
+  const located = checks.map((check) => {
+    const { name, locations } = check;
+    if (locations === undefined) return check;
+    const { source, written } = fileOf(name);
+    const isOwn = isObject(valueAt(written, ["checks", name, "locations"]));
+    const place = isOwn ? ["checks", name, "locations"] : ["defaults", "locations"];
+    const isInFile = valueAt(written, place) !== undefined;
+    const add = (problem: Problem): void => {
+      const key = JSON.stringify([isInFile ? source.label : null, ...problem.path]);
+      problems.set(key, { ...problem, ...isInFile && { source } });
+    };
+    const refusal = refusalOf(check) ?? (isCron(check.schedule) ? CRON : null);
+    if (refusal !== null && isOwn && locations.from.length > 0) {
+      add({ path: place, at: "name", message: `cannot be used: ${refusal}` });
+    }
+    if (refusal !== null || locations.from.length === 0) return withLocations(check, null);
+    listProblems(locations, place).forEach(add);
+    controlProblems(check, { locations, place, isOwn, byName, refusalOf }).forEach(add);
+    const { control, ...others } = locations;
+    return control === name ? withLocations(check, others) : check;
+  });
+  return { checks: located, problems: [...problems.values()] };
+}
+
+const CRON = "the locations of a check run one after another, so it needs an interval instead of cron";
+
+function withLocations<C extends Check>({ locations: _, ...check }: C, locations: Locations | null): Check {
+  return (locations === null ? check : { ...check, locations }) as Check;
+}
+
+function listProblems({ from, agree }: Locations, place: ConfigPath): readonly Problem[] {
+  const repeated = from.findIndex((name, index) => from.indexOf(name) < index);
+  if (repeated >= 0) {
+    const message = `is ${quoteValue(from[repeated] ?? "")}, which is specified more than once`;
+    return [{ path: [...place, "from", repeated], message }];
+  }
+  if (agree <= from.length) return [];
+  const message = `is ${agree}, expected at most ${from.length}, the number of locations`;
+  return [{ path: [...place, "agree"], message }];
+}
+
+interface ControlOptions extends Pick<LocationRules, "refusalOf"> {
+  readonly locations: Locations;
+  readonly place: ConfigPath;
+  readonly isOwn: boolean;
+  readonly byName: ReadonlyMap<string, Check>;
+}
+
+function controlProblems(
+  { name }: Check,
+  { locations: { control }, place, isOwn, byName, refusalOf }: ControlOptions,
+): readonly Problem[] {
+  if (control === undefined) return [];
+  const path = [...place, "control"];
+  // A control check that takes the defaults has none.
+  if (control === name) {
+    return isOwn
+      ? [{ path, message: `is ${quoteValue(control)}, the check itself; expected another check` }]
+      : [];
+  }
+  const check = byName.get(control);
+  if (check === undefined) {
+    const meant = nearest(control, [...byName.keys()].filter((other) => other !== name));
+    return [{
+      path,
+      message: `is ${quoteValue(control)}, expected the name of a check`,
+      ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }),
+    }];
+  }
+  const refusal = refusalOf(check);
+  return refusal === null
+    ? []
+    : [{ path, message: `is ${quoteValue(control)}, which cannot be used: ${refusal}` }];
+}

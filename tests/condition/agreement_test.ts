@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { agreeOn } from "../../src/condition/agreement.ts";
+import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
+import type { LocationVote } from "../../src/domain/location.ts";
+
+/** Votes such as `fra critical, nyc -`; `-` does not count. */
+function votes(text: string): readonly LocationVote[] {
+  return text.split(", ").map((one) => {
+    const [location = "", word = ""] = one.split(" ");
+    const condition = CONDITIONS.find((known) => known === word) ?? null;
+    const output = condition === null ? "no live member" : condition === "ok" ? "" : `${word} there`;
+    return { location, condition, output, durationMs: null };
+  });
+}
+
+const CASES: Readonly<
+  Record<string, readonly [votes: string, agree: number, condition: Condition, output: string]>
+> = {
+  "all ok": ["fra ok, nyc ok, sgp ok", 2, "ok", "ok from fra, nyc, sgp"],
+  "one of three critical": [
+    "fra critical, nyc ok, sgp ok",
+    2,
+    "ok",
+    "critical from fra; ok from nyc, sgp",
+  ],
+  "two of three critical": [
+    "sgp ok, nyc critical, fra critical",
+    2,
+    "critical",
+    "critical from fra, nyc; ok from sgp (fra: critical there)",
+  ],
+  "a critical and a warning": [
+    "fra critical, nyc warning, sgp ok",
+    2,
+    "warning",
+    "critical from fra; warning from nyc; ok from sgp (nyc: warning there)",
+  ],
+  "one that does not count": [
+    "fra critical, nyc critical, sgp -",
+    2,
+    "critical",
+    "critical from fra, nyc; not counted: sgp (no live member) (fra: critical there)",
+  ],
+  "too few": [
+    "fra critical, nyc -, sgp -",
+    2,
+    "unknown",
+    "results from 1 of 3 locations, 2 required: critical from fra; not counted: nyc, sgp (no live member)",
+  ],
+  "one of one": ["fra warning", 1, "warning", "warning from fra (fra: warning there)"],
+};
+
+Deno.test("agreeOn() returns the highest severity that enough locations reached", async (t) => {
+  for (const [name, [text, agree, condition, output]] of Object.entries(CASES)) {
+    await t.step(name, () => {
+      const agreed = agreeOn(votes(text), agree);
+      assert.deepEqual([agreed.condition, agreed.output], [condition, output]);
+    });
+  }
+});
+
+const condition = fc.constantFrom<Condition>(...CONDITIONS);
+const vote = fc.record({
+  location: fc.constantFrom("ams", "fra", "gru", "nyc", "sgp", "syd"),
+  condition: fc.option(condition),
+  output: fc.constantFrom("", "refused", "timeout"),
+  durationMs: fc.constant(null),
+});
+const locations = fc.uniqueArray(vote, { selector: ({ location }) => location, minLength: 1 });
+const located = locations.chain((some) =>
+  fc.record({ some: fc.constant(some), agree: fc.integer({ min: 1, max: some.length }) })
+);
+
+Deno.test("agreeOn() does not depend on the order", () => {
+  fc.assert(
+    fc.property(located, fc.nat(), ({ some, agree }, by) => {
+      const turned = [...some.slice(by % some.length), ...some.slice(0, by % some.length)];
+      assert.deepEqual(agreeOn(turned, agree), agreeOn(some, agree));
+      assert.deepEqual(agreeOn(some.toReversed(), agree), agreeOn(some, agree));
+    }),
+  );
+});
+
+Deno.test("agreeOn() is monotone: a location that gets worse never lowers the severity", () => {
+  fc.assert(
+    fc.property(located, fc.nat(), condition, ({ some, agree }, index, worse) => {
+      const before = agreeOn(some, agree);
+      const place = index % some.length;
+      const present = some[place]?.condition ?? null;
+      if (present === null || severity(worse) < severity(present)) return;
+      const after = agreeOn(some.with(place, { ...some[place]!, condition: worse }), agree);
+      assert.ok(severity(after.condition) >= severity(before.condition));
+    }),
+  );
+});
+
+Deno.test("agreeOn() with more locations required never raises the severity of enough results", () => {
+  fc.assert(
+    fc.property(located, ({ some, agree }) => {
+      const counted = some.filter((one) => one.condition !== null).length;
+      if (agree >= counted) return;
+      assert.ok(
+        severity(agreeOn(some, agree + 1).condition) <= severity(agreeOn(some, agree).condition),
+      );
+    }),
+  );
+});
+
+Deno.test("agreeOn() is the identity for one of one", () => {
+  fc.assert(fc.property(vote, (one) => {
+    assert.equal(agreeOn([one], 1).condition, one.condition ?? "unknown");
+  }));
+});
+
+Deno.test("agreeOn() needs as many results as must agree, and then a location with that condition", () => {
+  fc.assert(fc.property(located, ({ some, agree }) => {
+    const agreed = agreeOn(some, agree);
+    const counted = some.filter((one) => one.condition !== null);
+    assert.equal(agreed.decisive === null, counted.length < agree);
+    if (agreed.decisive !== null) assert.equal(agreed.decisive.condition, agreed.condition);
+    for (const { location } of some) assert.ok(agreed.output.includes(location));
+  }));
+});

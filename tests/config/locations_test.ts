@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { locateChecks } from "../../src/config/locations.ts";
+import { describePath } from "../../src/config/problem.ts";
+import { load } from "../../testing/config_system.ts";
+
+const TEST = { kind: "test", parameters: {} };
+const THREE = { from: ["fra", "nyc", "sgp"] };
+
+/** What is wrong with the locations of a config, one line each, and the locations of its checks. */
+async function locate(config: object) {
+  const { checks, fileOf } = await load({ defaults: {}, ...config });
+  const located = locateChecks(checks, {
+    fileOf,
+    refusalOf: ({ kind }) => kind === "group" ? "it is a group" : null,
+  });
+  return {
+    problems: located.problems.map(({ path, message, hint }) =>
+      `${describePath(path)}: ${message}${hint === undefined ? "" : ` (${hint})`}`
+    ),
+    locations: Object.fromEntries(located.checks.map(({ name, locations }) => [name, locations])),
+  };
+}
+
+Deno.test("locateChecks() finds what is wrong", async (t) => {
+  const group = { kind: "group", parameters: { checks: ["web"] } };
+  const cases: Readonly<Record<string, readonly [config: object, problem: string]>> = {
+    "more that must agree than there are": [
+      { checks: { web: { ...TEST, locations: { ...THREE, agree: 4 } } } },
+      "checks.web.locations.agree: is 4, expected at most 3, the number of locations",
+    ],
+    "the same in defaults, once": [
+      { defaults: { locations: { ...THREE, agree: 4 } }, checks: { web: TEST, mail: TEST } },
+      "defaults.locations.agree: is 4, expected at most 3, the number of locations",
+    ],
+    "a location twice": [
+      { checks: { web: { ...TEST, locations: { from: ["fra", "nyc", "fra"] } } } },
+      'checks.web.locations.from[2]: is "fra", which is specified more than once',
+    ],
+    "a control check that does not exist": [
+      { checks: { web: { ...TEST, locations: { ...THREE, control: "nett" } }, net: TEST } },
+      'checks.web.locations.control: is "nett", expected the name of a check (did you mean "net"?)',
+    ],
+    "a check that controls itself": [
+      { checks: { web: { ...TEST, locations: { ...THREE, control: "web" } } } },
+      'checks.web.locations.control: is "web", the check itself; expected another check',
+    ],
+    "a control check that can't run at locations": [
+      { checks: { web: { ...TEST, locations: { ...THREE, control: "all" } }, all: group } },
+      'checks.web.locations.control: is "all", which cannot be used: it is a group',
+    ],
+    "a kind without locations": [
+      { checks: { web: TEST, all: { ...group, locations: THREE } } },
+      "checks.all.locations: cannot be used: it is a group",
+    ],
+    "a cron schedule": [
+      { checks: { web: { ...TEST, schedule: { cron: "@daily" }, locations: THREE } } },
+      "checks.web.locations: cannot be used: the locations of a check run one after another, so it needs an interval instead of cron",
+    ],
+  };
+  for (const [name, [config, problem]] of Object.entries(cases)) {
+    await t.step(name, async () => assert.deepEqual((await locate(config)).problems, [problem]));
+  }
+});
+
+Deno.test("locateChecks() requires more than half unless the config says otherwise", async () => {
+  const from = ["a", "b", "c", "d", "e"];
+  for (const [count, agree] of [[1, 1], [2, 2], [3, 2], [4, 3], [5, 3]] as const) {
+    const { problems, locations } = await locate({
+      checks: { web: { ...TEST, locations: { from: from.slice(0, count) } } },
+    });
+    assert.deepEqual(problems, []);
+    assert.equal(locations["web"]?.agree, agree);
+  }
+});
+
+Deno.test("locateChecks() leaves the locations of defaults out if a check can't have them", async () => {
+  const { problems, locations } = await locate({
+    defaults: { locations: { ...THREE, control: "net" } },
+    checks: {
+      web: TEST,
+      net: TEST,
+      all: { kind: "group", parameters: { checks: ["web"] } },
+      nightly: { ...TEST, schedule: { cron: "@daily" } },
+      anywhere: { ...TEST, locations: { from: [] } },
+      pinned: { ...TEST, locations: { from: ["nyc"] } },
+    },
+  });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(locations, {
+    web: { ...THREE, agree: 2, control: "net" },
+    net: { ...THREE, agree: 2 },
+    all: undefined,
+    nightly: undefined,
+    anywhere: undefined,
+    pinned: { from: ["nyc"], agree: 1 },
+  });
+});
