@@ -6,7 +6,7 @@ import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule
 import type { CheckRecord } from "../domain/store.ts";
 
 /** What matters of a check here. */
-export type Scheduled = Pick<Check, "name" | "schedule">;
+export type Scheduled = Pick<Check, "name" | "schedule" | "splay">;
 
 /** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */
 export function intervalOf(schedule: IntervalSchedule, state: ConditionState): number;

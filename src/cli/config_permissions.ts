@@ -45,7 +45,12 @@ export async function permissionsOfConfig(
     ConfigPermissionsOptions,
 ): Promise<readonly RequiredPermission[]> {
   const { heartbeat } = config;
-  const requiredPermissions = await requiredPermissionsOf({ checks, heartbeat, notifies, channels }, system);
+  const requiredPermissions = await requiredPermissionsOf({
+    checks: withControls(checks, config.checks),
+    heartbeat,
+    notifies,
+    channels,
+  }, system);
   // What is lacking may be a host.
   const isOnNetwork = config.lacks.length > 0 ||
     requiredPermissions.some(({ permission }) => permission === "net");
@@ -81,6 +86,15 @@ export async function permissionsOfConfig(
     if (!all.has(key)) all.set(key, isVital.has(key) ? { ...need, isVital: true } : need);
   }
   return [...all.values()];
+}
+
+/** With the control checks of their locations, which run even if they were not chosen. */
+function withControls(checks: readonly Check[], all: readonly Check[]): readonly Check[] {
+  const controls = new Set(checks.flatMap(({ locations }) => locations?.control ?? []));
+  if (controls.size === 0) return checks;
+  const chosen = new Set(checks);
+  const others = all.filter((check) => controls.has(check.name) && !chosen.has(check));
+  return [...checks, ...others.map((check) => ({ ...check, notifications: [] }))];
 }
 
 /** Where they are set the runtime connects to what they name, whatever hosts are granted. */

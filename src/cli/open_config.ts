@@ -126,10 +126,29 @@ function rejectErrors(
     ...checks.flatMap((check) => placesOf(check, entryOf(check).errors?.(check) ?? [])),
     ...findSharedKeys(checks, entryOf),
   ];
+  rejectConfig({ source, sources, place }, errors);
+}
+
+/** @throws {ConfigError} If there are errors. */
+function rejectConfig(
+  { source, sources, place }: Pick<LoadedConfig, "source" | "sources" | "place">,
+  errors: readonly Problem[],
+): void {
   const problems = inTextOrder(errors.map(place), sources);
   if (problems.length === 0) return;
   const message = `cannot use config "${source.label}": ${countErrors(problems.length)}`;
   throw new ConfigError(message, { source, problems });
+}
+
+/**
+ * Holds checks to what a state can do that is not shared.
+ *
+ * @throws {ConfigError} If one of them runs at several locations.
+ */
+export async function rejectUnsharedLocations(config: OpenConfig, checks: readonly Check[]): Promise<void> {
+  if (checks.every(({ locations }) => locations === undefined)) return;
+  const { findUnshared } = await import("../config/locations.ts");
+  rejectConfig(config, findUnshared(checks, config));
 }
 
 /** A check-in over HTTP has nothing but its key to be recognized by. */

@@ -26,7 +26,8 @@ export function agreeOn(votes: readonly LocationVote[], agree: number): Agreemen
   }
   const { condition } = decided;
   const decisive = bySeverity.find((vote) => vote.condition === condition) ?? decided;
-  const reason = decisive.output === "" ? "" : ` (${decisive.location}: ${decisive.output})`;
+  const named = votes.length === 1 ? decisive.output : `${decisive.location}: ${decisive.output}`;
+  const reason = decisive.output === "" ? "" : ` (${named})`;
   return { condition: condition ?? "unknown", output: `${describe(sorted)}${reason}`, decisive };
 }
 

@@ -4,7 +4,7 @@ import type { Locations } from "../domain/location.ts";
 import { isCron } from "../domain/schedule.ts";
 import { nearest } from "./nearest.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
-import { isObject, valueAt } from "./schema_view.ts";
+import { valueAt } from "./schema_view.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
 
@@ -32,13 +32,10 @@ export function locateChecks(
   const located = checks.map((check) => {
     const { name, locations } = check;
     if (locations === undefined) return check;
-    const { source, written } = fileOf(name);
-    const isOwn = isObject(valueAt(written, ["checks", name, "locations"]));
-    const place = isOwn ? ["checks", name, "locations"] : ["defaults", "locations"];
-    const isInFile = valueAt(written, place) !== undefined;
+    const { place, isOwn, source } = placeOf(name, fileOf);
     const add = (problem: Problem): void => {
-      const key = JSON.stringify([isInFile ? source.label : null, ...problem.path]);
-      problems.set(key, { ...problem, ...isInFile && { source } });
+      const key = JSON.stringify([source?.label ?? null, ...problem.path]);
+      problems.set(key, { ...problem, ...source !== null && { source } });
     };
     const refusal = refusalOf(check) ?? (isCron(check.schedule) ? CRON : null);
     if (refusal !== null && isOwn && locations.from.length > 0) {
@@ -53,7 +50,38 @@ export function locateChecks(
   return { checks: located, problems: [...problems.values()] };
 }
 
-const CRON = "the locations of a check run one after another, so it needs an interval instead of cron";
+/** Where the locations of a check stand; `source` is `null` if they are those of the config's own defaults. */
+function placeOf(
+  name: string,
+  fileOf: LocationRules["fileOf"],
+): { readonly place: ConfigPath; readonly isOwn: boolean; readonly source: Source | null } {
+  const { source, written } = fileOf(name);
+  const isOwn = valueAt(written, ["checks", name, "locations"]) !== undefined;
+  const place = isOwn ? ["checks", name, "locations"] : ["defaults", "locations"];
+  return { place, isOwn, source: valueAt(written, place) === undefined ? null : source };
+}
+
+/** What is wrong if the state is not shared: a single monitor is at one location. */
+export function findUnshared(
+  checks: readonly Check[],
+  { fileOf }: Pick<LocationRules, "fileOf">,
+): readonly Problem[] {
+  const problems = new Map<string, Problem>();
+  for (const { name, locations } of checks) {
+    if (locations === undefined || locations.from.length === 1) continue;
+    const { place, source } = placeOf(name, fileOf);
+    const message = `has ${locations.from.length} locations, which require a state in PostgreSQL`;
+    problems.set(JSON.stringify([source?.label ?? null, ...place]), {
+      path: [...place, "from"],
+      message,
+      hint: 'set "state": { "postgres": … }, or name one location',
+      ...source !== null && { source },
+    });
+  }
+  return [...problems.values()];
+}
+
+const CRON = "locations run one after another, which needs an interval";
 
 function withLocations<C extends Check>({ locations: _, ...check }: C, locations: Locations | null): Check {
   return (locations === null ? check : { ...check, locations }) as Check;

@@ -41,6 +41,8 @@ export interface CheckSettings {
   /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
   readonly timeoutMs: number;
+  /** Where in its interval it runs, 0 or more, below 1; absent: that follows from its name. */
+  readonly splay?: number;
   /** The locations where it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
   /**

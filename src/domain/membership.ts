@@ -1,7 +1,7 @@
 /** The processes that share a state (members): what they publish, and what other layers ask of them. */
 import type { Notification } from "./notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
-import type { CheckRecord, Store } from "./store.ts";
+import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** What a process does of the work that several may share. */
 export interface WorkShare {
@@ -26,6 +26,37 @@ export interface MemberHeartbeat {
   readonly active: string;
   /** The location of its `--location`; `null` without one. */
   readonly location: string | null;
+  /** What others are to look at now, without waiting for their interval; of the last few seconds. */
+  readonly looks: readonly EarlyLook[];
+}
+
+/** A call of a member to look at a check with locations at once. */
+export interface EarlyLook {
+  /** Grows with each call of its process. */
+  readonly sequence: number;
+  readonly check: string;
+  /**
+   * - `failing`: it fails at the member's location; the others are to run it, unless they know that it fails there.
+   * - `changed`: its result at the member's location changed.
+   * - `requested`: all locations are to run it.
+   */
+  readonly why: "failing" | "changed" | "requested";
+}
+
+/** The last result of a check at a location. */
+export interface LocationResult {
+  readonly check: string;
+  readonly location: string;
+  /** With one vote: that of the location. */
+  readonly result: KeptResult;
+}
+
+/** The same as the database has it. */
+export interface StoredLocationResult extends LocationResult {
+  /** Grows with each result. */
+  readonly runs: number;
+  /** The time since its end, by the clock of the database; 0 or more. */
+  readonly ageMs: number;
 }
 
 /** The owner of a channel queue, as the database has it. */
@@ -85,6 +116,12 @@ export interface SharedStore extends Store {
   owns(channelKey: string): boolean;
   /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */
   versionOf(check: string): number | null;
+  /** Saves results at a location, each in the place of the last one; at most one of each check and location. */
+  saveLocationResults(
+    results: readonly (LocationResult & { readonly ageMs: number })[],
+  ): Promise<void>;
+  /** Returns the last results of some checks at all locations, in no order. */
+  locationResults(checks: readonly string[]): Promise<readonly StoredLocationResult[]>;
 }
 
 /** Whether several processes share a store. */

@@ -1,5 +1,6 @@
 import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
+import type { LocationVote } from "./location.ts";
 
 /** What one look at a target showed. */
 export interface CheckResult {
@@ -13,6 +14,8 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
+  /** What each location contributed; absent: it did not run at locations. */
+  readonly locations?: readonly LocationVote[];
 }
 
 /** A result without metrics: the check could not run. */

@@ -1,6 +1,7 @@
 import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
+import type { LocationVote } from "./location.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
@@ -23,6 +24,8 @@ export interface KeptResult {
   readonly durationMs: number;
   /** How long after its planned time it began, 0 or more; `null` where it was not planned. */
   readonly lateMs: number | null;
+  /** What each location contributed; absent: it did not run at locations. */
+  readonly locations?: readonly LocationVote[];
 }
 
 /** What is kept of one check. Times are wall time, milliseconds since 1970. Every number is finite. */

@@ -9,6 +9,7 @@
 import type { Clock } from "../domain/clock.ts";
 import {
   DEAD_AFTER_MS,
+  type EarlyLook,
   type HeartbeatReply,
   type HeartbeatStore,
   type KnownNotification,
@@ -22,6 +23,8 @@ import {
 import type { Silence } from "../domain/outbox.ts";
 import { type CheckRecord, StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
+import { EarlyLooks } from "./early_looks.ts";
+import { type LocatedCheck, LocationShare } from "./location_share.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
 import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
@@ -30,7 +33,7 @@ import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
 export interface MemberWork {
   /** The hash of the config. */
   readonly configHash: string;
-  readonly checks: readonly PlacedCheck[];
+  readonly checks: readonly (PlacedCheck & LocatedCheck)[];
   readonly channelKeys: readonly string[];
   /** Whether it shows checks that others run, too. */
   readonly showsAll: boolean;
@@ -52,6 +55,10 @@ export interface MemberFollower {
   know(checks: readonly string[], known: readonly KnownNotification[]): void;
   /** Goes by the changed share of checks. */
   spread(): void;
+  /** Goes by the changed share of the checks of its location. */
+  spreadLocation(): void;
+  /** Looks at checks with locations at once. */
+  look(looks: readonly EarlyLook[]): void;
   /** Begins with a queue. */
   take(taken: TakenQueue): void;
   /** Takes notifications of own queues. */
@@ -124,6 +131,8 @@ export class Member implements WorkShare {
   /** The hosts that share the work. */
   #hosts: readonly string[] = [];
   #queues: readonly QueueRow[] = [];
+  readonly #location: LocationShare;
+  readonly #earlyLooks = new EarlyLooks();
   #runs: ReadonlySet<string> = new Set();
   /** Whether it went by the other members at least once. */
   #hasFollowed = false;
@@ -148,6 +157,17 @@ export class Member implements WorkShare {
     this.#options = options;
     this.#work = options.work;
     this.#places = placesOf(options.work.checks);
+    this.#location = new LocationShare(options);
+  }
+
+  /** What it does at its location. */
+  get location(): LocationShare {
+    return this.#location;
+  }
+
+  /** Calls on the other members to look at a check with locations at once. */
+  callFor(check: string, why: EarlyLook["why"]): void {
+    this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }
 
   /** Whether it runs a check now. */
@@ -277,6 +297,8 @@ export class Member implements WorkShare {
       follower.silence(reply.silences);
       this.#report(before);
       this.#look();
+      const looks = this.#earlyLooks.receive(liveOthers(this.#observed));
+      if (looks.length > 0) follower.look(looks);
     }
     const waitMs = sent.monotonicMs + HEARTBEAT_EVERY_MS - clock.monotonicMs();
     this.#cancel = clock.after(Math.max(0, waitMs), () => void this.#beat().catch(onBug));
@@ -319,7 +341,8 @@ export class Member implements WorkShare {
   #published(): Omit<MemberHeartbeat, "count"> {
     const { host, id, location } = this.#options;
     const config = this.#takesWork ? this.#work.configHash : "";
-    return { host, id, config, active: this.#active ?? config, location };
+    const looks = this.#earlyLooks.published(this.#options.clock.monotonicMs());
+    return { host, id, config, active: this.#active ?? config, location, looks };
   }
 
   #report(before: ReadonlySet<string>): void {
@@ -341,8 +364,11 @@ export class Member implements WorkShare {
       onEvent({ event: "config", isActive });
     }
     this.#isActive = isActive;
-    const sharing = all.filter(({ config }) => config === this.#active);
-    const hosts = sharing.map(({ host }) => host).filter((host) => host !== own.host || this.#hasJoined);
+    const sharing = all.filter(({ config, host }) =>
+      config === this.#active && (host !== own.host || this.#hasJoined)
+    );
+    const hosts = sharing.map(({ host }) => host);
+    if (this.#location.update(sharing, this.#work.checks)) this.#options.follower.spreadLocation();
     const isAlone = this.#options.isGuest === true && hosts.length === 0 && this.#hasJoined;
     this.#hosts = isAlone ? [own.host] : hosts.sort();
     this.#follow();

@@ -22,6 +22,10 @@ interface NextRun {
   readonly missed: number;
 }
 
+function splayOfCheck({ name, splay }: Scheduled): number {
+  return splay ?? splayOf(name);
+}
+
 interface PlannedRunOptions {
   readonly state: ConditionState;
   /** When the run was planned. */
@@ -42,7 +46,7 @@ export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: Plan
     nowMs,
     regularIntervalMs: schedule.regularIntervalMs,
     attentiveIntervalMs: isAttentive(state) ? intervalMs : null,
-    splay: splayOf(check.name),
+    splay: splayOfCheck(check),
   });
   return { ...plan, intervalMs };
 }
@@ -92,8 +96,8 @@ export function firstRun(
   check: Scheduled,
   { record, nowMs, isBehindOverdue = false }: FirstRunOptions,
 ): number {
-  const { name, schedule } = check;
-  const splay = splayOf(name);
+  const { schedule } = check;
+  const splay = splayOfCheck(check);
   if (isCron(schedule)) {
     // Not at once where it never ran: whoever names times means them.
     const keptMs = record.nextRunAtMs ?? nowMs + 1;
@@ -110,7 +114,7 @@ export function overdueRun(
   { state, nowMs }: { readonly state: ConditionState; readonly nowMs: number },
 ): number {
   const intervalMs = intervalOf(check.schedule, state) ?? OVERDUE_CRON_MS;
-  return planFirst({ keptMs: nowMs, nowMs, intervalMs, splay: splayOf(check.name) });
+  return planFirst({ keptMs: nowMs, nowMs, intervalMs, splay: splayOfCheck(check) });
 }
 
 /** What is overdue at its times is spread as if it ran every minute, over 3 s. */

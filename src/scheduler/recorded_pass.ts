@@ -17,7 +17,7 @@ import { SuppressedChecks } from "./suppressed_checks.ts";
 import { mayConfirmProblem } from "./trace_depth.ts";
 
 interface RecordedPassOptions
-  extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "signal"> {
+  extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "runner" | "signal"> {
   /** The active checks of the config. */
   readonly active: readonly Check[];
   readonly repository: StateRepository;

@@ -17,6 +17,35 @@ export interface Limits {
   readonly network: number;
 }
 
+/** Has a limiter for each of them. */
+export type Limiters = Readonly<Record<keyof Limits, Limiter>>;
+
+/** Makes the limiters. */
+export function createLimiters({ process, network }: Limits): Limiters {
+  return { process: createLimiter(process), network: createLimiter(network) };
+}
+
+/** What a run of one check needs. */
+export type RunOptions = Pick<
+  PassOptions,
+  "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
+>;
+
+/** How a check is run: by its kind, or from what its locations found. */
+export interface CheckRunner {
+  limitOf(check: Check): Promise<LimitClass>;
+  /** Returns `null` if there is no result yet: the check runs again soon. */
+  run(check: Check, options: RunOptions): Promise<Result | null>;
+  /** Before a run that is needed at once: makes all that it depends on new. Absent: it depends on nothing. */
+  refresh?(check: Check): Promise<void> | null;
+}
+
+/** Runs each check in this process. */
+export const RUN_HERE: CheckRunner = {
+  limitOf: async (check) => (await entryOf(check)).limit,
+  run: runCheck,
+};
+
 /** The limits unless the user gives others. */
 export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 
@@ -30,6 +59,8 @@ export interface PassOptions {
   readonly directory: string;
   /** How many checks run at a time; the others wait. */
   readonly limits: Limits;
+  /** @default {@linkcode RUN_HERE} */
+  readonly runner?: CheckRunner;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
   /** How much of a run is traced; `null`: nothing. @default nothing */
@@ -45,20 +76,19 @@ export interface PassOptions {
  * the pass was ended early.
  */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
-  const limiters: Readonly<Record<Exclude<LimitClass, "none">, Limiter>> = {
-    process: createLimiter(options.limits.process),
-    network: createLimiter(options.limits.network),
-  };
+  const limiters = createLimiters(options.limits);
+  const { runner = RUN_HERE } = options;
   const runs = new StallSafeRuns(options.system.clock);
   const runOptions = { ...options, system: withoutSecrets(options.system, options.redact) };
   const ends = new Map(checks.map(({ name }) => [name, Promise.withResolvers<void>()]));
   const isFinished = await Promise.all(checks.map(async (check) => {
-    const { limit } = await entryOf(check);
+    const limit = await runner.limitOf(check);
     for (const name of combinedChecks(check)) await ends.get(name)?.promise;
-    const run = (): Promise<Result> => runs.run(() => runCheck(check, runOptions), options);
+    const run = (): Promise<Result | null> => runs.run(() => runner.run(check, runOptions), options);
     try {
-      options.onResult(limit === "none" ? await run() : await limiters[limit].run(run, options.signal));
-      return true;
+      const result = limit === "none" ? await run() : await limiters[limit].run(run, options.signal);
+      if (result !== null) options.onResult(result);
+      return result !== null;
     } catch (error) {
       if (options.signal.aborted) return false;
       throw error;
@@ -81,10 +111,7 @@ export function withoutSecrets(system: ObserveContext["system"], redact: Redact)
  */
 export async function runCheck(
   check: Check,
-  options: Pick<
-    PassOptions,
-    "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
-  >,
+  options: RunOptions,
 ): Promise<Result> {
   const { jobs, conditionsOf, directory, signal, redact } = options;
   signal.throwIfAborted();

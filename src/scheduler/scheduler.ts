@@ -6,7 +6,6 @@
  * with it, whenever a timer fires or a run ends.
  */
 import { endsWithin } from "../shared/deadline.ts";
-import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
@@ -18,9 +17,15 @@ import type { KnownConditions, ObserveContext } from "../domain/check_kind.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
-import { type Limits, runCheck, withoutSecrets } from "./run_checks.ts";
+import {
+  type CheckRunner,
+  createLimiters,
+  type Limiters,
+  type Limits,
+  RUN_HERE,
+  withoutSecrets,
+} from "./run_checks.ts";
 import { nextRunAfter } from "./next_run.ts";
-import { createLimiter, type Limiter } from "./limiter.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { STALL_MS } from "./stall.ts";
@@ -77,6 +82,10 @@ export interface SchedulerOptions {
   readonly repository: StateRepository;
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
+  /** Limiters that others share. @default limiters of the limits */
+  readonly limiters?: Limiters;
+  /** @default {@linkcode RUN_HERE} */
+  readonly runner?: CheckRunner;
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
   /** Which of the checks run here; tell the scheduler when that changes. @default all of them */
   readonly share?: WorkShare;
@@ -109,7 +118,8 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #time: ScheduleTime;
   readonly #timers: TimerGroup;
-  readonly #limiters: Readonly<Record<"process" | "network", Limiter>>;
+  readonly #limiters: Limiters;
+  readonly #runner: CheckRunner;
   readonly #stallSafe: StallSafeRuns;
   readonly #suppressed: SuppressedChecks;
   readonly #writing: WriteSchedule;
@@ -140,7 +150,8 @@ export class Scheduler {
     this.#system = withoutSecrets(options.system, config.redact);
     this.#time = createScheduleTime(clock);
     this.#timers = new TimerGroup(clock);
-    this.#limiters = { process: createLimiter(limits.process), network: createLimiter(limits.network) };
+    this.#limiters = options.limiters ?? createLimiters(limits);
+    this.#runner = options.runner ?? RUN_HERE;
     this.#stallSafe = new StallSafeRuns(clock);
     this.#reportLate = createLagReporter({ after, report: (lag) => onEvent({ event: "late", ...lag }) });
     this.#reportStall = createLagReporter({ after, report: (lag) => onEvent({ event: "stalled", ...lag }) });
@@ -177,8 +188,19 @@ export class Scheduler {
   runNow(name: string): boolean {
     const slot = this.#slots.get(name);
     if (this.#isStopping || slot === undefined || slot.task.state.status === "removed") return false;
-    this.#happen(slot, { event: "requested" });
+    this.#request(slot);
     return true;
+  }
+
+  /** Whether a check runs here. */
+  owns(name: string): boolean {
+    return this.#slots.has(name);
+  }
+
+  /** Runs a check at once from what is known of its locations, if it runs here. */
+  decideNow(name: string): void {
+    const slot = this.#slots.get(name);
+    if (!this.#isStopping && slot !== undefined) this.#happen(slot, { event: "requested" });
   }
 
   /** Goes on with another config: unchanged checks keep their offset and their plan, all keep their state by name. */
@@ -314,6 +336,13 @@ export class Scheduler {
     }
   }
 
+  #request(slot: Slot): void {
+    const { name } = slot.task.check;
+    const refreshed = this.#runner.refresh?.(slot.task.check) ?? null;
+    if (refreshed === null) return void this.#happen(slot, { event: "requested" });
+    refreshed.then(() => this.decideNow(name)).catch(this.#options.onBug);
+  }
+
   #start(slot: Slot): void {
     const abort = new AbortController();
     slot.abort = abort;
@@ -344,19 +373,19 @@ export class Scheduler {
   async #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
     const { check } = slot.task;
     const { jobs } = this.#options;
-    const { limit } = await entryOf(check);
+    const limit = await this.#runner.limitOf(check);
     const { directory, redact } = this.#config;
     const system = this.#system;
     const conditionsOf = this.#conditionsOf;
-    const run = async (): Promise<Result> => {
+    const run = async (): Promise<Result | null> => {
       const traceOf = (): TraceDepth | null =>
         mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
       const context = { system, jobs, conditionsOf, traceOf, directory, redact, signal };
-      const result = await runCheck(check, context);
+      const result = await this.#runner.run(check, context);
       this.#followClock();
       return result;
     };
-    const start = (): Promise<Result> => {
+    const start = (): Promise<Result | null> => {
       signal.throwIfAborted();
       this.#happen(slot, { event: "started" });
       const onStall = (stalledMs: number): void => this.#reportStall(check.name, stalledMs);
@@ -437,7 +466,7 @@ export class Scheduler {
       },
       request: (name) => {
         const slot = this.#slots.get(name);
-        if (slot !== undefined) this.#happen(slot, { event: "requested" });
+        if (slot !== undefined) this.#request(slot);
       },
       send: (entry) => this.#send(entry),
     });

@@ -38,13 +38,16 @@ export class StallSafeRuns {
    *
    * @throws The signal's reason, if it aborts before the second run.
    */
-  async run(observe: () => Promise<Result>, { signal, onStall }: StallSafeRun): Promise<Result> {
+  async run<R extends Result | null>(
+    observe: () => Promise<R>,
+    { signal, onStall }: StallSafeRun,
+  ): Promise<R> {
     const { stalledMs, apartMs } = this.#look();
     this.#running++;
     this.#detector.start();
     try {
       const result = await observe();
-      if (result.condition === "ok") return result;
+      if (result === null || result.condition === "ok") return result;
       const now = this.#look();
       const isStalled = now.stalledMs > stalledMs;
       const wasSuspended = Math.abs(now.apartMs - apartMs) > JUMP_MS;

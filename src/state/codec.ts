@@ -13,6 +13,8 @@ export class UnreadableRowError extends Error {
 export interface Codec<T, Stored = unknown> {
   encode(value: T): Stored;
   decode(stored: unknown, name: string): T;
+  /** Whether a key of an object may be absent. @default false */
+  readonly isOptional?: boolean;
 }
 
 /** A number; JSON and the database store one that isn't finite as `null`. */
@@ -74,6 +76,11 @@ export function nullable<T, Stored>({ encode, decode }: Codec<T, Stored>): Codec
   };
 }
 
+/** A key of an object in JSON that may be absent. */
+export function optional<T>(codec: Codec<T>): Codec<T> {
+  return { ...codec, isOptional: true };
+}
+
 /** A list in JSON. */
 export function list<T>({ encode, decode }: Codec<T>): Codec<readonly T[], readonly unknown[]> {
   return {
@@ -104,14 +111,24 @@ export function object<T extends object>(
     encode: (value) => {
       const values = value as Readonly<Record<string, unknown>>;
       const encoded: Record<string, unknown> = {};
-      for (const [key, codec] of entries) encoded[key] = codec.encode(values[key]);
+      for (const [key, codec] of entries) {
+        if (!isAbsent(values[key], codec)) encoded[key] = codec.encode(values[key]);
+      }
       return encoded;
     },
     decode: (stored, name) => {
       const values = objectIn(stored, name) as Readonly<Record<string, unknown>>;
-      return Object.fromEntries(entries.map(([key, codec]) => [key, codec.decode(values[key], key)])) as T;
+      const decoded: Record<string, unknown> = {};
+      for (const [key, codec] of entries) {
+        if (!isAbsent(values[key], codec)) decoded[key] = codec.decode(values[key], key);
+      }
+      return decoded as T;
     },
   };
+}
+
+function isAbsent(value: unknown, { isOptional = false }: Codec<unknown>): boolean {
+  return isOptional && value === undefined;
 }
 
 /** A value as JSON text. */

@@ -5,7 +5,7 @@ import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import type { Result } from "../domain/result.ts";
-import type { CheckRecord, CheckUpdate, RollupEntry } from "../domain/store.ts";
+import type { CheckRecord, CheckUpdate, KeptResult, RollupEntry } from "../domain/store.ts";
 
 /** The circumstances of a decision without a result. */
 export interface ReviewOptions {
@@ -96,18 +96,34 @@ export function reviewRecord(
   return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
 }
 
+/** A result as it is kept. */
+export function keptResult(
+  { condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
+  lateMs: number | null,
+): KeptResult {
+  return {
+    condition,
+    output,
+    detail,
+    performanceData,
+    metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
+    startedAtMs,
+    durationMs,
+    lateMs,
+    ...locations !== undefined && { locations },
+  };
+}
+
 function recordAfter(
   before: CheckRecord,
-  { condition, output, detail, performanceData, startedAtMs, durationMs, ...result }: Result,
+  result: Result,
   { nowMs, lateMs = null, plan, state }: RecordOptions & { readonly state: CheckRecord["condition"] },
 ): CheckRecord {
-  const metrics = Object.fromEntries(
-    Object.entries(result.metrics).filter(([, value]) => Number.isFinite(value)),
-  );
+  const { condition, durationMs } = result;
   const record: CheckRecord = {
     ...before,
     condition: state,
-    last: { condition, output, detail, performanceData, metrics, startedAtMs, durationMs, lateMs },
+    last: keptResult(result, lateMs),
     runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
     durationTotalMs: before.durationTotalMs + durationMs,
     seenAtMs: nowMs,

@@ -8,11 +8,24 @@
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { ConditionCounts, ConditionState, NotificationEvent } from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job_runs.ts";
+import type { LocationVote } from "../domain/location.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
-import { byName, type Codec, condition, flag, list, nullable, number, object, text, word } from "./codec.ts";
+import {
+  byName,
+  type Codec,
+  condition,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  text,
+  word,
+} from "./codec.ts";
 import type { ClockReadings } from "./retention.ts";
 import {
   blob,
@@ -51,7 +64,15 @@ const CONDITION_STATE: Codec<ConditionState> = object({
   notifiedProblemBeganAtMs: nullable(number),
 });
 
-const RESULT: Codec<KeptResult> = object({
+const LOCATION_VOTE: Codec<LocationVote> = object({
+  location: text,
+  condition: nullable(condition),
+  output: text,
+  durationMs: nullable(number),
+});
+
+/** The last result of a check. */
+export const RESULT: Codec<KeptResult> = object({
   condition,
   output: text,
   detail: text,
@@ -60,6 +81,7 @@ const RESULT: Codec<KeptResult> = object({
   startedAtMs: number,
   durationMs: number,
   lateMs: nullable(number),
+  locations: optional(list(LOCATION_VOTE)),
 });
 
 const RECORD: Fields<CheckRecord> = {

@@ -48,7 +48,7 @@ const CASES: Readonly<
     "unknown",
     "results from 1 of 3 locations, 2 required: critical from fra; not counted: nyc, sgp (no live member)",
   ],
-  "one of one": ["fra warning", 1, "warning", "warning from fra (fra: warning there)"],
+  "one of one": ["fra warning", 1, "warning", "warning from fra (warning there)"],
 };
 
 Deno.test("agreeOn() returns the highest severity that enough locations reached", async (t) => {
@@ -87,9 +87,10 @@ Deno.test("agreeOn() is monotone: a location that gets worse never lowers the se
     fc.property(located, fc.nat(), condition, ({ some, agree }, index, worse) => {
       const before = agreeOn(some, agree);
       const place = index % some.length;
-      const present = some[place]?.condition ?? null;
-      if (present === null || severity(worse) < severity(present)) return;
-      const after = agreeOn(some.with(place, { ...some[place]!, condition: worse }), agree);
+      const present = some[place];
+      const condition = present?.condition ?? null;
+      if (present === undefined || condition === null || severity(worse) < severity(condition)) return;
+      const after = agreeOn(some.with(place, { ...present, condition: worse }), agree);
       assert.ok(severity(after.condition) >= severity(before.condition));
     }),
   );

@@ -54,7 +54,7 @@ Deno.test("locateChecks() finds what is wrong", async (t) => {
     ],
     "a cron schedule": [
       { checks: { web: { ...TEST, schedule: { cron: "@daily" }, locations: THREE } } },
-      "checks.web.locations: cannot be used: the locations of a check run one after another, so it needs an interval instead of cron",
+      "checks.web.locations: cannot be used: locations run one after another, which needs an interval",
     ],
   };
   for (const [name, [config, problem]] of Object.entries(cases)) {

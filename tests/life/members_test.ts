@@ -14,6 +14,7 @@ import {
   startPostgres,
 } from "../support/postgres.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
+import { testLocations } from "./locations_cases.ts";
 import type { Program } from "./program.ts";
 import type { PostedNotification } from "./receivers.ts";
 
@@ -330,3 +331,5 @@ test("monitor members shows who is live, has the active config, and runs what", 
     assert.match((await run("members")).stdout, /^a {2}dead, last heartbeat .+ ago\n$/);
   });
 }, POSTGRES);
+
+testLocations(test, postgres);

@@ -10,7 +10,7 @@ import {
 } from "../../src/members/observer.ts";
 
 function heartbeat(host: string, count: number, id = `${host} 1`): MemberHeartbeat {
-  return { host, id, count, config: "a", active: "a", location: null };
+  return { host, id, count, config: "a", active: "a", location: null, looks: [] };
 }
 
 function sent(sentAtMs: number, ...members: readonly MemberHeartbeat[]): HeartbeatOutcome {

@@ -4,7 +4,14 @@ import type { System } from "../../domain/system.ts";
 import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
-import { type OpenConfig, openConfig, readSelection, selectChecks, type Selection } from "../open_config.ts";
+import {
+  type OpenConfig,
+  openConfig,
+  readSelection,
+  rejectUnsharedLocations,
+  selectChecks,
+  type Selection,
+} from "../open_config.ts";
 import {
   describeMissing,
   MissingPermissionsError,
@@ -25,6 +32,8 @@ interface ReloadOptions {
   /** The scheduled part of the first config. */
   readonly scheduled: ScheduledConfig;
   readonly statePath: string | null;
+  /** Whether several processes share the state. */
+  readonly isShared: boolean;
   readonly log: Log;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
   onReloaded(outcome: ReloadOutcome): void;
@@ -32,7 +41,7 @@ interface ReloadOptions {
 
 /** Returns a function that reloads the config, one time after another. */
 export function createReload(options: ReloadOptions): () => Promise<ReloadOutcome> {
-  const { invocation, system, statePath, log } = options;
+  const { invocation, system, statePath, isShared, log } = options;
   let { config, scheduled } = options;
   let running: Promise<ReloadOutcome> | null = null;
   let queued: Promise<ReloadOutcome> | null = null;
@@ -43,7 +52,7 @@ export function createReload(options: ReloadOptions): () => Promise<ReloadOutcom
     return outcome;
   };
   const adopt = async (): Promise<ReloadOutcome> => {
-    const reread = await readAgain({ invocation, system, config, log });
+    const reread = await readAgain({ invocation, system, config, log, isShared });
     if ("error" in reread) return { adopted: false, error: reread.error };
     const { added, changed, removed } = compare(scheduled.checks, reread.scheduled.checks);
     ({ config, scheduled } = reread);
@@ -104,7 +113,7 @@ export function logWarnings({ source, placedWarnings }: OpenConfig, log: Log): v
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
 }
 
-type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log">;
+type RereadOptions = Pick<ReloadOptions, "invocation" | "system" | "config" | "log" | "isShared">;
 
 /** The config that was read again, or the reason why the old one stays in force. */
 type Reread =
@@ -112,7 +121,7 @@ type Reread =
   | { readonly error: string };
 
 /** Reads the config again, and logs every error with its location. */
-async function readAgain({ invocation, system, config, log }: RereadOptions): Promise<Reread> {
+async function readAgain({ invocation, system, config, log, isShared }: RereadOptions): Promise<Reread> {
   const { source } = config;
   try {
     if (source.path === null) throw new UsageError("the config is read from stdin and cannot be reloaded");
@@ -124,6 +133,7 @@ async function readAgain({ invocation, system, config, log }: RereadOptions): Pr
     }
     const scheduled = toScheduled(next, readSelection(invocation));
     const { checks } = scheduled;
+    if (!isShared) await rejectUnsharedLocations(next, checks);
     refuseDropped(next, system);
     const missing = requireGranted(await permissionsOfConfig(next, { invocation, system, checks }), system);
     for (const need of missing) log.warning(describeMissing(need));

@@ -18,6 +18,7 @@ import { publishedReportOf } from "../../outputs/html_report/publish_report.ts";
 import { printable } from "../../shared/printable.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
+import type { LocatedPass } from "./located_pass.ts";
 import { recordCronRun } from "./run_recorder.ts";
 import { locateState } from "../state_location.ts";
 import { ownState } from "../owned_state.ts";
@@ -61,13 +62,21 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
       onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
     });
     const { shared } = state;
+    const located = await openLocated(checks, { ...options, shared });
     const chosen = settings.due
-      ? await chooseDue(checks, { repository, config, shared, overtaken, nowMs: system.clock.wallMs() })
+      ? await chooseDue(checks, {
+        repository,
+        config,
+        shared,
+        overtaken,
+        changed: await located?.runDue(checks, { ...options, repository }) ?? new Set(),
+        nowMs: system.clock.wallMs(),
+      })
       : checks;
     const isKept = state.path !== null;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runNotifying(chosen, { ...options, repository, shared, selected: checks, isKept })
+      runNotifying(chosen, { ...options, repository, shared, located, selected: checks, isKept })
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due) await publish(config, { system, repository, warn });
@@ -79,21 +88,35 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   }
 }
 
+/** What runs checks with locations; `null` without any, or if the state is not shared. */
+async function openLocated(
+  checks: readonly Check[],
+  { config, system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },
+): Promise<LocatedPass | null> {
+  if (shared === null || checks.every(({ locations }) => locations === undefined)) return null;
+  const { LocatedPass } = await import("./located_pass.ts");
+  return new LocatedPass({ store: shared.store, system, location: settings.location, checks: config.checks });
+}
+
 /** Returns the checks that are due and not run by another call, and plans the first run of new ones. */
 async function chooseDue(
   checks: readonly Check[],
-  { repository, config, shared, overtaken, nowMs }: {
+  { repository, config, shared, overtaken, changed, nowMs }: {
     readonly repository: StateRepository;
     readonly config: OpenConfig;
     readonly shared: SharedState | null;
     /** Names of checks that another call has planned. */
     readonly overtaken: ReadonlySet<string>;
+    /** Names of checks that the results of their locations change: they are due, too. */
+    readonly changed: ReadonlySet<string>;
     readonly nowMs: number;
   },
 ): Promise<readonly Check[]> {
   const plan = (check: Check): void => repository.plan(check.name, regularRunAfter(check, nowMs), nowMs);
   await recordCronRun(repository.store, config, nowMs);
-  let due = checks.filter((check) => isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs));
+  let due = checks.filter((check) =>
+    changed.has(check.name) || isCheckDue(check, repository.recordOf(check.name, nowMs), nowMs)
+  );
   if (shared !== null) {
     // Of several calls that share a state, the first one to write its plan runs a check.
     due.forEach(plan);
@@ -129,6 +152,8 @@ interface NotifyingRunOptions extends OnceOptions {
   readonly repository: StateRepository;
   /** The state, if several processes share it. */
   readonly shared: SharedState | null;
+  /** Runs checks with locations; `null`: there are none. */
+  readonly located: LocatedPass | null;
   /** The checks that the call is about, including those that are not due. */
   readonly selected: readonly Check[];
   /** Whether there is a state: without one no channel is called. */
@@ -222,6 +247,7 @@ async function writeMetrics(
 
 interface ChosenOptions extends OnceOptions {
   readonly repository: StateRepository;
+  readonly located: LocatedPass | null;
   readonly isKept: boolean;
   readonly notifying: Notifying;
   readonly printer: RunPrinter;
@@ -249,6 +275,7 @@ async function runChosen(checks: readonly Check[], options: ChosenOptions): Prom
     redact: config.redact,
     limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
     signal: abort.signal,
+    ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },
     includesOthers: settings.due,
     tracesAll: settings.traces,
     onResult: (result, { occurrences, record: { condition: { confirmed } } }) => {

@@ -109,6 +109,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const reload = createReload({
     ...options,
     statePath: state.path,
+    isShared: state.shared !== null,
     adopt: parts.adopt,
     onReloaded: (outcome) => {
       outputs.reloaded(outcome.adopted);

@@ -37,6 +37,8 @@ export function createGuest({ shared, system, config, notifying, onBug }: GuestO
       load: () => {},
       know: (checks, known) => notifying().know(checks, known),
       spread: () => {},
+      spreadLocation: () => {},
+      look: () => {},
       take: ({ markers }) => notifying().take(markers),
       receive: (received) => notifying().receive(received),
       release: (channelKey) => notifying().release(channelKey),

@@ -12,6 +12,7 @@ import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
+import type { LocatedWork } from "./located_work.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
 import { VERSION } from "../version.ts";
 
@@ -26,6 +27,8 @@ interface ServiceOutputsOptions {
   readonly scheduler: Scheduler;
   /** The member that this process is; `null` if it shares its state with none. */
   readonly member: Member | null;
+  /** Its checks with locations; `null` without a member. */
+  readonly located: Pick<LocatedWork, "isAdvancing"> | null;
   onBug(error: unknown): void;
 }
 
@@ -47,13 +50,14 @@ export interface ServiceOutputs {
 
 /** Starts the outputs of a config; the endpoint waits for `listen`. */
 export function startOutputs(config: LoadedConfig, options: ServiceOutputsOptions): ServiceOutputs {
-  const { invocation, scheduler, member } = options;
+  const { invocation, scheduler, member, located } = options;
   const selection = readSelection(invocation);
   const selected = {
     select: (checks: readonly Check[]) => selectChecks(checks, selection),
     isWhole: isEverything(selection),
   };
-  const isWell = (): boolean => scheduler.isAdvancing && member?.isConnected !== false;
+  const isWell = (): boolean =>
+    scheduler.isAdvancing && located?.isAdvancing !== false && member?.isConnected !== false;
   const heartbeat = startHeartbeat({ ...options, config, isWell });
   const report = startReportPublisher({ ...options, ...selected, config });
   const metrics = startMetricsPublisher({ ...options, version: VERSION, config });

@@ -4,7 +4,7 @@ import type { Log } from "../../domain/log.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import type { Member } from "../../members/member.ts";
-import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
 import {
   type ScheduledConfig,
   type Scheduler,
@@ -17,6 +17,7 @@ import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
 import { type OpenConfig, readSelection } from "../open_config.ts";
 import type { OwnedState } from "../owned_state.ts";
+import type { LocatedWork } from "./located_work.ts";
 import { toNotified } from "./reload.ts";
 import { createRunRecorder, type RunRecorder } from "./run_recorder.ts";
 import { logDeliveryEvent } from "./service_log.ts";
@@ -44,6 +45,8 @@ export interface ServiceParts {
   readonly recorder: RunRecorder;
   /** The member that this process is; `null` if it shares its state with none. */
   readonly member: Member | null;
+  /** Its checks with locations; `null` without a member. */
+  readonly located: LocatedWork | null;
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
   readonly outputs: ServiceOutputs;
@@ -64,8 +67,9 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     },
     onOvertaken: (checks) => member?.overtaken(checks),
   });
-  const sharing = await createSharing(options, () => ({ repository, notifying, scheduler }));
-  const member = sharing?.member ?? null;
+  const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
+  const sharing = await createSharing({ ...options, repository, limits }, () => ({ notifying, scheduler }));
+  const { member = null, located = null } = sharing ?? {};
   const recorder = createRunRecorder({ repository, system, lockPath: state.lockPath });
   await recorder.adopt(config);
   let { redact } = scheduled;
@@ -84,9 +88,10 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
     repository,
-    limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+    limits,
     notifying,
     ...member !== null && { share: member },
+    ...located !== null && { runner: located.runner, limiters: located.limiters },
     onEvent: (event) => {
       options.onEvent(event);
       outputs.happened(event);
@@ -94,11 +99,13 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onBug,
   });
   const hasState = state.path !== null;
-  const outputs = startOutputs(config, { ...options, hasState, repository, notifying, scheduler, member });
+  const running = { scheduler, member, located };
+  const outputs = startOutputs(config, { ...options, ...running, hasState, repository, notifying });
   return {
     repository,
     recorder,
     member,
+    located,
     notifying,
     scheduler,
     outputs,
@@ -141,33 +148,42 @@ function openRepository(
 
 interface Sharing {
   readonly member: Member;
+  readonly located: LocatedWork;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
 /** Makes the member that this process is, if its state is shared. */
 async function createSharing(
-  { invocation, system, config, scheduled, settings, log, state: { shared }, onBug }: ServicePartsOptions,
-  parts: () => Pick<ServiceParts, "repository" | "notifying" | "scheduler">,
+  options: ServicePartsOptions & { readonly repository: StateRepository; readonly limits: Limits },
+  parts: () => Pick<ServiceParts, "notifying" | "scheduler">,
 ): Promise<Sharing | null> {
+  const { invocation, system, config, scheduled, settings, log, state: { shared }, onBug } = options;
   if (shared === null) return null;
-  const { takePart, toWork } = await import("./take_part.ts");
+  const { startLocatedWork, takePart, toWork } = await import("./take_part.ts");
   const selection = readSelection(invocation);
   const memberSettingsOf = (next: OpenConfig): MemberSettings => ({
     selection,
     notifies: settings.notifies,
     listens: listenOf(invocation, next) !== null,
   });
-  const member = takePart({
+  const member: Member = takePart({
     shared,
     name: settings.member,
+    location: settings.location,
     system,
     work: toWork(config, scheduled, memberSettingsOf(config)),
     log,
-    parts,
+    parts: () => ({ ...parts(), repository: options.repository, located }),
     fail: onBug,
   });
+  const scheduler = (): Scheduler => parts().scheduler;
+  const located: LocatedWork = await startLocatedWork(scheduled, { ...options, shared, member, scheduler });
   return {
     member,
-    adopt: (next, nextScheduled) => member.adopt(toWork(next, nextScheduled, memberSettingsOf(next))),
+    located,
+    adopt: (next, nextScheduled) => {
+      located.adopt(nextScheduled);
+      member.adopt(toWork(next, nextScheduled, memberSettingsOf(next)));
+    },
   };
 }

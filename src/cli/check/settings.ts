@@ -9,6 +9,7 @@ import {
 } from "../command_definition.ts";
 import { FAIL_ON_CONDITIONS, type FailOn } from "../exit_code.ts";
 import { type FormatName, FORMATS } from "../formats/registry.ts";
+import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/log.ts";
 
 /** The names of the formats, as the help lists them. */
@@ -49,6 +50,8 @@ export interface CheckCommandSettings {
   readonly outputs: readonly OutputFile[];
   /** The name of this member; `null`: the host's. */
   readonly member: string | null;
+  /** The location of this monitor; `null`: none. */
+  readonly location: string | null;
 }
 
 /**
@@ -90,7 +93,14 @@ export function readCheckSettings(invocation: Invocation): CheckCommandSettings 
     logLevel: optionChoice(invocation, "log-level", LOG_LEVELS) ?? "info",
     logFormat: optionChoice(invocation, "log-format", LOG_FORMATS) ?? "text",
     member: optionValue(invocation, "member") ?? null,
+    location: readLocation(invocation),
   };
+}
+
+function readLocation(invocation: Invocation): string | null {
+  const value = optionValue(invocation, "location");
+  if (value === undefined || isLocationName(value)) return value ?? null;
+  throw new UsageError(`--location is ${JSON.stringify(value)}, ${LOCATION_NAME}`);
 }
 
 function readConcurrency(invocation: Invocation): number {

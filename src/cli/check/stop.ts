@@ -25,8 +25,19 @@ interface Stop {
  * killed with this process.
  */
 export function createStop(options: StopOptions): Stop {
-  const { scheduler, repository, recorder, notifying, member, outputs, system, log, output, stopped } =
-    options;
+  const {
+    scheduler,
+    repository,
+    recorder,
+    notifying,
+    member,
+    located,
+    outputs,
+    system,
+    log,
+    output,
+    stopped,
+  } = options;
   let wasAsked = false;
   let isAtOnce = false;
   const recordStop = async ({ hasTime }: { readonly hasTime: boolean }): Promise<void> => {
@@ -36,11 +47,15 @@ export function createStop(options: StopOptions): Stop {
     if (hasTime) await outputs.stopped(nowMs);
   };
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
-    const { running } = scheduler;
+    const running = [...scheduler.running, ...located?.running ?? []];
     log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
     // The others run its checks meanwhile.
     member?.withdraw().catch(stopped.reject);
-    const unfinished = await scheduler.stop(STOP_GRACE_MS);
+    const [here, atLocation = []] = await Promise.all([
+      scheduler.stop(STOP_GRACE_MS),
+      located?.stop(STOP_GRACE_MS),
+    ]);
+    const unfinished = [...here, ...atLocation];
     if (unfinished.length > 0) {
       log.warning(`no result of ${list(unfinished)}: terminated after ${STOP_GRACE_MS / 1000} s`);
     }

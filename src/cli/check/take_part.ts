@@ -8,9 +8,12 @@ import { createMember, type Member, type MemberEvent, type MemberWork } from "..
 import type { ScheduledConfig, Scheduler } from "../../scheduler/scheduler.ts";
 import { hashHex } from "../../shared/hash.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
+import type { LocatedWork } from "./located_work.ts";
 import { configHash } from "../monitor_status.ts";
 import type { OpenConfig, Selection } from "../open_config.ts";
 import { StateHeldError } from "../state_errors.ts";
+
+export { startLocatedWork } from "./located_work.ts";
 
 /** What the command line asked of this member. */
 export interface MemberSettings {
@@ -24,6 +27,7 @@ interface TakePartOptions {
   readonly shared: SharedState;
   /** The name of this member; `null`: the host's. */
   readonly name: string | null;
+  readonly location: string | null;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly work: MemberWork;
   readonly log: Log;
@@ -32,18 +36,21 @@ interface TakePartOptions {
     readonly repository: StateRepository;
     readonly notifying: Notifying;
     readonly scheduler: Scheduler;
+    readonly located: LocatedWork;
   };
   /** Called with what ends the service. */
   fail(error: unknown): void;
 }
 
 /** Makes the member that this process is; it takes part once it joins. */
-export function takePart({ shared, name, system, work, log, parts, fail }: TakePartOptions): Member {
+export function takePart(
+  { shared, name, location, system, work, log, parts, fail }: TakePartOptions,
+): Member {
   const host = name ?? system.hostName();
   return createMember({
     host,
     id: system.randomId(),
-    location: null,
+    location,
     work,
     failOpenAfterMs: shared.failOpenAfterMs,
     heartbeats: shared.openHeartbeats(),
@@ -54,6 +61,8 @@ export function takePart({ shared, name, system, work, log, parts, fail }: TakeP
       load: (records) => parts().repository.adopt(records),
       know: (checks, known) => parts().notifying.know(checks, known),
       spread: () => parts().scheduler.spread(),
+      spreadLocation: () => parts().located.spread(),
+      look: (looks) => parts().located.look(looks),
       take: ({ markers }) => parts().notifying.take(markers),
       receive: (received) => parts().notifying.receive(received),
       release: (channelKey) => parts().notifying.release(channelKey),

@@ -15,6 +15,7 @@ import {
   type OpenConfig,
   openConfig,
   readSelection,
+  rejectUnsharedLocations,
   selectActiveChecks,
   TAG_OPTION,
 } from "../open_config.ts";
@@ -93,6 +94,11 @@ export const checkCommand: Command = {
       description: "name of this monitor among those that share a state (default: the host name)",
     },
     {
+      name: "location",
+      value: "NAME",
+      description: 'location of this monitor, for checks with "locations" (default: none)',
+    },
+    {
       name: "log-level",
       value: "LEVEL",
       choices: LOG_LEVELS,
@@ -151,8 +157,11 @@ async function runChecks(invocation: Invocation, { system, settings, signals }: 
   await refuseClashes(settings.outputs.map(({ path }) => pathFromHere(path, system)), config);
   // A single run without a state calls no channel.
   const notifies = settings.notifies && !(settings.once && optionValue(invocation, "state") === "none");
-  const place = settings.once ? null : await locateState(invocation, config, system);
-  const controlPaths = place === null ? [] : controlPathsOf(place, system);
+  const place = await locateState(invocation, config, system);
+  // A single run without a state is about this machine alone.
+  const isHereAlone = settings.once && place.path === null;
+  if (place.postgres === undefined && !isHereAlone) await rejectUnsharedLocations(config, checks);
+  const controlPaths = settings.once ? [] : controlPathsOf(place, system);
   const requiredPermissions = await permissionsOfConfig(config, {
     invocation,
     system,

@@ -2,9 +2,9 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
+const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
 const func1 = Object.prototype.hasOwnProperty;
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -519,13 +519,155 @@ return errors === 0;
 }
 validate71.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema31 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema32 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
+const schema31 = {"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}};
 
-function validate77(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate77.evaluated;
+const evaluated0 = validate76.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.from === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "from"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "from") || (key0 === "agree")) || (key0 === "control"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.from !== undefined){
+let data0 = data.from;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err2 = {instancePath:instancePath+"/from/" + i0,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/from/" + i0,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/from",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.agree !== undefined){
+let data2 = data.agree;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err5 = {instancePath:instancePath+"/agree",keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 1 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/agree",keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.control !== undefined){
+let data3 = data.control;
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err7 = {instancePath:instancePath+"/control",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/control",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate76.errors = vErrors;
+return errors === 0;
+}
+validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema32 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
+const schema33 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
+
+function validate79(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate79.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -533,7 +675,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema32.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema33.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -558,7 +700,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(!((((((data0 === "console") || (data0 === "file_touch")) || (data0 === "email")) || (data0 === "desktop_notification")) || (data0 === "webhook")) || (data0 === "command"))){
-const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema32.properties.kind.enum}};
+const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema33.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -610,7 +752,7 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(!(((data4 === "unknown") || (data4 === "warning")) || (data4 === "critical"))){
-const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema32.properties.conditions.items.enum}};
+const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema33.properties.conditions.items.enum}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -649,7 +791,7 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(!((((data6 === "problem") || (data6 === "change")) || (data6 === "recovery")) || (data6 === "reminder"))){
-const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema32.properties.events.items.enum}};
+const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema33.properties.events.items.enum}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -710,16 +852,16 @@ errors++;
 }
 }
 }
-validate77.errors = vErrors;
+validate79.errors = vErrors;
 return errors === 0;
 }
-validate77.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate79.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate76.evaluated;
+const evaluated0 = validate78.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -729,8 +871,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate77(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
+if(!(validate79(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate79.errors : join(vErrors, validate79.errors);
 errors = vErrors.length;
 }
 }
@@ -745,10 +887,10 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate76.errors = vErrors;
+validate78.errors = vErrors;
 return errors === 0;
 }
-validate76.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate78.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -763,7 +905,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "tags") || (key0 === "active")) || (key0 === "threshold")) || (key0 === "recovery_threshold")) || (key0 === "annoy")) || (key0 === "schedule")) || (key0 === "maintenance_windows")) || (key0 === "notifications"))){
+if(!(func1.call(schema20.properties, key0))){
 const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err0];
@@ -816,9 +958,15 @@ vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate76(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.locations !== undefined){
+if(!(validate76(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
+errors = vErrors.length;
+}
+}
+if(data.notifications !== undefined){
+if(!(validate78(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
 errors = vErrors.length;
 }
 }
@@ -838,13 +986,13 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema33 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
+const schema34 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate90.evaluated;
+const evaluated0 = validate92.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -873,7 +1021,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema33.properties, key0))){
+if(!(func1.call(schema34.properties, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -938,18 +1086,24 @@ vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate76(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.locations !== undefined){
+if(!(validate76(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
+if(data.notifications !== undefined){
+if(!(validate78(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
+errors = vErrors.length;
+}
+}
 if(data.depends_on !== undefined){
-let data9 = data.depends_on;
-if(Array.isArray(data9)){
-const len0 = data9.length;
+let data10 = data.depends_on;
+if(Array.isArray(data10)){
+const len0 = data10.length;
 for(let i0=0; i0<len0; i0++){
-if(typeof data9[i0] !== "string"){
+if(typeof data10[i0] !== "string"){
 const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err4];
@@ -973,9 +1127,9 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data11 = data.for_each;
-if(!data11 || typeof data11 != "object"){
-const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema33.properties.for_each.type}};
+let data12 = data.for_each;
+if(!data12 || typeof data12 != "object"){
+const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema34.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -984,8 +1138,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(Array.isArray(data11)){
-if(data11.length < 1){
+if(Array.isArray(data12)){
+if(data12.length < 1){
 const err7 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
@@ -995,11 +1149,11 @@ vErrors.push(err7);
 }
 errors++;
 }
-const len1 = data11.length;
+const len1 = data12.length;
 for(let i1=0; i1<len1; i1++){
-let data12 = data11[i1];
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(Object.keys(data12).length < 1){
+let data13 = data12[i1];
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(Object.keys(data13).length < 1){
 const err8 = {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err8];
@@ -1009,8 +1163,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key1 in data12){
-const _errs20 = errors;
+for(const key1 in data13){
+const _errs21 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
 const err9 = {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
@@ -1023,7 +1177,7 @@ vErrors.push(err9);
 errors++;
 }
 }
-var valid5 = _errs20 === errors;
+var valid5 = _errs21 === errors;
 if(!valid5){
 const err10 = {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}};
 if(vErrors === null){
@@ -1035,10 +1189,10 @@ vErrors.push(err10);
 errors++;
 }
 }
-for(const key2 in data12){
-let data13 = data12[key2];
-if(((typeof data13 !== "string") && (!((typeof data13 == "number") && (isFinite(data13))))) && (typeof data13 !== "boolean")){
-const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema33.properties.for_each.items.additionalProperties.type}};
+for(const key2 in data13){
+let data14 = data13[key2];
+if(((typeof data14 !== "string") && (!((typeof data14 == "number") && (isFinite(data14))))) && (typeof data14 !== "boolean")){
+const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema34.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1061,8 +1215,8 @@ errors++;
 }
 }
 }
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(Object.keys(data11).length < 1){
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(Object.keys(data12).length < 1){
 const err13 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err13];
@@ -1072,8 +1226,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key3 in data11){
-const _errs24 = errors;
+for(const key3 in data12){
+const _errs25 = errors;
 if(typeof key3 === "string"){
 if(!pattern3.test(key3)){
 const err14 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3};
@@ -1086,7 +1240,7 @@ vErrors.push(err14);
 errors++;
 }
 }
-var valid7 = _errs24 === errors;
+var valid7 = _errs25 === errors;
 if(!valid7){
 const err15 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}};
 if(vErrors === null){
@@ -1098,10 +1252,10 @@ vErrors.push(err15);
 errors++;
 }
 }
-for(const key4 in data11){
-let data14 = data11[key4];
-if(Array.isArray(data14)){
-if(data14.length < 1){
+for(const key4 in data12){
+let data15 = data12[key4];
+if(Array.isArray(data15)){
+if(data15.length < 1){
 const err16 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err16];
@@ -1111,11 +1265,11 @@ vErrors.push(err16);
 }
 errors++;
 }
-const len2 = data14.length;
+const len2 = data15.length;
 for(let i2=0; i2<len2; i2++){
-let data15 = data14[i2];
-if(((typeof data15 !== "string") && (!((typeof data15 == "number") && (isFinite(data15))))) && (typeof data15 !== "boolean")){
-const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema33.properties.for_each.additionalProperties.items.type}};
+let data16 = data15[i2];
+if(((typeof data16 !== "string") && (!((typeof data16 == "number") && (isFinite(data16))))) && (typeof data16 !== "boolean")){
+const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema34.properties.for_each.additionalProperties.items.type}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1146,9 +1300,9 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data17 = data.kind;
-if(!(((((((((((((((data17 === "test") || (data17 === "script")) || (data17 === "file_timestamp")) || (data17 === "http_request")) || (data17 === "tcp_connect")) || (data17 === "tls_certificate")) || (data17 === "disk_space")) || (data17 === "memory")) || (data17 === "load")) || (data17 === "dns_lookup")) || (data17 === "ping")) || (data17 === "process")) || (data17 === "systemd_unit")) || (data17 === "job")) || (data17 === "group"))){
-const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema33.properties.kind.enum}};
+let data18 = data.kind;
+if(!(((((((((((((((data18 === "test") || (data18 === "script")) || (data18 === "file_timestamp")) || (data18 === "http_request")) || (data18 === "tcp_connect")) || (data18 === "tls_certificate")) || (data18 === "disk_space")) || (data18 === "memory")) || (data18 === "load")) || (data18 === "dns_lookup")) || (data18 === "ping")) || (data18 === "process")) || (data18 === "systemd_unit")) || (data18 === "job")) || (data18 === "group"))){
+const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema34.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1159,8 +1313,8 @@ errors++;
 }
 }
 if(data.parameters !== undefined){
-let data18 = data.parameters;
-if(!(data18 && typeof data18 == "object" && !Array.isArray(data18))){
+let data19 = data.parameters;
+if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
 const err20 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err20];
@@ -1182,10 +1336,10 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate90.errors = vErrors;
+validate92.errors = vErrors;
 return errors === 0;
 }
-validate90.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate92.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1952,8 +2106,8 @@ let data33 = data.channels;
 if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
 for(const key7 in data33){
 let data34 = data33[key7];
-if(!(validate77(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
+if(!(validate79(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate79.errors : join(vErrors, validate79.errors);
 errors = vErrors.length;
 }
 if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
@@ -2005,8 +2159,8 @@ if(data.checks !== undefined){
 let data35 = data.checks;
 if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
 for(const key8 in data35){
-if(!(validate90(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate90.errors : join(vErrors, validate90.errors);
+if(!(validate92(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate92.errors : join(vErrors, validate92.errors);
 errors = vErrors.length;
 }
 }

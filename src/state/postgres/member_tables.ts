@@ -1,6 +1,17 @@
 /** The tables that only a shared state has. */
-import type { MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
-import { integer, string, stringOrNull, type Table, table } from "../table_declaration.ts";
+import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
+import { type Codec, json, list, number, object, text, word } from "../codec.ts";
+import { field, integer, jsonText, string, stringOrNull, type Table, table } from "../table_declaration.ts";
+import { RESULT } from "../tables.ts";
+
+const EARLY_LOOK: Codec<EarlyLook> = object({
+  sequence: number,
+  check: text,
+  why: word<EarlyLook["why"]>(["failing", "changed", "requested"]),
+});
+
+/** The early looks that a member calls for. */
+export const EARLY_LOOKS: Codec<MemberHeartbeat["looks"], string> = json(list(EARLY_LOOK));
 
 /** The processes that share the state, by host name. */
 export const MEMBERS: Table<MemberHeartbeat> = table("members", {
@@ -10,6 +21,7 @@ export const MEMBERS: Table<MemberHeartbeat> = table("members", {
   config: string("config"),
   active: string("active_config"),
   location: stringOrNull("location"),
+  looks: field("early_looks", "TEXT NOT NULL", EARLY_LOOKS),
 }, { primary: ["host"] });
 
 /** The member that sends what waits for a channel. The token grows each time that a member takes the queue. */
@@ -18,3 +30,11 @@ export const QUEUES: Table<QueueRow> = table("queues", {
   owner: stringOrNull("owner"),
   token: integer("token"),
 }, { primary: ["channel_key"] });
+
+/** The last result of each check at each of its locations, and how many there were. */
+export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }> = table("location_results", {
+  check: string("check_name"),
+  location: string("location"),
+  runs: integer("runs"),
+  result: jsonText("result", RESULT),
+}, { primary: ["check_name", "location"] });

@@ -5,7 +5,7 @@ import { type Codec, columnText, json, list, nullable } from "../codec.ts";
 import type { Row } from "../sqlite/sqlite_connection.ts";
 import { SILENCES } from "../tables.ts";
 import type { Table } from "../table_declaration.ts";
-import { MEMBERS, QUEUES } from "./member_tables.ts";
+import { EARLY_LOOKS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
@@ -14,10 +14,10 @@ const HEARTBEAT_TIMEOUT_MS = 2_000;
 
 /** An older process of the host, or the same one; `$6` is true for the first heartbeat of a process. */
 const BEAT = `WITH beat AS (
-    INSERT INTO members (host, process, heartbeats, config, active_config, location)
-    VALUES ($1, $2, 1, $3, $4, $5)
+    INSERT INTO members (host, process, heartbeats, config, active_config, location, early_looks)
+    VALUES ($1, $2, 1, $3, $4, $5, $8)
     ON CONFLICT (host) DO UPDATE SET process = excluded.process, heartbeats = members.heartbeats + 1, config = excluded.config,
-      active_config = excluded.active_config, location = excluded.location, beat_at = clock_timestamp()
+      active_config = excluded.active_config, location = excluded.location, early_looks = excluded.early_looks, beat_at = clock_timestamp()
     WHERE members.process = excluded.process OR $6::boolean
     RETURNING host)
   SELECT (SELECT count(*) FROM beat)::integer AS written,
@@ -44,7 +44,7 @@ export function openHeartbeats(
     beat: (own, isFirst) =>
       write(async () => {
         await options.open?.();
-        const { host, id, config, active, location } = own;
+        const { host, id, config, active, location, looks } = own;
         const { rows: [row = {}] } = await client.query(BEAT, [
           columnText.encode(host),
           id,
@@ -53,6 +53,7 @@ export function openHeartbeats(
           nullable(columnText).encode(location),
           String(isFirst),
           options.clock.wallMs(),
+          EARLY_LOOKS.encode(looks),
         ]);
         return {
           isSuperseded: row["written"] === 0,

@@ -74,6 +74,7 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
   await session.run(
     "DELETE FROM queues WHERE owner IS NULL OR owner NOT IN (SELECT process FROM members)",
   );
+  await session.run("DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'");
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
 }

@@ -6,6 +6,7 @@ import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
 import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
+import { readLocationResults, saveLocationResults } from "./postgres_locations.ts";
 import { readMembers } from "./postgres_members.ts";
 import { readKnown, readPendingChannels, SenderQueues } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
@@ -142,6 +143,8 @@ function createPostgresStore(
     owns: (channelKey) => queues.owns(channelKey),
     open: () => read(open),
     versionOf: (name) => writer.versionOf(name),
+    saveLocationResults: (results) => write(() => saveLocationResults(client, results)),
+    locationResults: (checks) => read(() => readLocationResults(client, checks)),
     silences: (nowMs) => read(() => readSilences(client, nowMs)),
     addSilences: (silences) => write(() => addSilences(client, silences)),
     endSilences: (checks, nowMs) => write(() => endSilences(client, checks, nowMs)),

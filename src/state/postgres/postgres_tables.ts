@@ -1,7 +1,7 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
 import type { Column, Merge, Table } from "../table_declaration.ts";
 import { CREATE_INDEXES, TABLES } from "../tables.ts";
-import { MEMBERS, QUEUES } from "./member_tables.ts";
+import { LOCATION_RESULTS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { itemText, type Parameter } from "./protocol.ts";
 
 /** What PostgreSQL needs of a table's declaration. */
@@ -33,6 +33,7 @@ const ID = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
 const MORE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   checks: ["version bigint NOT NULL", "replaces bigint NOT NULL"],
   members: ["beat_at timestamptz NOT NULL DEFAULT clock_timestamp()"],
+  location_results: ["ended_at timestamptz NOT NULL"],
   // The token of the queue under which its owner received it, and in which of its calls.
   outbox: ["received_token float8", "received_call float8"],
 };
@@ -44,12 +45,13 @@ const FILL: Readonly<Record<string, number>> = {
   outbox: 70,
   members: 10,
   queues: 10,
+  location_results: 50,
 };
 
 /** Makes the tables in the schema that the session uses. */
 export const CREATE_SCHEMA: readonly string[] = [
   "CREATE TABLE meta (schema_version integer NOT NULL)",
-  ...[...TABLES, MEMBERS, QUEUES].map(createTable),
+  ...[...TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
   ...CREATE_INDEXES,
   "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
   `INSERT INTO meta (schema_version) VALUES (${SCHEMA_VERSION})`,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { MemberHeartbeat, QueueRow, SharedStore } from "../../../src/domain/membership.ts";
+import type { KeptResult } from "../../../src/domain/store.ts";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
@@ -68,6 +69,7 @@ test(
       config: "c",
       active: "c",
       location: null,
+      looks: [],
     };
     const nowMs = Date.now();
     const silence = {
@@ -110,6 +112,55 @@ test(
     }
   },
 );
+
+const RESULT: KeptResult = {
+  condition: "critical",
+  output: "refused\0",
+  detail: "",
+  performanceData: "",
+  metrics: { status: 500 },
+  startedAtMs: 1,
+  durationMs: 12.5,
+  lateMs: null,
+  locations: [{ location: "fra", condition: null, output: "control", durationMs: 12.5 }],
+};
+
+test("saveLocationResults() keeps the last result of each check and location, with its age", async (open) => {
+  const [one, other] = [await open(), await open()];
+  const fra = { check: "web\0", location: "fra", result: RESULT };
+  const nyc = { ...fra, location: "nyc", result: { ...RESULT, condition: "ok" } as const };
+  await one.saveLocationResults([{ ...fra, ageMs: 0 }, { ...fra, check: "mail", ageMs: 0 }]);
+  await other.saveLocationResults([{ ...nyc, ageMs: 60_000 }]);
+  await one.saveLocationResults([{ ...fra, result: { ...RESULT, output: "" }, ageMs: 5_000 }]);
+  const rows = (await other.locationResults(["web\0", "none", "web\0"]))
+    .toSorted((a, b) => a.location < b.location ? -1 : 1);
+  assert.deepEqual(rows.map(({ ageMs: _, ...row }) => row), [
+    { ...fra, result: { ...RESULT, output: "" }, runs: 2 },
+    { ...nyc, runs: 1 },
+  ]);
+  const ages = rows.map(({ ageMs }) => ageMs);
+  assert.ok(
+    ages.every((ageMs, index) => ageMs >= (index === 0 ? 5_000 : 60_000) && ageMs < 90_000),
+    `${ages}`,
+  );
+  assert.deepEqual(await other.locationResults([]), []);
+});
+
+test("beat() returns the early looks that members call for", async (open, place) => {
+  await open();
+  const heartbeats = openHeartbeats(place, clientOptions());
+  const a = { host: "a", id: "1", config: "c", active: "c", location: "fra" };
+  const looks = [{ sequence: 7, check: 'we"b\0', why: "failing" } as const];
+  try {
+    await heartbeats.beat({ ...a, looks }, true);
+    const { members } = await heartbeats.beat({ ...a, host: "b", looks: [] }, true);
+    assert.deepEqual(members.map((member) => member.looks), [looks]);
+    await heartbeats.beat({ ...a, looks: [] }, false);
+    assert.deepEqual((await heartbeats.beat({ ...a, looks: [] }, false)).members[0]?.looks, []);
+  } finally {
+    await heartbeats.close();
+  }
+});
 
 test("takeQueue() gives a queue to one of several, by the token that was read", async (open) => {
   const stores = await Promise.all([open(), open(), open()]);

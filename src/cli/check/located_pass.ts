@@ -1,0 +1,127 @@
+/** What a single run does about checks with locations: it runs them at its own location, and decides by all results. */
+import type { Check } from "../../domain/check.ts";
+import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
+import type { Result } from "../../domain/result.ts";
+import type { System } from "../../domain/system.ts";
+import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
+import { ControlRuns, createLocationRunner } from "../../scheduler/location_runs.ts";
+import { isDue } from "../../scheduler/plan.ts";
+import { type CheckRunner, DEFAULT_LIMITS, type PassOptions, runPass } from "../../scheduler/run_checks.ts";
+import { isCron } from "../../domain/schedule.ts";
+import { keptResult } from "../../state/record_result.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import type { OpenConfig } from "../open_config.ts";
+import type { CheckCommandSettings } from "./settings.ts";
+
+/** What it needs. */
+interface LocatedPassOptions {
+  readonly store: SharedStore;
+  readonly system: Pick<System, "clock">;
+  /** `null`: this run is at no location. */
+  readonly location: string | null;
+  /** Every check of the config. */
+  readonly checks: readonly Check[];
+}
+
+interface DueOptions {
+  readonly system: PassOptions["system"];
+  readonly config: Pick<OpenConfig, "source" | "redact">;
+  readonly settings: Pick<CheckCommandSettings, "concurrency">;
+  readonly repository: Pick<StateRepository, "recordOf">;
+}
+
+/** See the top of the file. */
+export class LocatedPass {
+  readonly #options: LocatedPassOptions;
+  readonly #agreed: AgreedRuns;
+  readonly #here: ReturnType<typeof createLocationRunner>;
+
+  /** Reads nothing yet. */
+  constructor(options: LocatedPassOptions) {
+    const { store, system, location, checks } = options;
+    this.#options = options;
+    this.#here = createLocationRunner(location ?? "", new ControlRuns({ checks }));
+    this.#agreed = new AgreedRuns({
+      store,
+      clock: system.clock,
+      // The other locations may be calls of cron.
+      isLive: () => true,
+      waits: false,
+      callFor: () => {},
+    });
+  }
+
+  /** Decides by the results of all locations. Unless `runDue` did, it runs checks at this location first. */
+  runner({ isDue }: { readonly isDue: boolean }): CheckRunner {
+    if (isDue) return this.#agreed;
+    return {
+      limitOf: (check) => (this.#isHere(check) ? this.#here : this.#agreed).limitOf(check),
+      run: async (check, options) => {
+        if (!this.#isHere(check)) return await this.#agreed.run(check, options);
+        const result = await this.#here.run(check, options);
+        await this.#save([result]);
+        const agreed = await this.#agreed.run(check, options);
+        return agreed === null || result.trace === undefined ? agreed : { ...agreed, trace: result.trace };
+      },
+    };
+  }
+
+  /** Runs the checks that are due at this location; returns the names of those whose condition changes. */
+  async runDue(checks: readonly Check[], options: DueOptions): Promise<ReadonlySet<string>> {
+    const { store, system } = this.#options;
+    const here = checks.filter((check) => this.#isHere(check));
+    const rows = here.length === 0 ? [] : await store.locationResults(here.map(({ name }) => name));
+    const ownRows = rows.filter(({ location }) => location === this.#options.location);
+    const byCheck = new Map(ownRows.map((row) => [row.check, row]));
+    const nowMs = system.clock.wallMs();
+    await this.#runHere(here.filter((check) => isDueHere(check, byCheck.get(check.name), nowMs)), options);
+    const changed = await Promise.all(checks.map(async (check) => {
+      const { observed } = options.repository.recordOf(check.name, nowMs).condition;
+      return await this.#agreed.isChanged(check, observed) ? [check.name] : [];
+    }));
+    return new Set(changed.flat());
+  }
+
+  async #runHere(checks: readonly Check[], { system, config, settings }: DueOptions): Promise<void> {
+    const results: Result[] = [];
+    await runPass(checks, {
+      system,
+      jobs: null,
+      directory: config.source.directory,
+      limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+      // Until the checks run, a signal ends the process.
+      signal: new AbortController().signal,
+      redact: config.redact,
+      runner: this.#here,
+      onResult: (result) => void results.push(result),
+    });
+    await this.#save(results);
+  }
+
+  #isHere({ locations }: Check): boolean {
+    const { location } = this.#options;
+    return location !== null && locations?.from.includes(location) === true;
+  }
+
+  async #save(results: readonly Result[]): Promise<void> {
+    const { store, location } = this.#options;
+    if (location === null || results.length === 0) return;
+    await store.saveLocationResults(
+      results.map((result) => ({
+        check: result.check.name,
+        location,
+        result: keptResult(result, null),
+        ageMs: 0,
+      })),
+    );
+  }
+}
+
+/** By the age of the last result: each location has a schedule of its own. */
+function isDueHere({ schedule }: Check, row: StoredLocationResult | undefined, nowMs: number): boolean {
+  if (row === undefined || isCron(schedule)) return true;
+  const { regularIntervalMs, attentiveIntervalMs } = schedule;
+  const intervalMs = row.result.condition === "ok" ? regularIntervalMs : attentiveIntervalMs;
+  const startedAtMs = nowMs - row.ageMs - row.result.durationMs;
+  return isDue(startedAtMs + intervalMs, nowMs, intervalMs);
+}

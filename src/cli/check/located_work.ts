@@ -1,0 +1,130 @@
+/** What a service does about checks with locations: it runs them at its own location, and decides about those it owns. */
+import type { EarlyLook, SharedState } from "../../domain/membership.ts";
+import type { Member } from "../../members/member.ts";
+import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
+import { type LocationRuns, startLocationRuns } from "../../scheduler/location_runs.ts";
+import { type CheckRunner, createLimiters, type Limiters, type Limits } from "../../scheduler/run_checks.ts";
+import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../scheduler/scheduler.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+
+/** What it needs. */
+interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
+  readonly shared: SharedState;
+  readonly member: Pick<Member, "location" | "callFor">;
+  readonly limits: Limits;
+  readonly repository: Pick<StateRepository, "recordOf">;
+  /** Has the checks that this member owns; asked once it runs. */
+  scheduler(): Scheduler;
+}
+
+/** Starts it; without a location it runs nothing, and only decides. */
+export async function startLocatedWork(
+  config: ScheduledConfig,
+  options: LocatedWorkOptions,
+): Promise<LocatedWork> {
+  const { member: { location }, shared, onBug } = options;
+  const limiters = createLimiters(options.limits);
+  const runs = location.name === null ? null : await startLocationRuns(config, {
+    ...options,
+    location: location.name,
+    shared: shared.store,
+    share: location,
+    limiters,
+    callFor: (check, why) => work.callFor(check, why),
+    onBug,
+  });
+  const work: LocatedWork = new LocatedWork(config, runs, { ...options, limiters });
+  return work;
+}
+
+/** See the top of the file. */
+export class LocatedWork {
+  readonly #options: LocatedWorkOptions & { readonly limiters: Limiters };
+  readonly #runs: LocationRuns | null;
+  readonly #agreed: AgreedRuns;
+  #checks: ReadonlyMap<string, ScheduledConfig["checks"][number]>;
+
+  /** See {@linkcode startLocatedWork}. */
+  constructor(
+    config: ScheduledConfig,
+    runs: LocationRuns | null,
+    options: LocatedWorkOptions & { readonly limiters: Limiters },
+  ) {
+    const { shared, member, system } = options;
+    this.#options = options;
+    this.#runs = runs;
+    this.#checks = byName(config);
+    this.#agreed = new AgreedRuns({
+      store: shared.store,
+      clock: system.clock,
+      isLive: (location) => member.location.live.has(location),
+      callFor: (check, why) => this.callFor(check, why),
+    });
+  }
+
+  /** Runs the checks that this member owns. */
+  get runner(): CheckRunner {
+    return this.#agreed;
+  }
+
+  /** Runs of both kinds count against the same limits. */
+  get limiters(): Limiters {
+    return this.#options.limiters;
+  }
+
+  get isAdvancing(): boolean {
+    return this.#runs?.isAdvancing !== false;
+  }
+
+  /** The checks that run at this location now. */
+  get running(): readonly string[] {
+    return this.#runs?.running ?? [];
+  }
+
+  /** Calls on all members, this one included, to look at a check at once. */
+  callFor(check: string, why: EarlyLook["why"]): void {
+    this.#options.member.callFor(check, why);
+    this.look([{ check, why }]);
+  }
+
+  /** Looks at checks at once: runs them here if that is asked for, and decides about those that this member owns. */
+  look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void {
+    this.#runs?.look(looks);
+    for (const { check, why } of looks) {
+      if (why !== "requested") this.#reconsider(check).catch(this.#options.onBug);
+    }
+  }
+
+  /** Goes by the changed share of the checks of this location. */
+  spread(): void {
+    this.#runs?.spread();
+  }
+
+  /** Goes on with another config. */
+  adopt(config: ScheduledConfig): void {
+    this.#checks = byName(config);
+    this.#runs?.reload(config);
+    this.#agreed.reload(config.checks);
+  }
+
+  /** See {@linkcode Scheduler.stop}. */
+  async stop(graceMs: number): Promise<readonly string[]> {
+    this.#agreed.end();
+    return await this.#runs?.stop(graceMs) ?? [];
+  }
+
+  /** A result counts at once if it changes the condition; the same one again has to wait for its interval. */
+  async #reconsider(name: string): Promise<void> {
+    const { repository, scheduler, system } = this.#options;
+    const check = this.#checks.get(name);
+    if (check === undefined || !scheduler().owns(name)) return;
+    const { observed } = repository.recordOf(name, system.clock.wallMs()).condition;
+    if (await this.#agreed.isChanged(check, observed)) scheduler().decideNow(name);
+  }
+}
+
+function byName({ checks }: ScheduledConfig): ReadonlyMap<string, ScheduledConfig["checks"][number]> {
+  return new Map(
+    checks.filter(({ locations }) => locations !== undefined).map((check) => [check.name, check]),
+  );
+}

@@ -1,0 +1,46 @@
+/** The early looks that members call for: each publishes its own with its heartbeats, and goes by those of the others. */
+import type { EarlyLook, MemberHeartbeat } from "../domain/membership.ts";
+
+/** Long enough that each live member reads a call at least once. */
+const PUBLISHED_FOR_MS = 5_000;
+/** If more fail at the same time, the others are run at their intervals. */
+const LOOKS_MAX = 200;
+
+/** See the top of the file. Times are of the monotonic clock. */
+export class EarlyLooks {
+  #sequence = 0;
+  #own: readonly { readonly look: EarlyLook; readonly untilMs: number }[] = [];
+  /** By process, the last call that was received. */
+  #received: ReadonlyMap<string, number> = new Map();
+
+  call(check: string, why: EarlyLook["why"], nowMs: number): void {
+    this.#drop(nowMs);
+    const isPublished = this.#own.some(({ look }) => look.check === check && look.why === why);
+    if (isPublished && why === "failing" || this.#own.length >= LOOKS_MAX) return;
+    const look = { sequence: ++this.#sequence, check, why };
+    this.#own = [...this.#own, { look, untilMs: nowMs + PUBLISHED_FOR_MS }];
+  }
+
+  /** What the next heartbeat publishes. */
+  published(nowMs: number): readonly EarlyLook[] {
+    this.#drop(nowMs);
+    return this.#own.map(({ look }) => look);
+  }
+
+  /** Returns the calls of live members that were not received before. */
+  receive(members: readonly Pick<MemberHeartbeat, "id" | "looks">[]): readonly EarlyLook[] {
+    const before = this.#received;
+    this.#received = new Map(
+      members.map(({ id, looks }) => [id, Math.max(before.get(id) ?? 0, looks.at(-1)?.sequence ?? 0)]),
+    );
+    return members.flatMap(({ id, looks }) =>
+      looks.filter(({ sequence }) => sequence > (before.get(id) ?? 0))
+    );
+  }
+
+  #drop(nowMs: number): void {
+    if (this.#own.some(({ untilMs }) => untilMs <= nowMs)) {
+      this.#own = this.#own.filter(({ untilMs }) => untilMs > nowMs);
+    }
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * The runs of this member at its location: a scheduler of its own, with a record of each check that counts nothing but
+ * the last result here. What a result means is decided where the check is owned, see `agreed_runs.ts`.
+ */
+import type { Check } from "../domain/check.ts";
+import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
+import type { Result } from "../domain/result.ts";
+import { createLocationStore } from "../state/location_store.ts";
+import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
+import { splayOf } from "./plan.ts";
+import {
+  type CheckRunner,
+  type Limiters,
+  type Limits,
+  RUN_HERE,
+  runCheck,
+  type RunOptions,
+} from "./run_checks.ts";
+import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";
+
+/** What the runs at a location need. */
+interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
+  readonly location: string;
+  readonly shared: Pick<SharedStore, "saveLocationResults">;
+  /** Which of the checks this member runs here. */
+  readonly share: Pick<WorkShare, "runs">;
+  readonly limits: Limits;
+  readonly limiters: Limiters;
+  /** Called when the result here changed, and others can read that. */
+  callFor(check: string, why: EarlyLook["why"]): void;
+}
+
+/** Starts them. */
+export async function startLocationRuns(
+  config: ScheduledConfig,
+  options: LocationRunsOptions,
+): Promise<LocationRuns> {
+  const { location, shared, system, callFor } = options;
+  const repository = await openStateRepository({
+    store: createLocationStore({
+      shared,
+      location,
+      nowMs: () => system.clock.wallMs(),
+      onChanged: (check, condition) => callFor(check, condition === "ok" ? "changed" : "failing"),
+    }),
+    // The same database has the state, whose failures are logged.
+    onFailure: () => {},
+    reopen: (error) => Promise.reject(error),
+    newId: () => "",
+    hostName: "",
+  });
+  return new LocationRuns(config, repository, options);
+}
+
+/** See the top of the file. */
+export class LocationRuns {
+  readonly #options: LocationRunsOptions;
+  readonly #repository: StateRepository;
+  readonly #scheduler: Scheduler;
+  readonly #controls: ControlRuns;
+
+  /** See {@linkcode startLocationRuns}. */
+  constructor(config: ScheduledConfig, repository: StateRepository, options: LocationRunsOptions) {
+    const { location, share } = options;
+    this.#options = options;
+    this.#repository = repository;
+    this.#controls = new ControlRuns(config);
+    const runner = createLocationRunner(location, this.#controls);
+    this.#scheduler = new Scheduler(atLocation(config, location), {
+      ...options,
+      jobs: null,
+      repository,
+      notifying: WITHOUT_NOTIFICATIONS,
+      share: { runs: (check) => share.runs(check), prunes: false },
+      // What is stored of it has no trace.
+      runner: { ...runner, run: (check, { traceOf: _, ...others }) => runner.run(check, others) },
+      onEvent: () => {},
+    });
+  }
+
+  get isAdvancing(): boolean {
+    return this.#scheduler.isAdvancing;
+  }
+
+  /** The checks that run now, in no order. */
+  get running(): readonly string[] {
+    return this.#scheduler.running;
+  }
+
+  /** Goes on with another config. */
+  reload(config: ScheduledConfig): void {
+    this.#controls.adopt(config);
+    this.#scheduler.reload(atLocation(config, this.#options.location));
+  }
+
+  /** Goes on with another share of the checks. */
+  spread(): void {
+    this.#scheduler.spread();
+  }
+
+  /** Runs checks at once that others call for; one that fails here runs often as it is. */
+  look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void {
+    const nowMs = this.#options.system.clock.wallMs();
+    for (const { check, why } of looks) {
+      const { observed } = this.#repository.recordOf(check, nowMs).condition;
+      const isNeeded = why === "requested" || why === "failing" && (observed ?? "ok") === "ok";
+      if (isNeeded) this.#scheduler.runNow(check);
+    }
+  }
+
+  /** See {@linkcode Scheduler.stop}. */
+  stop(graceMs: number): Promise<readonly string[]> {
+    return this.#scheduler.stop(graceMs);
+  }
+}
+
+const WITHOUT_NOTIFICATIONS: SchedulerOptions["notifying"] = {
+  refresh: () => Promise.resolve(),
+  deciding: () => ({ suppressedBy: null, acknowledged: null, known: () => [], queue: () => [] }),
+  dependenciesToRun: () => [],
+  send: () => {},
+};
+
+/** The checks of a location, each at an offset of its own in the interval. */
+function atLocation(config: ScheduledConfig, location: string): ScheduledConfig {
+  const checks = config.checks.flatMap((check) => {
+    const index = check.locations?.from.indexOf(location) ?? -1;
+    if (check.locations === undefined || index < 0) return [];
+    const splay = (splayOf(check.name) + (index + 1) / (check.locations.from.length + 1)) % 1;
+    return [{ ...check, ...COUNTING_NOTHING, splay }];
+  });
+  return { ...config, checks, configChecks: checks };
+}
+
+const COUNTING_NOTHING = {
+  threshold: 1,
+  recoveryThreshold: 1,
+  annoy: false,
+  maintenanceWindows: [],
+  notifications: [],
+  dependsOn: [],
+} as const satisfies Partial<Check>;
+
+/** Runs a check here, and after a failure its control check: if that one fails too, the result does not count. */
+export function createLocationRunner(
+  location: string,
+  controls: Pick<ControlRuns, "run">,
+): Omit<CheckRunner, "run"> & { run(check: Check, options: RunOptions): Promise<Result> } {
+  return {
+    limitOf: RUN_HERE.limitOf,
+    run: async (check, options) => {
+      const result = await runCheck(check, options);
+      const control = result.condition === "ok" ? null : await controls.run(check, options);
+      const isExcused = control !== null && control.condition !== "ok";
+      const vote = {
+        location,
+        condition: isExcused ? null : result.condition,
+        output: isExcused ? `control check "${control.check.name}" is ${control.condition}` : result.output,
+        durationMs: result.durationMs,
+      };
+      return { ...result, ...isExcused && { condition: "unknown" as const }, locations: [vote] };
+    },
+  };
+}
+
+/** A result of a control check is used for all runs that ended within this time after it began. */
+const CONTROL_FRESH_MS = 1_000;
+
+/** The runs of control checks; checks that fail at the same time share one. */
+export class ControlRuns {
+  #checks: ReadonlyMap<string, Check> = new Map();
+  readonly #runs = new Map<string, { readonly beganAtMs: number; readonly result: Promise<Result> }>();
+
+  /** The checks of a config. */
+  constructor(config: Pick<ScheduledConfig, "checks" | "configChecks">) {
+    this.adopt(config);
+  }
+
+  /** Goes on with another config. */
+  adopt({ checks, configChecks = checks }: Pick<ScheduledConfig, "checks" | "configChecks">): void {
+    this.#checks = new Map(configChecks.map((check) => [check.name, check]));
+    this.#runs.clear();
+  }
+
+  /** Runs the control check of a check; `null`: it has none. */
+  async run({ locations }: Check, options: RunOptions): Promise<Result | null> {
+    const control = this.#checks.get(locations?.control ?? "");
+    if (control === undefined) return null;
+    const nowMs = options.system.clock.monotonicMs();
+    const known = this.#runs.get(control.name);
+    if (known !== undefined && nowMs - known.beganAtMs < CONTROL_FRESH_MS) return await known.result;
+    const result = runCheck(control, options);
+    this.#runs.set(control.name, { beganAtMs: nowMs, result });
+    // A run that was aborted is no result for others.
+    result.catch(() => this.#runs.delete(control.name));
+    return await result;
+  }
+}

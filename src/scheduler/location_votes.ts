@@ -1,0 +1,101 @@
+/**
+ * What the locations of a check contribute to its result. No clock of the database or of another member decides what is
+ * too old: the age is bounded by when this process read that there was no newer result.
+ */
+import type { Check } from "../domain/check.ts";
+import type { LocationVote } from "../domain/location.ts";
+import type { StoredLocationResult } from "../domain/membership.ts";
+import type { KeptResult } from "../domain/store.ts";
+import { isCron } from "../domain/schedule.ts";
+
+/** The votes for a result of a check. */
+export interface Votes {
+  /** In the order of the config. */
+  readonly votes: readonly LocationVote[];
+  /** The results behind them, by location. */
+  readonly results: ReadonlyMap<string, KeptResult>;
+  /** Whether a result is still to come, since this has just begun, or the state was unreachable. */
+  readonly isIncomplete: boolean;
+}
+
+interface SeenResult {
+  readonly runs: number;
+  readonly endedAtMs: number;
+}
+
+interface SeenCheck {
+  readonly firstReadAtMs: number;
+  readonly readAtMs: number;
+  readonly results: ReadonlyMap<string, SeenResult>;
+}
+
+/** See the top of the file. Times are of the monotonic clock. */
+export class LocationVotes {
+  readonly #seen = new Map<string, SeenCheck>();
+  /** Whether nothing could be read since the last count. */
+  #isInterrupted = false;
+  #readableSinceMs = -Infinity;
+
+  /** Returns the votes after its results were read, if these locations have a live member. */
+  count(
+    check: Check,
+    rows: readonly StoredLocationResult[],
+    { isLive, nowMs }: { isLive(location: string): boolean; readonly nowMs: number },
+  ): Votes {
+    if (this.#isInterrupted) this.#readableSinceMs = nowMs;
+    this.#isInterrupted = false;
+    const before = this.#seen.get(check.name);
+    const firstReadAtMs = before?.firstReadAtMs ?? nowMs;
+    const seen = new Map(rows.map((row) => [row.location, seenResult(row, before, nowMs)]));
+    this.#seen.set(check.name, { firstReadAtMs, readAtMs: nowMs, results: seen });
+    const maxAgeMs = maxAgeOf(check);
+    const byLocation = new Map(rows.map((row) => [row.location, row.result]));
+    const results = new Map<string, KeptResult>();
+    let isIncomplete = false;
+    const votes = (check.locations?.from ?? []).map((location): LocationVote => {
+      const result = byLocation.get(location);
+      const { endedAtMs } = seen.get(location) ?? { endedAtMs: -Infinity };
+      if (result !== undefined && nowMs - endedAtMs <= maxAgeMs) {
+        results.set(location, result);
+        const { condition, output, durationMs } = result;
+        return result.locations?.[0] ?? { location, condition, output, durationMs };
+      }
+      const mayCome = isLive(location);
+      const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
+      if (mayCome && waitedMs <= maxAgeMs) isIncomplete = true;
+      const reason = mayCome ? result === undefined ? "no result yet" : "no recent result" : "no live member";
+      return { location, condition: null, output: reason, durationMs: null };
+    });
+    return { votes, results, isIncomplete };
+  }
+
+  /** Notes that nothing could be read: results that could not be written either are still to come. */
+  interrupt(): void {
+    this.#isInterrupted = true;
+  }
+
+  /** Forgets checks that are not in the config any more. */
+  retain(names: ReadonlySet<string>): void {
+    for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
+  }
+}
+
+/** A new result ended after the last time that an older one was read. */
+function seenResult(
+  { location, runs, ageMs }: StoredLocationResult,
+  before: SeenCheck | undefined,
+  nowMs: number,
+): SeenResult {
+  const known = before?.results.get(location);
+  if (known?.runs === runs) return known;
+  return {
+    runs,
+    endedAtMs: Math.max(nowMs - ageMs, known === undefined ? -Infinity : before?.readAtMs ?? 0),
+  };
+}
+
+/** One and a half intervals and the timeout. */
+function maxAgeOf({ schedule, timeoutMs }: Pick<Check, "schedule" | "timeoutMs">): number {
+  // Checks with cron schedules have no locations.
+  return isCron(schedule) ? Infinity : 1.5 * schedule.regularIntervalMs + timeoutMs;
+}

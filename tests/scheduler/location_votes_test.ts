@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { StoredLocationResult } from "../../src/domain/membership.ts";
+import { LocationVotes } from "../../src/scheduler/location_votes.ts";
+
+/** Runs every minute with a timeout of 10 seconds, so that a result counts for 100 seconds. */
+const CHECK = {
+  name: "web",
+  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 10_000 },
+  timeoutMs: 10_000,
+  locations: { from: ["fra", "nyc"], agree: 1 },
+} as unknown as Check;
+
+function row(
+  location: string,
+  runs: number,
+  ageMs: number,
+  condition: Condition = "ok",
+): StoredLocationResult {
+  const vote = { location, condition, output: "", durationMs: 5 };
+  const result = {
+    condition,
+    output: "",
+    detail: "",
+    performanceData: "",
+    metrics: {},
+    startedAtMs: 0,
+    durationMs: 5,
+    lateMs: null,
+    locations: [vote],
+  };
+  return { check: "web", location, runs, ageMs, result };
+}
+
+/** The votes at a time, such as `fra ok, nyc no live member`. */
+function count(
+  votes: LocationVotes,
+  nowMs: number,
+  rows: readonly StoredLocationResult[],
+  live = ["fra", "nyc"],
+): string {
+  const counted = votes.count(CHECK, rows, { isLive: (location) => live.includes(location), nowMs });
+  return counted.votes.map(({ location, condition, output }) => `${location} ${condition ?? output}`).join(
+    ", ",
+  );
+}
+
+Deno.test("LocationVotes: a result counts for one and a half intervals and the timeout", () => {
+  const votes = new LocationVotes();
+  const rows = [row("fra", 7, 0, "critical"), row("nyc", 3, 40_000)];
+  assert.equal(count(votes, 0, rows), "fra critical, nyc ok");
+  assert.equal(count(votes, 60_000, rows), "fra critical, nyc ok");
+  assert.equal(count(votes, 60_001, rows), "fra critical, nyc no recent result");
+  assert.equal(count(votes, 100_000, rows, ["fra"]), "fra critical, nyc no live member");
+  assert.equal(count(votes, 100_001, rows, ["fra"]), "fra no recent result, nyc no live member");
+  assert.equal(count(votes, 100_002, [row("fra", 8, 0)], ["fra"]), "fra ok, nyc no live member");
+  assert.equal(count(new LocationVotes(), 0, [row("fra", 8, 0)]), "fra ok, nyc no result yet");
+});
+
+Deno.test("LocationVotes: a step of the database's clock makes no result too old, and none too young", () => {
+  const HOUR_MS = 3_600_000;
+  const forward = new LocationVotes();
+  assert.equal(count(forward, 0, [row("fra", 7, 0), row("nyc", 3, 1000)]), "fra ok, nyc ok");
+  const after = [row("fra", 8, HOUR_MS), row("nyc", 3, HOUR_MS)];
+  assert.equal(count(forward, 60_000, after), "fra ok, nyc ok");
+  assert.equal(count(forward, 100_000, after), "fra ok, nyc no recent result");
+  const back = new LocationVotes();
+  assert.equal(count(back, 0, [row("fra", 7, 0), row("nyc", 3, 1000)]), "fra ok, nyc ok");
+  assert.equal(count(back, 100_000, [row("fra", 8, 0), row("nyc", 3, 0)]), "fra ok, nyc no recent result");
+});
+
+Deno.test("LocationVotes: waits for the first result of a location for as long as one would count", () => {
+  const votes = new LocationVotes();
+  const isIncomplete = (nowMs: number, live: boolean): boolean =>
+    votes.count(CHECK, [row("fra", 7, 0)], { isLive: () => live, nowMs }).isIncomplete;
+  assert.equal(isIncomplete(0, true), true);
+  assert.equal(isIncomplete(0, false), false);
+  assert.equal(isIncomplete(100_000, true), true);
+  assert.equal(isIncomplete(100_001, true), false);
+});
