@@ -45,7 +45,7 @@ export type Verdict =
     readonly event: NotificationEvent;
     readonly condition: Condition;
     readonly previous: Condition;
-    /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
+    /** The first result that was not `ok` of the notified problem; in a recovery, of the problem that ended. */
     readonly problemBeganAtMs: number;
     readonly reason: string;
   }

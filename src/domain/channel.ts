@@ -20,7 +20,6 @@ interface FileTouchChannel {
   };
 }
 
-/** How a mail server is reached. */
 interface MailAccess {
   /** A name or an address, without a port. */
   readonly host: string;
@@ -90,15 +89,15 @@ export interface ChannelFilters {
   readonly hours?: readonly MaintenanceWindow[];
 }
 
-/** What every channel of a resolved config has; in the list of a check, with the filters of that use. */
+/** The common fields of a resolved channel; in the list of a check, with the filters of that use. */
 interface ChannelIdentity extends ChannelFilters {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
   readonly key: string;
-  /** As the user named it. Absent: it stands in a list of `notifications`. */
+  /** The user's name for it. Absent: it is listed in `notifications` directly. */
   readonly name?: string;
   /**
-   * What this machine lacks of what the config names for the channel, such as a secret; then nothing can be delivered,
-   * and its parameters mean nothing. Absent: nothing is lacking.
+   * A part of the channel that this machine lacks, such as a secret: deliveries fail, and the parameters have no
+   * meaning. Absent: nothing is missing.
    */
   readonly lack?: string;
 }

@@ -1,8 +1,7 @@
-/** How many notifications a channel took and did not take. */
 export interface ChannelCount {
   /** The channel, as the resolved config keys it. */
   readonly channelKey: string;
-  /** How people call the channel; no secrets. */
+  /** The name for people, without secrets. */
   readonly channelName: string;
   readonly sent: number;
   /** Attempts that failed; notifications that were tried together count once. */
@@ -10,11 +9,11 @@ export interface ChannelCount {
   readonly dropped: number;
   /** Problems that recovered before they were sent and were counted instead of listed. */
   readonly summarized: number;
-  /** When it was last counted; wall time, milliseconds since 1970. */
+  /** Time of the last count; wall time, milliseconds since 1970. */
   readonly countedAtMs: number;
 }
 
-/** Adds to what was counted of the same channel before, if anything. */
+/** Adds to the earlier counts of the same channel. */
 export function addCounts(before: ChannelCount | undefined, added: ChannelCount): ChannelCount {
   return {
     channelKey: added.channelKey,

@@ -10,31 +10,28 @@ import type { RecordType } from "./dns.ts";
 import type { Thresholds } from "./thresholds.ts";
 import type { TimeLeft } from "./time_left.ts";
 
-/**
- * Whether a problem is told again: not at all, at every further observation that is not `ok`, or at most once
- * in so many milliseconds.
- */
+/** Reminders of a problem: none, at every further result that is not `ok`, or at most one in this many milliseconds. */
 export type Annoy = boolean | number;
 
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings {
   /** The member name in the config; unique. */
   readonly name: string;
-  /** Free text that names the check for people; absent where the config gives none. */
+  /** Free text for people; absent if the config has none. */
   readonly title?: string;
   /** Whether it runs; an inactive check is only validated and listed. */
   readonly active: boolean;
-  /** How many observations raise the confirmed condition; 1 or more. */
+  /** How many results raise the confirmed condition; 1 or more. */
   readonly threshold: number;
-  /** How many observations lower it; 1 or more. */
+  /** How many results lower it; 1 or more. */
   readonly recoveryThreshold: number;
-  /** Whether, and how often, a problem is told again while it lasts. */
+  /** Reminders while a problem lasts. */
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
   /** Those of the config, then the check's own or those of `defaults`; while one is open, notifications are suppressed. */
   readonly maintenanceWindows: readonly MaintenanceWindow[];
-  /** Where its notifications go, in the config's order; empty: nowhere. */
+  /** The channels of its notifications, in the config's order. */
   readonly notifications: readonly Channel[];
   /** Names of checks without which this one cannot be well; each is in the config, and none leads back here. */
   readonly dependsOn: readonly string[];
@@ -46,13 +43,12 @@ export interface CheckSettings {
   /** The locations where it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
   /**
-   * What this machine lacks of what the config names for the check, such as a secret; then it is `unknown`, and its
-   * parameters mean nothing. Absent: nothing is lacking.
+   * A part of the check that this machine lacks, such as a secret: it is `unknown`, and the parameters have no meaning.
+   * Absent: nothing is missing.
    */
   readonly lack?: string;
 }
 
-/** Parameters of a `test` check: what it returns. */
 export interface TestParameters {
   readonly condition: Condition;
   /** Any text; may be empty. */
@@ -66,7 +62,7 @@ export interface ScriptParameters {
   /** Passed one by one as they are; no shell reads them. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What is observed when the program still runs at the time limit. */
+  /** The condition if the command still runs at the timeout. */
   readonly conditionOnTimeout: Condition;
   /** By exit code in decimal; the others are those of plugins. */
   readonly exitCodeConditions?: Readonly<Record<string, Condition>>;
@@ -83,7 +79,7 @@ export interface ScriptParameters {
   };
   /** Whether performance data outside of its own ranges counts; absent: not. */
   readonly performanceDataRanges?: boolean;
-  /** What is observed when the output lacks the text or the pattern; absent: `critical`. */
+  /** The condition if the output lacks the text or the pattern; absent: `critical`. */
   readonly conditionOnMismatch?: Condition;
 }
 
@@ -99,11 +95,11 @@ export interface FileTimestampParameters {
   readonly countMin?: number;
   /** A file older than this is `warning`. Whole seconds, 1000 or more. */
   readonly warningAgeMs: number;
-  /** A file older than this is `critical`, whatever the warning age. Whole seconds, 1000 or more. */
+  /** A file older than this is `critical`, regardless of the warning age. Whole seconds, 1000 or more. */
   readonly criticalAgeMs: number;
-  /** What is observed when there is surely no such file. */
+  /** The condition if the file does not exist. */
   readonly conditionOnMissing: Condition;
-  /** What is observed when the age is negative: the file is from the future. */
+  /** The condition if the age is negative: the file is from the future. */
   readonly conditionOnImplausible: Condition;
 }
 
@@ -124,7 +120,7 @@ export interface TcpConnectParameters {
   readonly serverName?: string;
   /** Absolute path of certificates (PEM) that are trusted as well. */
   readonly caFile?: string;
-  /** Sent as UTF-8 once the connection stands; absent: nothing. */
+  /** Sent as UTF-8 after the connection is established; absent: nothing. */
   readonly send?: string;
   /** Text that the first 64 KiB of the answer must contain; absent: nothing is read. */
   readonly expect?: string;
@@ -146,7 +142,7 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly serverName?: string;
   /** The SHA-256 hash of the certificate, which is then trusted; the digits may have colons between them. */
   readonly fingerprint?: string;
-  /** How TLS is asked for; absent: TLS from the start. */
+  /** How TLS is started; absent: TLS from the start. */
   readonly starttls?: StartTlsProtocol;
   /** Absolute path of certificates (PEM) that are trusted as well. */
   readonly caFile?: string;
@@ -186,7 +182,7 @@ export interface DnsLookupParameters {
   readonly values?: readonly string[];
   /** Records that must be among them. */
   readonly contains?: readonly string[];
-  /** How many records there are. */
+  /** The number of records. */
   readonly count?: number;
   readonly atLeast?: number;
   /** Whether a violation is `warning` instead of `critical`. */
@@ -197,7 +193,7 @@ export interface DnsLookupParameters {
 export interface PingParameters {
   /** A name or an address. */
   readonly host: string;
-  /** How many requests are sent, one a second; 1 or more. */
+  /** The number of requests, sent one a second; 1 or more. */
   readonly count: number;
   /** Of the requests without a reply. */
   readonly loss: Thresholds;
@@ -225,7 +221,7 @@ export interface ProcessParameters {
   };
   /** Of the resident memory of all of them. */
   readonly memory: { readonly warningAboveBytes?: number; readonly criticalAboveBytes?: number };
-  /** Absolute path; absent: where the system has `ps`. */
+  /** Absolute path; absent: that of the system. */
   readonly command?: string;
 }
 
@@ -238,7 +234,7 @@ export interface SystemdUnitParameters {
   readonly asWarning: boolean;
   /** Of the highest number of restarts. */
   readonly restarts: Thresholds;
-  /** Absolute path; absent: where the system has `systemctl`. */
+  /** Absolute path; absent: that of the system. */
   readonly command?: string;
 }
 
@@ -250,13 +246,13 @@ export interface JobParameters {
   readonly graceMs: number;
   /** The secret part of the URL for check-ins over HTTP; absent: there are none. */
   readonly pingKey?: string;
-  /** How long a run may take; absent: as long as it likes, while runs end as often as expected. */
+  /** The longest run; absent: any duration, as long as runs end as often as expected. */
   readonly durationMaxMs?: number;
-  /** What is observed when the last run failed. */
+  /** The condition if the last run failed. */
   readonly conditionOnFailure: Condition;
-  /** What is observed when no run ended in time. */
+  /** The condition if no run ended in time. */
   readonly conditionOnOverdue: Condition;
-  /** What is observed when the last run took too long, or one under way does. */
+  /** The condition if the last run, or the one in progress, is too long. */
   readonly conditionOnLongRun: Condition;
 }
 
@@ -366,7 +362,7 @@ export interface SystemdUnitCheck extends CheckSettings {
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "job";
-  /** What is expected of the job, which has the check's name. */
+  /** Expectations of the job that has the check's name. */
   readonly parameters: JobParameters;
 }
 

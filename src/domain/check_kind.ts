@@ -6,7 +6,7 @@ import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
-/** What a check that combines others learns of one of them. */
+/** Another check, as a check that combines others sees it. */
 export interface KnownConditions {
   /** `null`: it did not run. */
   readonly confirmed: Condition | null;
@@ -20,11 +20,11 @@ export interface ObserveContext {
     System,
     "clock" | "files" | "processes" | "requests" | "connections" | "dns" | "host" | "platform" | "environment"
   >;
-  /** What jobs said of themselves; `null` where no state is kept, so that nothing can be known of them. */
+  /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** What is known of another check; `null` if it is inactive. Absent: nothing is known of any. */
+  /** Returns the conditions of another check; `null` if it is inactive. Absent: no other check is known. */
   conditionsOf?(check: string): KnownConditions | null;
-  /** Told of secrets that the run found, such as a token of a login. */
+  /** Called with secrets that the run found, such as a token of a login. */
   hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */
   readonly directory: string;
@@ -32,11 +32,11 @@ export interface ObserveContext {
   readonly signal: AbortSignal;
 }
 
-/** Something to tell of a place in a check's parameters. */
+/** A warning or an error at a location in a check's parameters. */
 export interface ParameterProblem {
   /** Keys and indexes from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
   readonly path: readonly (string | number)[];
-  /** What is doubtful or wrong, and why; no final period. */
+  /** The problem and its reason, without a final period. */
   readonly message: string;
 }
 
@@ -49,31 +49,29 @@ export interface TargetWord {
   readonly text: string;
   /** The same as an absolute path. */
   readonly path: string;
-  /** What is at that path; `null`: nothing, or it can't be looked at. */
+  /** The file at that path; `null`: none, or it can't be read. */
   readonly pathKind: FileFacts["kind"] | null;
 }
 
 /** How a kind reads its main parameter from a word, for `monitor add`, `try` and `discover`. */
 export interface CheckTarget<K extends CheckKind> {
-  /** What the word is, such as `HOST:PORT`; `null`: the kind has no main parameter. */
+  /** The form of the word, such as `HOST:PORT`; `null`: the kind has no main parameter. */
   readonly form: string | null;
-  /** Whether a word without a kind is meant for this one. @default never */
+  /** Whether a word without a kind belongs to this one. @default never */
   claims?(word: TargetWord): boolean;
   /** The parameters for a word, as in the config; `null`: it has another form. */
   parametersOf(word: TargetWord): Readonly<Record<string, unknown>> | null;
   /** The name of a check of that target. */
   nameOf(word: TargetWord): string;
-  /** What a check looks at. The first is its own; another check with that text, of whatever kind, covers it. */
+  /** The subjects of a check. The first is its own; another check with that text, of any kind, covers it. */
   subjectsOf(check: CheckOf<K>): readonly string[];
 }
 
 /** Everything that varies by check kind. */
 export interface CheckKindEntry<K extends CheckKind> {
-  /**
-   * Looks at the target once. What a target does is a value, never an exception; only an abort and a bug throw.
-   */
+  /** Runs once. The target's behavior is a value; it throws only if aborted, and for bugs. */
   observe(check: CheckOf<K>, context: ObserveContext): Promise<CheckResult>;
-  /** What its runs count against; a run waits where that is used up. */
+  /** The limit that its runs count against. */
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;
@@ -84,8 +82,8 @@ export interface CheckKindEntry<K extends CheckKind> {
   /** How its checks are made on the command line. */
   readonly target: CheckTarget<K>;
   warnings(check: CheckOf<K>): readonly ParameterProblem[];
-  /** What is wrong in parameters that are valid one by one; such a config is refused. */
+  /** Returns errors of parameters that are valid one by one; such a config is rejected. */
   errors?(check: CheckOf<K>): readonly ParameterProblem[];
-  /** What the runtime must permit for `observe`. */
+  /** The permissions that `observe` needs. */
   requiredPermissions(check: CheckOf<K>, system: System): RequiredPermissions | Promise<RequiredPermissions>;
 }

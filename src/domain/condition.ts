@@ -1,13 +1,13 @@
 /**
- * What a check can say of its target, lowest severity first. The order is that of severity: a problem that was seen
- * (`warning`, `critical`) is worse than not knowing (`unknown`).
+ * The results of a check, lowest severity first. A problem that was seen (`warning`, `critical`) is worse than not
+ * knowing (`unknown`).
  */
 export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
 /** One of the four conditions. */
 export type Condition = typeof CONDITIONS[number];
 
-/** How bad a condition is: 0 for `ok` to 3 for `critical`. */
+/** Returns the severity of a condition: 0 for `ok` to 3 for `critical`. */
 export function severity(condition: Condition): number {
   return CONDITIONS.indexOf(condition);
 }
@@ -21,7 +21,7 @@ export function highestSeverity(conditions: Iterable<Condition>): Condition {
   return result;
 }
 
-/** The exit code of each condition, after the plugin convention; metrics tell conditions by the same numbers. */
+/** The exit code of each condition (plugin convention); metrics use the same numbers. */
 export const CONDITION_CODES: Readonly<Record<Condition, number>> = {
   ok: 0,
   warning: 1,

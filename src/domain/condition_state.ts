@@ -1,32 +1,31 @@
 import type { Condition } from "./condition.ts";
 
-/** What a notification tells: from `ok` to a problem, between problems, back to `ok`, or the same problem once more. */
+/** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-/** What suppresses a notification. */
 export type Suppression = "silence" | "until_ok" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 
 /**
- * What is remembered of one check between two observations. A plain value: it survives JSON, and a restart goes
- * on from it as if nothing had been. Times are wall time, milliseconds since 1970.
+ * The state of one check between two results. A plain value: a restart continues from its JSON. Times are wall time,
+ * milliseconds since 1970.
  *
- * The check is being watched (see `isAttentive` in `src/condition`) exactly while `problemBeganAtMs` is a number.
+ * The attentive interval applies (see `isAttentive` in `src/condition`) while `problemBeganAtMs` is a number.
  */
 export interface ConditionState {
   /** The condition the check is taken to have; `ok` before the first observation. */
   readonly confirmed: Condition;
   /** The observation that confirmed it, or the first one of all; `null` before the first. */
   readonly confirmedSinceMs: number | null;
-  /** How many observations in a row, up to the last one, were at least that bad. */
+  /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;
-  /** How many observations in a row, up to the last one, were at most that bad. */
+  /** How many results in a row, up to the last one, were at most of that severity. */
   readonly atMost: ConditionCounts;
   /** The condition last observed; `null` before the first observation. */
   readonly observed: Condition | null;
-  /** When that was; `null` before the first observation. */
+  /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;
   /**
    * The first observation that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`

@@ -1,9 +1,8 @@
 import type { CertificateReading, ChainCertificate, TlsExpectations } from "./tls.ts";
 
-/** How TLS is asked for within a protocol that begins in clear text. */
+/** How TLS is started within a protocol that begins in plain text. */
 export type StartTlsProtocol = "smtp" | "imap" | "pop3";
 
-/** Where a connection leads. */
 export interface ConnectionTarget {
   /** A name or an address, without a port. */
   readonly host: string;
@@ -28,34 +27,34 @@ export type DatabaseTarget =
   | ConnectionTarget & { readonly tls: TlsExpectations | null }
   | { readonly socketPath: string };
 
-/** A connection that stands; with TLS, the certificate has been verified. */
+/** An established connection; with TLS, its certificate has been verified. */
 export interface Connection {
-  /** What comes next, or `null` when the other side has ended. Rejects when the connection breaks. */
+  /** Returns the next bytes; `null` if the other side has ended. Rejects if the connection breaks. */
   read(): Promise<Uint8Array | null>;
   write(bytes: Uint8Array): Promise<void>;
   /** Ends the connection at once; call it whatever happened. */
   close(): void;
 }
 
-/** How far a connection came. */
+/** The phase that a connection reached. */
 export type ConnectionPhase = "connecting" | "STARTTLS" | "TLS" | "sending" | "reading";
 
 /** Why a connection did not come about, or broke. */
 export interface ConnectionFailure {
-  /** `permission`, `settings` and `machine` are failures of this side and tell nothing of the target. */
+  /** `permission`, `settings` and `machine` are failures of this side and don't concern the target. */
   readonly phase: "permission" | "settings" | "machine" | "resolving" | ConnectionPhase;
   /** One line for people, such as `connection refused`. */
   readonly reason: string;
 }
 
 export interface ConnectionOptions {
-  /** Told what is done next, whenever that changes. */
+  /** Called with the next step whenever it changes. */
   onPhase?(phase: ConnectionPhase): void;
-  /** Ends it all; also a connection that stands. */
+  /** Aborts everything, including an established connection. */
   readonly signal: AbortSignal;
 }
 
-/** Connections over TCP. What is rejected with is for `explain`, or the signal's reason once that has aborted. */
+/** Connections over TCP. They reject with errors for `explain`, or with the signal's reason once it has aborted. */
 export interface Connections {
   connect(
     target: ConnectionTarget & { readonly tls?: TlsExpectations },
@@ -66,8 +65,8 @@ export interface Connections {
   /** Resolves a name to all its addresses, each once; an address is its own. */
   resolve(target: ConnectionTarget, signal: AbortSignal): Promise<readonly HostAddress[]>;
   /**
-   * Reads the certificate that a server shows, whether it is valid or not, and holds it to what is expected. This may
-   * take a second connection. Rejects when there is no server, or one that does not speak TLS.
+   * Reads the certificate of a server, valid or not, and compares it with the expectations. This may need a second
+   * connection. Rejects if no server responds, or none with TLS.
    */
   readCertificate(
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
@@ -78,6 +77,6 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     signal: AbortSignal,
   ): Promise<readonly ChainCertificate[]>;
-  /** Puts an error into words; `phase` is what was being done. */
+  /** Describes an error that occurred in a phase. */
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }

@@ -7,7 +7,7 @@ export interface ControlSockets {
    * Rejects with a {@linkcode ControlSocketError} if others could enter the directory, else with the runtime's errors.
    */
   listen(path: string, handle: (line: string) => Promise<string>): Promise<() => Promise<void>>;
-  /** Sends a line, and returns what comes back; `null`: nothing listens there. */
+  /** Sends a line, and returns the response; `null`: no process listens there. */
   send(path: string, line: string): Promise<string | null>;
 }
 

@@ -1,17 +1,16 @@
 import type { Notification } from "./notification.ts";
 
-/** One line of a message: a notification, or a problem that was over before it could be told. */
+/** One line of a message: a notification, or a problem that recovered before it was sent. */
 export interface MessageItem {
   readonly notification: Notification;
-  /** The problem that was over before it was told; then `notification` is its recovery. `null` otherwise. */
+  /** The problem that recovered before it was sent; then `notification` is its recovery. `null` otherwise. */
   readonly missedProblem: Notification | null;
   /** Older problems, of any check, that recovered before they were sent and are counted here instead of listed. */
   readonly summarized: number;
-  /** The id of the message that told of the problem, for threading; `null` when none did. */
+  /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
 }
 
-/** What a channel is handed at once. */
 export interface Message {
   /** Stays the same when it is sent again, so that receivers can drop the duplicate. Letters, digits and `-`. */
   readonly id: string;
@@ -23,20 +22,20 @@ export interface Message {
   readonly decidedAtMs: number;
 }
 
-/** What came of handing over a message. */
+/** The outcome of a delivery. */
 export type Delivery =
   | {
     readonly delivered: true;
-    /** What deserves telling all the same, such as a receiver that was refused; `null` for nothing. */
+    /** A problem in spite of the delivery, such as one rejected receiver; `null` for none. */
     readonly note: string | null;
   }
   | {
     readonly delivered: false;
-    /** Whether trying again soon can help; otherwise somebody has to mend something. */
+    /** Whether a retry can help soon; if not, the cause has to be fixed. */
     readonly retryable: boolean;
     /** Whether it may have arrived all the same: the connection broke after the last byte. */
     readonly mayHaveArrived: boolean;
     readonly reason: string;
-    /** How long the receiver asked to wait, in milliseconds; `null` when it did not. */
+    /** How long the receiver asked to wait, in milliseconds; `null` if it did not. */
     readonly retryAfterMs: number | null;
   };

@@ -3,12 +3,12 @@ const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
 /** A number of bytes in words, with two significant digits at least: `0 B`, `999 B`, `1.5 kB`, `12 MB`, `3400 PB`. */
 export function describeSize(bytes: number): string {
   const { count, unit } = inUnit(bytes);
-  // Cut, not rounded, so that a file below its limit is not said to reach it.
+  // Truncated, not rounded, so that a file below its limit never seems to reach it.
   const shown = unit === "B" || count >= 100 ? Math.floor(count) : Math.floor(count * 10) / 10;
   return `${shown} ${unit}`;
 }
 
-/** The same, rounded to so many significant digits: `83.2 GB`. */
+/** The same, rounded to some significant digits: `83.2 GB`. */
 export function roundedSize(bytes: number, digits: number): string {
   const { count, unit } = inUnit(bytes);
   return `${unit === "B" ? count : Number(count.toPrecision(digits))} ${unit}`;

@@ -1,7 +1,6 @@
 /** The types of records that can be looked up. */
 export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
 
-/** Where a name server listens. */
 export interface DnsServerAddress {
   /** An IP address, without brackets. */
   readonly host: string;
@@ -9,7 +8,6 @@ export interface DnsServerAddress {
   readonly port: number;
 }
 
-/** What is asked of a name server. */
 export interface DnsQuestion {
   /** Absolute, with the final dot. */
   readonly name: string;
@@ -18,11 +16,10 @@ export interface DnsQuestion {
   readonly server: DnsServerAddress | null;
 }
 
-/** What a name server returned. */
 export type DnsAnswer =
   /** Each as text in the form of zone files, names without the final dot; at least one. */
   | { readonly records: readonly string[] }
-  /** `isObstacle`: a failure of this side, which tells nothing of the server. */
+  /** `isObstacle`: a failure of this side, which doesn't concern the server. */
   | { readonly reason: string; readonly isObstacle: boolean };
 
 /** The domain name system. */

@@ -1,9 +1,8 @@
 /**
- * A duration in words: its two most significant units of days, hours, minutes and seconds, without those that
- * are zero (`3 d`, `2 h 5 min`, `1 h 30 s`, `45 s`, `0 s`).
+ * Describes a duration by its two most significant units of days, hours, minutes and seconds, without zeros (`3 d`, `2
+ * h 5 min`, `1 h 30 s`, `45 s`, `0 s`).
  *
- * What is smaller is dropped, never rounded up, so that a duration is said to be no longer than it is. A
- * negative one has a minus sign before it.
+ * Smaller units are truncated, never rounded up. A negative duration has a minus sign.
  */
 export function describeDuration(durationMs: number): string {
   let rest = Math.trunc(Math.abs(durationMs) / 1000);
@@ -25,8 +24,8 @@ const UNITS = [
 ] as const;
 
 /**
- * A length of time in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. For limits and
- * intervals that somebody has chosen; what was measured is for {@linkcode describeDuration}.
+ * Describes a configured duration in full, as the config accepts it: `1 d 2 h 3 min 4 s`, `1.25 s`, `0.1 ms`. For
+ * measured ones see {@linkcode describeDuration}.
  */
 export function exactDuration(durationMs: number): string {
   if (durationMs < 1000) return `${durationMs} ms`;

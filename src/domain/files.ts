@@ -1,9 +1,9 @@
 export interface FileFacts {
-  /** What a symlink leads to, never the symlink itself. `other`: a device, a pipe, a socket. */
+  /** The target of a symlink, never the symlink itself. `other`: a device, a pipe, a socket. */
   readonly kind: "file" | "directory" | "other";
   /** Length of a file; means nothing for the others. */
   readonly sizeBytes: number;
-  /** Modification time, milliseconds since 1970; `null` where the system keeps none. */
+  /** Modification time, milliseconds since 1970; `null` if the system has none. */
   readonly modifiedAtMs: number | null;
   /** Permission bits; `null` on systems without them. */
   readonly mode: number | null;
@@ -16,14 +16,14 @@ export interface FileFacts {
  * `realPath` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
  */
 export interface Files {
-  /** What stands at a path; symlinks are followed. `timeoutMs` replaces the two seconds. */
+  /** Returns the facts of the file at a path, following symlinks. `timeoutMs` replaces the two seconds. */
   stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
   /**
    * The whole content of a file. Opening anything but a regular file may block the process for good: see
    * `readRegularFile`.
    */
   read(path: string): Promise<Uint8Array>;
-  /** The names of what stands in a directory, in no order. */
+  /** Returns the names in a directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
   /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
@@ -35,8 +35,8 @@ export interface Files {
   /** Writes a new file; fails with `AlreadyExists` unless `overwrite`. */
   write(path: string, text: string, options: { readonly overwrite: boolean }): Promise<void>;
   /**
-   * Puts a file with this text in the place of what is there, as one step: who reads the path sees the old text or the
-   * new one, whole. It is written to `PATH.tmp` first, and its mode is that of any new file.
+   * Replaces a file atomically: a reader sees the old text or the new one. Writes `PATH.tmp` first, with the
+   * permissions of a new file.
    */
   replace(path: string, text: string): Promise<void>;
   /**

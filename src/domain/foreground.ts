@@ -1,4 +1,4 @@
-/** How a command that ran in our place ended, with the exit code that a shell would give it. */
+/** How a command in the foreground ended, with the exit code that a shell would return. */
 export type ForegroundEnd =
   | { readonly ended: "exited"; readonly code: number; readonly tail: string }
   | {
@@ -11,17 +11,17 @@ export type ForegroundEnd =
   }
   | {
     readonly ended: "not_started";
-    /** 127 where it is not there, else 126. */
+    /** 127 if it is missing, else 126. */
     readonly code: number;
     readonly reason: string;
   };
 
-/** Somebody else's command in our place. */
+/** Commands in the foreground. */
 export interface Foreground {
   /**
-   * Runs a program with its arguments in our environment, working directory and process group. Its standard streams are
-   * ours, except where descriptors are short; SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on. Comes back when the program has gone, whoever else holds its streams
-   * still. Of what it printed the end is told.
+   * Runs a command in our environment, working directory and process group. It gets our standard streams, unless
+   * descriptors are short, and SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2. Returns when the command has ended, even
+   * if another process has its streams open, with the end of its output.
    */
   run(command: readonly string[], options: { readonly tailBytesMax: number }): Promise<ForegroundEnd>;
 }

@@ -1,6 +1,6 @@
-/** The space of a file system, as `df` counts it: what is reserved for root is neither free nor part of the total. */
+/** The space of a file system, as `df` counts it: the part reserved for root is neither free nor in the total. */
 export interface FileSystemFacts {
-  /** What any user may still write. */
+  /** The bytes that any user may still write. */
   readonly freeBytes: number;
   readonly totalBytes: number;
   /** `null`: the file system has no limit of inodes, such as Btrfs. */
@@ -9,7 +9,7 @@ export interface FileSystemFacts {
 
 /** The memory of this machine, in bytes. */
 export interface MemoryFacts {
-  /** What programs can get without swapping. */
+  /** The memory that processes can get without swapping. */
   readonly availableBytes: number;
   readonly totalBytes: number;
   readonly swapUsedBytes: number;
@@ -24,7 +24,7 @@ export interface Host {
   memory(): MemoryFacts;
   /** The mean number of processes that run or wait, over 1, 5 and 15 minutes; zeros on Windows, which counts none. */
   loadAverages(): readonly [number, number, number];
-  /** How many processors this process may use; 1 or more. */
+  /** The number of processors that this process may use; 1 or more. */
   readonly processors: number;
   /** The id of this process. */
   readonly processId: number;

@@ -6,7 +6,6 @@ type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
 /** A status, or a class of them. */
 export type ExpectedStatus = number | StatusClass;
 
-/** What an `http_request` check sends. */
 export interface HttpRequest {
   /** An `http:` or `https:` address. */
   readonly target: string;
@@ -18,7 +17,7 @@ export interface HttpRequest {
   readonly body?: string;
   /** Absent: followed, unless a 3xx is expected. */
   readonly redirects?: "follow" | "refuse";
-  /** What `https:` connections use besides the defaults. */
+  /** Settings of `https:` connections, in addition to the defaults. */
   readonly tls?: HttpTls;
   /** Absolute path of a Unix socket to connect to, for `http:` only. */
   readonly socket?: string;
@@ -31,13 +30,12 @@ export interface HttpRequest {
 /** Absolute paths of PEM files. */
 export interface HttpTls {
   readonly caFile?: string;
-  /** What is shown to the target's origin, and only there; never without `key`. */
+  /** The certificate for the target's origin only; never without `key`. */
   readonly certificate?: string;
   /** Of `certificate`; never without it. */
   readonly key?: string;
 }
 
-/** What an `http_request` check expects. */
 export interface HttpExpectation {
   /** `null`: any status. A list is not empty; one of it must fit. */
   readonly statusCode: ExpectedStatus | readonly ExpectedStatus[] | null;
@@ -55,17 +53,17 @@ export interface HttpExpectation {
   readonly json?: Readonly<Record<string, JsonExpectation | JsonPlain>>;
   readonly warningDurationMs?: number;
   readonly criticalDurationMs?: number;
-  /** How long the certificate of the target must still hold; absent: it is not looked at. */
+  /** The least time until the target's certificate expires; absent: it is not checked. */
   readonly certificate?: TimeLeft;
 }
 
-/** What a header's value must be, if not equal to a text. */
+/** The expectation of a header's value, if not equal to a text. */
 interface HeaderExpectation {
   /** A regular expression in RE2 syntax. */
   readonly matches: string;
 }
 
-/** Comparisons for whatever a path finds: all of them must hold for every value. */
+/** Comparisons of the values at a path: each must be true of every value. */
 export interface JsonExpectation {
   /** It must equal this. */
   readonly equals?: JsonAny;
@@ -96,10 +94,10 @@ export interface JsonExpectation {
 /** A value of JSON that is no object, so that it cannot be taken for comparisons. */
 export type JsonPlain = string | number | boolean | null | readonly JsonAny[];
 
-/** Any value of JSON. Objects have no prototype where they come from a config. */
+/** A JSON value. Objects of a config have no prototype. */
 export type JsonAny = JsonPlain | { readonly [name: string]: JsonAny };
 
-/** Where a value of a response is found; one of `json` and `header` at most, the body without either. */
+/** Where a value of a response is found; at most one of `json` and `header`, without either the body. */
 export interface HttpCapture {
   /** A JSON path (RFC 9535); its first match. */
   readonly json?: string;
@@ -108,7 +106,7 @@ export interface HttpCapture {
   readonly pattern?: string;
 }
 
-/** One request of several, with what is expected of its response. */
+/** One request of several, with the expectations of its response. */
 export interface HttpStep {
   /** Absent: its number. */
   readonly name?: string;
@@ -123,7 +121,7 @@ export interface HttpStep {
 
 /** Parameters of an `http_request` check: a request, or steps. */
 export interface HttpRequestParameters {
-  /** What is sent first; redirects lead on from there. */
+  /** The first request; redirects follow from it. */
   readonly request?: HttpRequest;
   /** All of it must hold for the final answer of `request`. */
   readonly response: HttpExpectation;

@@ -1,4 +1,3 @@
-/** Where a server listens. */
 export interface ListenAddress {
   /** An IP address without brackets, or `localhost`. */
   readonly host: string;
@@ -21,7 +20,7 @@ export interface IncomingRequest {
   readTail(bytesMax: number): Promise<Uint8Array>;
 }
 
-/** What a server sends back. The server adds the headers that are about the connection. */
+/** A response of the server, which adds the headers of the connection. */
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -38,13 +37,13 @@ export interface HttpServer {
 }
 
 export interface ServeOptions {
-  /** Returns the response. What it throws becomes status 500. */
+  /** Returns the response. An error becomes status 500. */
   handle(request: IncomingRequest): Promise<ServerResponse>;
   /** Called with a bug of `handle`. */
   onBug(error: unknown): void;
 }
 
-/** Servers for HTTP/1.1. However many clients there are and whatever they send, they cost a bounded share of time. */
+/** Servers for HTTP/1.1. They use a bounded share of time, however many requests clients send. */
 export interface HttpServers {
   /** Rejects with a {@linkcode ListenError} if nothing can listen there. */
   listen(address: ListenAddress, options: ServeOptions): Promise<HttpServer>;

@@ -4,9 +4,9 @@
 export interface JobEnd {
   /** Wall time, milliseconds since 1970. */
   readonly atMs: number;
-  /** By the monotonic clock; `null` where nobody measured it. */
+  /** By the monotonic clock; `null` if it was not measured. */
   readonly durationMs: number | null;
-  /** `noted`: somebody said so, without a command that could be watched. */
+  /** `noted`: it was recorded without a command that `monitor beat` ran. */
   readonly how: "exited" | "signalled" | "not_started" | "noted";
   /** As a shell gives it; 0 is a success, anything else a failure. */
   readonly exitCode: number;
@@ -17,11 +17,11 @@ export interface JobEnd {
 }
 
 export interface JobRun {
-  /** Unique; tells runs apart that overlap. */
+  /** Unique; distinguishes runs that overlap. */
   readonly id: string;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** `null` while it runs, and for ever where it died without a word. */
+  /** `null` while it runs, or if it died without a check-in. */
   readonly end: JobEnd | null;
 }
 
@@ -30,7 +30,7 @@ export interface EndedJobRun extends JobRun {
 }
 
 export interface JobFacts {
-  /** When anything was first heard or asked of it; wall time, milliseconds since 1970, never later than now. */
+  /** When the job was first recorded or asked for; wall time, milliseconds since 1970, never later than now. */
   readonly sinceMs: number;
   /** The run whose end was noted last; `null` before the first. */
   readonly last: EndedJobRun | null;
@@ -41,12 +41,12 @@ export interface JobFacts {
   readonly inProgress: readonly JobRun[];
 }
 
-/** Where a check looks for what jobs said of themselves. */
+/** The runs that jobs recorded. */
 export interface JobLog {
   /**
-   * What is known of a job now, whichever process noted it.
+   * Returns the facts of a job, recorded by any process.
    *
-   * @throws {StoreError} If that cannot be read.
+   * @throws {StoreError} If they can't be read.
    */
   recall(name: string, nowMs: number): Promise<JobFacts>;
 }

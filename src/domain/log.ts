@@ -1,9 +1,8 @@
-/** How much is logged, the quietest first. */
+/** The log levels, the quietest first. */
 export const LOG_LEVELS = ["error", "warning", "info", "debug"] as const;
 /** One of {@linkcode LOG_LEVELS}. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
-/** How it is written. */
 export const LOG_FORMATS = ["text", "json"] as const;
 /** One of {@linkcode LOG_FORMATS}. */
 export type LogFormat = typeof LOG_FORMATS[number];
@@ -11,8 +10,8 @@ export type LogFormat = typeof LOG_FORMATS[number];
 /** Further facts of a log line. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Writes what the program has to say about itself, a line each. */
+/** The log: one line an event. */
 export interface Log extends Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>> {
-  /** Writes a line of the console channel, whatever the level: as it is, or as the `message` of level `notification`. */
+  /** Writes a line of the console channel at any level: as it is, or as the `message` of level `notification`. */
   notification(line: string): void;
 }

@@ -1,4 +1,4 @@
-/** How a mail server is reached and what it is handed. */
+/** An email and the server that accepts it. */
 export interface OutgoingMail {
   readonly host: string;
   /** 465 is TLS from the start, every other port STARTTLS. */
@@ -22,7 +22,7 @@ export interface OutgoingMail {
   readonly dateMs: number;
 }
 
-/** What a mail server made of a mail. */
+/** The outcome of a session with a mail server. */
 export type MailEnd =
   | {
     readonly sent: true;
@@ -30,9 +30,9 @@ export type MailEnd =
   }
   | {
     readonly sent: false;
-    /** How far it came, such as `connecting`, `TLS`, `login`, `sender`, `data`. */
+    /** The last phase, such as `connecting`, `TLS`, `login`, `sender`, `data`. */
     readonly phase: string;
-    /** The server's own code, such as 550; `null` where it said none. */
+    /** The server's code, such as 550; `null` if it returned none. */
     readonly code: number | null;
     readonly retryable: boolean;
     /** Whether the server may have taken it: the connection broke after the last byte. */

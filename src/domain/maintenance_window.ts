@@ -8,9 +8,9 @@ type Weekday = (typeof WEEKDAYS)[number];
 export interface MaintenanceWindow {
   /** The days on which it begins; absent: every day. */
   readonly days?: readonly Weekday[];
-  /** When it begins: minutes after midnight, below 1440. */
+  /** The beginning: minutes after midnight, below 1440. */
   readonly fromMinute: number;
-  /** When it ends: minutes after midnight, 1440 at most; on the next day where it is not later than the beginning. */
+  /** The end: minutes after midnight, 1440 at most; on the next day if it is not later than the beginning. */
   readonly toMinute: number;
   /** A name of the time zone database, such as `Europe/Zurich`. */
   readonly timeZone: string;

@@ -1,9 +1,9 @@
-/** The processes that share a state (members): what they publish, and what other layers ask of them. */
+/** The processes that share a state (members): the data that they publish, and the interface for other layers. */
 import type { Notification } from "./notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
 import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
-/** What a process does of the work that several may share. */
+/** This process's share of the work of several. */
 export interface WorkShare {
   /** Whether it runs a check now. */
   runs(check: string): boolean;
@@ -67,7 +67,6 @@ export interface QueueRow {
   readonly token: number;
 }
 
-/** What a heartbeat returns. */
 export interface HeartbeatReply {
   /** Whether a newer process of this host takes part; then nothing was written. */
   readonly isSuperseded: boolean;
@@ -86,20 +85,20 @@ export interface HeartbeatStore {
   close(): Promise<void>;
 }
 
-/** What a channel was last notified of, for a check: what is queued, otherwise what was delivered. */
+/** The last notification of a channel, for a check: a queued one, otherwise the delivered one. */
 export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "condition" | "certain">;
 
 /** A store that several processes share. */
 export interface SharedStore extends Store {
   /** Resolves once its server was reached, and it has tables; at once if that was so when it was opened. */
   open(): Promise<void>;
-  /** Reads the records of checks that run here from now on, and goes by them in `save`. */
+  /** Reads the records of checks that run here from now on; `save` expects their versions. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns all members, those too that died, by name. */
   members(): Promise<readonly MemberStatus[]>;
   /** Reads the records of checks that others run. */
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
-  /** Returns what the channels were last notified of, for some checks; nothing of those without a problem. */
+  /** Returns the last notifications of channels, for checks with a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
   /** Returns the channels for which notifications are pending. */
   pendingChannels(): Promise<readonly string[]>;
@@ -110,8 +109,8 @@ export interface SharedStore extends Store {
   /** Returns the notifications in these queues that were not received under their present token. */
   receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
   /**
-   * Whether a queue that was taken is still owned, as far as is known. `changeOutbox` changes only what is in such a
-   * queue, and finds out when another member has taken it.
+   * Whether a queue that was taken is still owned, as far as this process knows. `changeOutbox` changes only rows of
+   * such a queue, and notices if another member has taken it.
    */
   owns(channelKey: string): boolean;
   /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */
@@ -149,14 +148,14 @@ export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">)
 export interface ReceivedNotifications {
   /** In the order in which they were saved. */
   readonly notifications: readonly QueuedNotification[];
-  /** What the channels were last notified of, for the checks of these notifications. */
+  /** The last notifications of the channels, for the checks of these notifications. */
   readonly markers: readonly DeliveryMarker[];
 }
 
 /** A queue that was taken. */
 export interface TakenQueue {
   readonly queue: QueueRow;
-  /** What the channel was last notified of. */
+  /** The condition that the channel was last notified of. */
   readonly markers: readonly DeliveryMarker[];
   /** Whether its last owner may be sending a message just now. */
   readonly isSending: boolean;

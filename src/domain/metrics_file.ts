@@ -3,6 +3,6 @@ export interface MetricsFile {
   /** Absolute. */
   readonly path: string;
   readonly intervalMs: number;
-  /** Tells the metrics of several monitors of one machine apart; absent where there is one. */
+  /** Distinguishes the metrics of several monitors on one machine; absent if there is one. */
   readonly name?: string;
 }

@@ -1,14 +1,14 @@
-/** What the process that runs the checks keeps of itself, for commands that look at its state. */
+/** The process that runs the checks, as it persists itself for other commands. */
 export interface MonitorRun {
-  /** `service`: it runs all the time. `cron`: each call of `check --once --due` goes by the config as it is then. */
+  /** `service`: it runs all the time. `cron`: each call of `check --once --due` reads the config. */
   readonly mode: "service" | "cron";
   /** Of a service its own; `null` where that is not known. */
   readonly processId: number | null;
-  /** Where its control socket is; `null`: it has none. */
+  /** The path of its control socket; `null`: it has none. */
   readonly controlPath: string | null;
-  /** When it began; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
+  /** When it started; of calls by cron, the first one with this config. Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** When it was stopped on purpose; `null`: it runs, or it died. */
+  /** When it was stopped by a signal; `null`: it runs, or it died. */
   readonly stoppedAtMs: number | null;
   /** Absolute path of the config; `null` for standard input. */
   readonly configPath: string | null;

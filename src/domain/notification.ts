@@ -1,12 +1,12 @@
 import type { Condition } from "./condition.ts";
 import type { NotificationEvent } from "./condition_state.ts";
 
-/** What the channels are told of a check. Times are wall time, milliseconds since 1970. */
+/** A notification of a check. Times are wall time, milliseconds since 1970. */
 export interface Notification {
   /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
   readonly id: string;
   readonly check: string;
-  /** The check's title; `null` where the config gives none. */
+  /** The check's title; `null` if the config has none. */
   readonly title: string | null;
   readonly event: NotificationEvent;
   readonly condition: Condition;
@@ -15,7 +15,7 @@ export interface Notification {
   readonly output: string;
   /** The further lines of that observation, without secrets; often empty. */
   readonly detail: string;
-  /** The first observation that was not `ok` of the problem told of; in a recovery, of the one that is over. */
+  /** The first result that was not `ok` of the notified problem; in a recovery, of the problem that ended. */
   readonly problemBeganAtMs: number;
   readonly decidedAtMs: number;
   /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
@@ -23,6 +23,6 @@ export interface Notification {
   readonly nextRunAtMs: number;
   /** The machine it was decided on. */
   readonly hostName: string;
-  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: nobody has. */
+  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: none has. */
   readonly acknowledged: string | null;
 }

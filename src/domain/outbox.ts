@@ -35,7 +35,7 @@ export interface QueuedNotification {
   readonly messageId: string | null;
 }
 
-/** Delivery marker: what a channel was last notified of, for a check that has a problem. */
+/** Delivery marker: the last notification of a channel, for a check with a problem. */
 export interface DeliveryMarker {
   readonly check: string;
   /** The channel that was notified. */
@@ -60,19 +60,19 @@ export interface OutboxChange {
   readonly markers: readonly DeliveryMarker[];
   /** Markers that are deleted: the channel received the recovery, or no longer matters. */
   readonly cleared: readonly Pick<DeliveryMarker, "check" | "channelKey">[];
-  /** What is added to the counts of channels. @default none */
+  /** Additions to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
   /**
-   * What channels were notified of while the shared state was unreachable, the last of each: so without a claim on their
-   * queue. Absent: the state was reachable.
+   * The last notifications that were sent while the shared state was unreachable, without a claim on their queue.
+   * Absent: the state was reachable.
    */
   readonly sentOpen?: readonly SentOpen[];
 }
 
-/** What a channel was notified of without a claim on its queue; `ok`: of a recovery. */
+/** A notification that was sent without a claim on its queue; `ok`: a recovery. */
 export type SentOpen = Omit<DeliveryMarker, "certain">;
 
-/** What an administrator wants of the notifications of a check for a while. */
+/** An administrator's setting for the notifications of a check, for some time. */
 export interface Silence {
   /** A silence suppresses them, an acknowledgement reminders and escalation. */
   readonly kind: "silence" | "acknowledgement";

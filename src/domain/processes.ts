@@ -2,29 +2,29 @@
 export interface ProcessCommand {
   /** Absolute path. */
   readonly path: string;
-  /** What follows the program's name; passed as they are. */
+  /** The arguments. */
   readonly arguments: readonly string[];
   /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** Working directory, absolute. */
   readonly directory: string;
-  /** How long it may run before its group is ended. */
+  /** The timeout, after which its process group is ended. */
   readonly timeoutMs: number;
-  /** What it reads on standard input; without it the input is empty. */
+  /** Its standard input; absent: empty. */
   readonly input?: string;
-  /** How much of stdout and of stderr is kept, in bytes each; the rest is read and dropped. */
+  /** How many bytes of stdout and of stderr are kept each; the rest is read and dropped. */
   readonly outputBytesMax: number;
 }
 
-/** What a program wrote to one of its pipes, decoded as UTF-8 (invalid bytes become U+FFFD). */
+/** The output of a command on one pipe, decoded as UTF-8 (invalid bytes become U+FFFD). */
 export interface CapturedText {
-  /** The beginning of what was written, up to `outputBytesMax`. */
+  /** The beginning of the output, up to `outputBytesMax`. */
   readonly text: string;
   /** Whether more was written than was kept. */
   readonly truncated: boolean;
 }
 
-/** How a program ended. Its whole process group was ended when this is told, except where `survives` says so. */
+/** How a command ended. By then its whole process group has ended, unless `survives` is set. */
 export type ProcessEnd =
   | {
     readonly ended: "not_started";
@@ -38,14 +38,14 @@ export type ProcessEnd =
     readonly stdout: CapturedText;
     readonly stderr: CapturedText;
     /**
-     * Whether processes it left behind in its group had to be killed. Where the system's init is slow to note the
-     * dead, a dead child that the program did not wait for counts too: the two look alike from here.
+     * Whether processes that it left in its group had to be killed. If the system's init is slow, this includes dead
+     * children that the command did not wait for: they can't be distinguished.
      */
     readonly leftovers: boolean;
   }
   | {
     readonly ended: "signalled";
-    /** Such as `SIGSEGV`; a number as text where the runtime knows no name. */
+    /** Such as `SIGSEGV`; a number as text if the runtime has no name for it. */
     readonly signal: string;
     readonly stdout: CapturedText;
     readonly stderr: CapturedText;

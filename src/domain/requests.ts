@@ -11,24 +11,25 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent as UTF-8. */
   readonly body?: string;
-  /** What the connection uses besides the defaults; means nothing for `http:`. */
+  /** Settings of the connection, in addition to the defaults; without meaning for `http:`. */
   readonly tls?: TlsMaterial;
-  /** Where to connect to in place of the target's host, for `http:` only. A proxy is not used then. */
+  /** The host and port to connect to instead of the target's, for `http:` only. A proxy is not used then. */
   readonly connection?: Partial<Omit<ConnectionTarget, "port">>;
 }
 
-/** A response head; the body is read only by whoever wants it. */
+/** A response head; the body is read on demand. */
 export interface IncomingResponse {
   /** The status code, as it came. */
   readonly status: number;
   /** The address and port that the request went to, if they are known. */
   readonly peer?: string;
-  /** May lack `content-encoding` and `content-length`, which the runtime drops where it decompresses. */
+  /** May lack `content-encoding` and `content-length`, which the runtime drops if it decompresses. */
   readonly headers: Headers;
-  /** One header as `headers` has it. In clear text, `headers` are made only if somebody asks for all. */
+  /** Returns one of `headers`. In plain text, `headers` are made only on demand. */
   header(name: string): string | null;
   /**
-   * Reads what comes next of the body, decompressed; `null` at its end. The bytes stay until the next call, or `close`.
+   * Reads the next part of the body, decompressed; `null` at its end. The bytes are valid until the next call, or
+   * `close`.
    */
   read(): Promise<Uint8Array | null>;
   /** Ends the connection; call it once whatever happened. */
@@ -38,8 +39,9 @@ export interface IncomingResponse {
 /** Why no whole answer came. */
 export interface RequestFailure {
   /**
-   * Where it failed, as far as the runtime tells it. `permission`, `settings` (a certificate that is none, say) and
-   * `machine` (it has no descriptor left) are failures of this side and tell nothing of the target.
+   * The phase that failed, as far as the runtime reports it. `permission`, `settings` (for example, an invalid
+   * certificate file) and `machine` (for example, no descriptor left) are failures of this side and don't concern the
+   * target.
    */
   readonly phase:
     | "permission"
@@ -52,7 +54,7 @@ export interface RequestFailure {
     | "body";
   /** One line for people, such as `connection refused`. */
   readonly reason: string;
-  /** What was connected to. @default the host and port of the target */
+  /** The host and port of the connection. @default those of the target */
   readonly place?: string;
 }
 

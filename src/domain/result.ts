@@ -2,9 +2,9 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
-/** What one look at a target showed. */
+/** The result of one run. */
 export interface CheckResult {
-  /** What this one look says; thresholds are applied later. */
+  /** The condition of this run alone; thresholds are applied later. */
   readonly condition: Condition;
   /** One line for people; may be empty. */
   readonly output: string;
@@ -29,7 +29,7 @@ export interface Result extends CheckResult {
   readonly check: Check;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** What the run did, line by line, without secrets; absent: it was not traced. */
+  /** The trace of the run, line by line, without secrets; absent: it was not traced. */
   readonly trace?: string;
   /** By the monotonic clock, without the wait for a free place before the run; may have a fraction. */
   readonly durationMs: number;

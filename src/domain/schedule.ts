@@ -8,18 +8,17 @@ export interface IntervalSchedule {
 
 /** Runs at the times that a cron expression names. */
 export interface CronSchedule {
-  /** When it runs, by the clock on the wall. */
+  /** When it runs, by wall time. */
   readonly times: CronTimes;
   /** While something is being watched it runs so long after each run as well; `null`: at its times alone. */
   readonly attentiveIntervalMs: number | null;
 }
 
-/** When a check runs. */
 export type Schedule = IntervalSchedule | CronSchedule;
 
 /**
- * The times of a cron expression in a time zone; `src/config/cron_times.ts` says what a change of the clock does to
- * them. A value with the same two members has the same times.
+ * The times of a cron expression in a time zone; for DST changes see `src/config/cron_times.ts`. Two values with the
+ * same fields have the same times.
  */
 export interface CronTimes {
   /** As the config has it. */
@@ -30,7 +29,7 @@ export interface CronTimes {
   after(afterMs: number): number;
 }
 
-/** Tells the schedules apart. */
+/** Distinguishes the two kinds of schedules. */
 export function isCron(schedule: Schedule): schedule is CronSchedule {
   return "times" in schedule;
 }

@@ -8,7 +8,7 @@ import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "
 
 /** The last result of a check, as it is kept. */
 export interface KeptResult {
-  /** What was observed, before any threshold. */
+  /** The result, before any threshold. */
   readonly condition: Condition;
   /** One line without secrets; may be empty. */
   readonly output: string;
@@ -22,28 +22,28 @@ export interface KeptResult {
   readonly startedAtMs: number;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
-  /** How long after its planned time it began, 0 or more; `null` where it was not planned. */
+  /** How long after its planned time it began, 0 or more; `null` if it was not planned. */
   readonly lateMs: number | null;
   /** What each location contributed; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
 }
 
-/** What is kept of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
+/** The stored record of one check. Times are wall time, milliseconds since 1970. Every number is finite. */
 export interface CheckRecord {
   /** The check's name in the config; unique among records. */
   readonly name: string;
   readonly condition: ConditionState;
   /** `null` before the first result. */
   readonly last: KeptResult | null;
-  /** When it is to run next; `null` while nobody has planned it. */
+  /** The next planned run; `null` if there is none. */
   readonly nextRunAtMs: number | null;
-  /** The interval that applied when it was planned; tells when it is overdue. */
+  /** The interval that applied when it was planned; decides when it is overdue. */
   readonly intervalMs: number;
   /** Runs that were left out because the one before had not ended, or the machine slept. */
   readonly missedRuns: number;
-  /** All runs that were ever entered, by what they observed; never goes down. */
+  /** The number of all recorded runs, by condition; never decreases. */
   readonly runs: ConditionCounts;
-  /** How long all of these took together; never goes down. */
+  /** The time that all of these took together; never decreases. */
   readonly durationTotalMs: number;
   /** The last time that the config had this check; a check that left is forgotten some time after. */
   readonly seenAtMs: number;
@@ -60,11 +60,11 @@ export interface ConditionChange {
   readonly to: Condition;
   /** The output of the result that decided it; a store keeps its first 1,024 bytes. */
   readonly output: string;
-  /** What the run that decided it did, line by line; empty: it was not traced, or the condition is `ok`. */
+  /** The trace of the run that decided it; empty: it was not traced, or the condition is `ok`. */
   readonly trace: string;
 }
 
-/** Where a reader of changes goes on. */
+/** The position of a reader of changes. */
 export interface ChangePlace {
   readonly atMs: number;
   /** How many changes of that very time the reader has already. */
@@ -77,11 +77,11 @@ export interface RollupEntry {
   readonly condition: Condition;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
-  /** The time since the run before, which the confirmed condition of then lasted; 0 where nobody looked. */
+  /** The time since the previous run, during which the confirmed condition lasted; 0 if there is no data. */
   readonly lastedMs: number;
   /** The condition that was confirmed during `lastedMs`, so before this run. */
   readonly lasted: Condition;
-  /** How many runs in a row failed (were not ok), up to this one; 0 where it is ok. */
+  /** How many runs in a row failed (were not ok), up to this one; 0 if it is ok. */
   readonly failedStreak: number;
 }
 
@@ -90,7 +90,7 @@ export interface RecentRun {
   /** Wall time, whole milliseconds since 1970. */
   readonly endedAtMs: number;
   readonly condition: Condition;
-  /** How long it took, in milliseconds, to seven digits. */
+  /** Its duration in milliseconds, to seven digits. */
   readonly durationMs: number;
 }
 
@@ -111,26 +111,26 @@ export interface Rollup {
   readonly observed: ConditionCounts;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
-  /** How long its runs took together; with `observed` this makes their mean. */
+  /** The time that its runs took together; with `observed` it gives their mean. */
   readonly durationTotalMs: number;
-  /** How long its longest run took. */
+  /** The time that its longest run took. */
   readonly durationMaxMs: number;
   /** The most runs in a row that failed, up to a run in the span; such a streak may have begun before it. */
   readonly failedStreakMax: number;
 }
 
-/** What the roll-ups of a check come to in a longer span. */
+/** The sum of a check's roll-ups over a longer span. */
 export interface RollupSum {
   readonly name: string;
   /** Start of the day in UTC, or of the first roll-up. */
   readonly startMs: number;
   readonly runs: number;
-  /** How many of them failed: were not ok. */
+  /** How many of them failed (were not ok). */
   readonly failedRuns: number;
   readonly failedStreakMax: number;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
-  /** How long the runs took together. */
+  /** The time that the runs took together. */
   readonly durationTotalMs: number;
 }
 
@@ -140,27 +140,27 @@ export interface CheckUpdate {
   readonly record: CheckRecord;
   /** `null` where no run is to be counted: the record alone changed. */
   readonly rollup: RollupEntry | null;
-  /** `null` where the confirmed condition stays. */
+  /** `null` if the confirmed condition stays. */
   readonly change: ConditionChange | null;
   /** The notifications that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
   readonly queued: readonly QueuedNotification[];
 }
 
 /**
- * Why the state cannot be read or written.
+ * Why the state can't be read or written.
  *
- * - `missing`: it is to be read, and nobody has kept anything yet.
+ * - `missing`: it is to be read, and nothing has been stored yet.
  * - `unreachable`: its server does not respond, which may end by itself.
  */
 export type StoreFailure = "full" | "busy" | "damaged" | "denied" | "missing" | "unreachable" | "other";
 
-/** Thrown by a store; what was to be kept is not kept, what was kept before is. */
+/** Thrown by a store; nothing of the failed operation is persisted. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** What callers decide by; the message is for people. */
+  /** The reason for callers; the message is for people. */
   readonly failure: StoreFailure;
 
-  /** The message names the action and the file, says why, and what would help; no final period. */
+  /** The message has the action, the file, the reason and a fix, without a final period. */
   constructor(message: string, failure: StoreFailure, options?: ErrorOptions) {
     super(message, options);
     this.failure = failure;
@@ -172,11 +172,11 @@ export interface KeptOutbox {
   readonly notifications: readonly QueuedNotification[];
   /** In the order in which they were first set. */
   readonly markers: readonly DeliveryMarker[];
-  /** What each channel took and did not take so far, in the order in which they were first counted. */
+  /** The counts of each channel, in the order in which they were first counted. */
   readonly counts: readonly ChannelCount[];
 }
 
-/** How far forgetting has come. */
+/** The progress of pruning. */
 export interface PruneProgress {
   readonly finished: boolean;
   /** The names of the checks that this call forgot, with all that was kept of them. */
@@ -184,8 +184,8 @@ export interface PruneProgress {
 }
 
 /**
- * What a monitor remembers. Asynchronous throughout, so that a shared database can stand behind it. Every method
- * rejects with a {@linkcode StoreError}.
+ * A stored state. Asynchronous, so that a shared database can be behind it. Every method rejects with a {@linkcode
+ * StoreError}.
  */
 export interface Store {
   records(): Promise<readonly CheckRecord[]>;
@@ -231,8 +231,8 @@ export interface Store {
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /**
-   * What is known of a job, of one moment. Notes that it was asked for where nothing was known, and where that is
-   * later than now, as the clock was set back.
+   * Returns the facts of a job at one moment. Records that it was asked for if the job is new, or if that time is later
+   * than now because the clock was set back.
    */
   job(name: string, nowMs: number): Promise<JobFacts>;
   /**
@@ -240,22 +240,21 @@ export interface Store {
    * and the one whose end was noted last. Durable once this resolves.
    */
   keepJobRun(name: string, run: JobRun, nowMs: number): Promise<void>;
-  /** Who runs the checks, as that was kept last; `null`: nobody has said so yet. */
+  /** Returns the process that runs the checks; `null`: none has been recorded. */
   monitorRun(): Promise<MonitorRun | null>;
-  /** Keeps who runs the checks in the place of what was kept. Durable once this resolves. */
+  /** Replaces the recorded process that runs the checks. Persisted once this resolves. */
   keepMonitorRun(run: MonitorRun): Promise<void>;
   /**
-   * Forgets what is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
-   * check, roll-ups after 100 days; roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a check
-   * goes what the channels were told of it; its rows stay until they are sent. Rows that were given up go 7 days
-   * after they last failed or were to be tried, silences a day after their end, jobs without a check when nothing was
-   * heard of them for 30 days, the counts of a channel after 400 days without any.
+   * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
+   * check, roll-ups after 100 days. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a
+   * check, its delivery markers are deleted; its queued notifications stay until they are sent. Dropped notifications
+   * are deleted 7 days after they last failed or were planned, silences a day after their end, jobs without a check
+   * after 30 days without a check-in, the counts of a channel after 400 days without any.
    *
-   * No single reading of the clock deletes anything: ages are counted to a time that a call at least a day later has
-   * confirmed, so what is too old goes one or two days late. Only the first call of all is believed at once.
+   * Nothing is deleted because of one reading of the clock: ages refer to a time that a call at least a day later has
+   * confirmed, so deletion is one or two days late. Only the first call of all is trusted at once.
    *
-   * One call does as much as may be done without holding up anything else, and says whether that was all; if it
-   * was not, call again when there is time.
+   * One call does a bounded part of the work and returns whether that was all; if not, call it again.
    */
   prune(nowMs: number): Promise<PruneProgress>;
   /** Ends the use of it; every later call but this one rejects. */

@@ -1,11 +1,9 @@
-/** What the database keeps beside its file, by the end of the name. */
+/** The files that the database keeps in addition to its own, by the end of the name. */
 export const COMPANIONS: readonly string[] = ["-wal", "-shm", "-journal"];
 
-/**
- * What stands at a path. A symlink is told as such, not as what it leads to.
- */
+/** The file at a path. A symlink is returned as such, not its target. */
 export interface PathFacts {
-  /** What it is; `other`: a device, a pipe, a socket. */
+  /** `other`: a device, a pipe, a socket. */
   readonly kind: "file" | "directory" | "symlink" | "other";
   /** 0 for an empty file. */
   readonly sizeBytes: number;
@@ -14,15 +12,17 @@ export interface PathFacts {
 }
 
 /**
- * What a store that keeps its state in a file needs of the machine beside the database itself. Errors are the
- * runtime's own (`Deno.errors.PermissionDenied`, `NotCapable` …).
+ * The files that a stored state needs in addition to the database itself. Errors are those of the runtime
+ * (`Deno.errors.PermissionDenied`, `NotCapable` …).
  */
 export interface StoreFiles {
-  /** What stands at a path; `null` when nothing does. Rejects with `TimedOut` if the file system does not respond. */
+  /**
+   * Returns the file at a path; `null` if there is none. Rejects with `TimedOut` if the file system does not respond.
+   */
   look(path: string): Promise<PathFacts | null>;
   /**
-   * The first bytes of a file: `bytes` of them, or fewer where it is shorter. Never of a database that this process
-   * has open: to close any descriptor of it would drop the locks of the database (POSIX, fcntl).
+   * Returns the first bytes of a file. Never use it for a database that this process has open: closing a descriptor of
+   * it would drop the locks of the database (POSIX, fcntl).
    */
   readStart(path: string, bytes: number): Promise<Uint8Array>;
   /**

@@ -35,7 +35,7 @@ export interface System {
   readonly host: Host;
   /** The HTTP endpoint. */
   readonly httpServers: HttpServers;
-  /** How `monitor reload` and `monitor run` reach a service. */
+  /** The sockets of `monitor reload` and `monitor run`. */
   readonly controlSockets: ControlSockets;
   readonly permissions: Permissions;
   readonly state: StateAccess;
@@ -49,13 +49,15 @@ export interface System {
   randomId(): string;
   /** A number of 0 or more, below 1. */
   random(): number;
-  /** The name of this machine; `localhost` where it may not be asked for. */
+  /** The name of this machine; `localhost` if it may not be read. */
   hostName(): string;
   /** The name of the machine's time zone, such as `Europe/Zurich`. */
   timeZone(): string;
   /** An environment variable, or `undefined` when it is not set or may not be read. */
   environment(name: string): string | undefined;
-  /** Makes TLS trust what the machine trusts, unless the user has chosen otherwise; before the first request. */
+  /**
+   * Makes TLS trust the machine's certificates, unless the user has chosen others. Call it before the first request.
+   */
   trustMachine(): void;
   /** Whether a variable may be read at all. */
   mayReadEnvironment(name: string): boolean;
@@ -63,11 +65,11 @@ export interface System {
   readonly ownConfig: string | null;
   /** The working directory, absolute. */
   readonly workingDirectory: string;
-  /** What is neither macOS nor Windows counts as `linux`. */
+  /** Any system other than macOS and Windows counts as `linux`. */
   readonly platform: "linux" | "darwin" | "windows";
   /** Absolute path of this executable; from source, of the runtime. */
   readonly executable: string;
-  /** What runs the program: its name, its version, and the machine it was made for, such as `aarch64-apple-darwin`. */
+  /** The runtime: its name, its version, and its target, such as `aarch64-apple-darwin`. */
   readonly runtime: { readonly name: string; readonly version: string; readonly target: string };
   /** The user's id; `null` on systems without one. */
   readonly userId: number | null;

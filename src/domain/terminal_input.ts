@@ -1,4 +1,4 @@
-/** What a person types on a terminal. */
+/** Input of a person on a terminal. */
 export interface TerminalInput {
   /** Whether standard input is one. */
   readonly isTerminal: boolean;

@@ -1,7 +1,7 @@
-/** A limit: in the unit of what is measured, or a share of the whole. */
+/** A limit: in the unit of the measured value, or a share of the whole. */
 export type Limit = number | { readonly percent: number };
 
-/** When a measured value is a problem. A value that equals a limit is none. */
+/** Limits of a measured value. A value that equals a limit is no problem. */
 export interface Thresholds {
   readonly warningBelow?: Limit;
   readonly criticalBelow?: Limit;

@@ -1,7 +1,7 @@
-/** How long before its end a certificate is told. Whole seconds, 1000 or more. */
+/** Limits of the time until a certificate expires. Whole seconds, 1000 or more. */
 export interface TimeLeft {
   /** With less time left than this it is `warning`. */
   readonly warningBeforeExpiryMs: number;
-  /** With less time left than this it is `critical`, whatever the other one. */
+  /** With less time left than this it is `critical`, regardless of the other limit. */
   readonly criticalBeforeExpiryMs: number;
 }

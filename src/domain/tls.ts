@@ -1,17 +1,17 @@
-/** What a TLS connection uses besides the defaults, as PEM. */
+/** Settings of a TLS connection in addition to the defaults, as PEM. */
 export interface TlsMaterial {
   readonly authority?: string;
-  /** What is shown to a server that asks, with what stands between it and its authority; never without `key`. */
+  /** The certificate for a server that asks for one, with its chain; never without `key`. */
   readonly certificate?: string;
   /** The private key of `certificate`. */
   readonly key?: string;
 }
 
-/** How the other side of a TLS connection is held to be who it should be. */
+/** How the identity of the other side is verified. */
 export interface TlsExpectations {
-  /** The name that the certificate must be for; it is told to the server as well, unless it is an address. */
+  /** The name that the certificate must be for; the server gets it too, unless it is an address. */
   readonly serverName: string;
-  /** Certificates of authorities (PEM) that are trusted beside those that the runtime trusts. */
+  /** Certificates of authorities (PEM) that are trusted in addition to the runtime's. */
   readonly authorities: readonly string[];
 }
 
@@ -20,18 +20,18 @@ export interface CertificateFacts {
   readonly validFromMs: number;
   /** Milliseconds since 1970. */
   readonly validToMs: number;
-  /** The name of who signed it; empty where it has none. */
+  /** The name of the issuer; empty if it has none. */
   readonly issuer: string;
-  /** Whether it names itself as who signed it. */
+  /** Whether it is its own issuer. */
   readonly isSelfSigned: boolean;
   readonly names: readonly string[];
   /** The SHA-256 hash of the certificate: 64 digits of hexadecimal in small letters. */
   readonly fingerprint: string;
 }
 
-/** What is wrong with a certificate that a server shows. */
+/** A problem of a certificate that a server presents. */
 export interface CertificateProblem {
-  /** Its dates, the names that it is for, or who signed it. */
+  /** Its dates, its names, or its issuer. */
   readonly about: "dates" | "names" | "trust";
   readonly reason: string;
 }
