@@ -41,7 +41,7 @@ export const GENERAL_PERMISSIONS: readonly string[] = [
   "--allow-net",
   "--allow-run",
   "--allow-env",
-  "--allow-sys=uid,hostname",
+  "--allow-sys=uid,hostname,statfs,systemMemoryInfo,loadavg",
 ];
 
 /** What the engine is told when the executable starts. */

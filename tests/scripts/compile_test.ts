@@ -2,12 +2,18 @@ import assert from "node:assert/strict";
 import {
   compileAll,
   executableName,
+  GENERAL_PERMISSIONS,
   OWN_NAME,
   readTargets,
   refuseComputedImports,
   TARGETS,
   writeChecksums,
 } from "../../scripts/compile.ts";
+import { openNewChecks } from "../../src/cli/new_checks/open_new_checks.ts";
+import { readOperands } from "../../src/cli/new_checks/read_operands.ts";
+import { openSchema } from "../../src/config/profile_schemas.ts";
+import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runArguments } from "../../testing/source.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 
@@ -111,6 +117,36 @@ Deno.test("writeChecksums() writes what sha256sum checks, for the executables al
     await Deno.writeTextFile(`${directory}/${OWN_NAME}`, "changed");
     assert.notStrictEqual((await check()).code, 0);
   }));
+
+/** A check of each kind, as `monitor add` reads them. */
+const OF_EACH_KIND = [
+  "test",
+  "script",
+  "/bin/true",
+  "file_timestamp",
+  "/x",
+  "http_request",
+  "https://localhost/",
+]
+  .concat(["tcp_connect", "localhost:1", "tls_certificate", "localhost", "disk_space", "/", "memory", "load"])
+  .concat(["process", "x", "systemd_unit", "x", "dns_lookup", "x", "ping", "x", "job", "1 d"])
+  .concat(["group", "test"]);
+
+Deno.test("the general executable may ask for every fact of the system that a kind needs", async () => {
+  const system = createMemorySystem();
+  const read = await readOperands(OF_EACH_KIND, system);
+  const { reader } = await openSchema("monitor");
+  const kinds = reader.at({ checks: { x: {} } }, ["checks", "x", "kind"])?.enum ?? [];
+  assert.deepStrictEqual(read.map(({ kind }) => kind).sort(), [...kinds].sort());
+  const named = read.map((check, index) => ({ ...check, name: index === 0 ? "test" : `check ${index}` }));
+  const invocation = { options: new Map(), operands: [] };
+  const { checks } = await openNewChecks(named, { invocation, system });
+  const required = await requiredPermissionsOf({ checks, heartbeat: null, notifies: false }, system);
+  const facts = required.filter(({ permission }) => permission === "sys").map(({ value }) => value);
+  assert.deepStrictEqual(facts.toSorted(), ["loadavg", "statfs", "systemMemoryInfo"]);
+  const granted = GENERAL_PERMISSIONS.find((flag) => flag.startsWith("--allow-sys="))?.split(/[=,]/) ?? [];
+  assert.deepStrictEqual(facts.filter((fact) => !granted.includes(fact)), []);
+});
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_compile_" });
