@@ -26,7 +26,7 @@ interface SoakOptions {
   readonly minutes: number;
   /** How often `kill` kills, how many random walks `walk` takes, and how many seeds `traces`. */
   readonly rounds: number;
-  /** The first seed of `traces`. */
+  /** The first seed of `traces`, and that of `shared`. */
   readonly seed: number;
   /** Steps of the condition machine; the wheel takes 20 times as many. */
   readonly steps: number;
@@ -56,9 +56,9 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       minutesMax: 10 + 3 * minutes,
     });
   },
-  shared: ({ minutes }) =>
+  shared: ({ minutes, seed }) =>
     runTests(["tests/life/members_faults_test.ts"], {
-      variables: { MEMBER_FAULTS_SECONDS: 60 * minutes },
+      variables: { MEMBER_FAULTS_SECONDS: 60 * minutes, MEMBER_FAULTS_SEED: seed },
       minutesMax: 10 + 2 * minutes,
     }),
   traces: soakTraces,
@@ -110,7 +110,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of chaos and of shared (60)
   --rounds N    how much configs, kill, traces and walk do (200)
-  --seed N      the first seed of traces, one more each round (some number, which it prints)
+  --seed N      the seed of shared, and the first one of traces, one more each round (some number, which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)

@@ -41,17 +41,10 @@ let schemas = 0;
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const directory = await Deno.makeTempDir({ dir: "/tmp", prefix: "monitor-pg-" });
   const data = `${directory}/data`;
-  const owner = Deno.uid() === 0 ? await ownerOfPackage() : null;
-  if (owner !== null) await Deno.chown(directory, owner.userId, owner.groupId);
-  const commandLine = (name: "initdb" | "postgres", args: readonly string[]): [string, readonly string[]] =>
-    owner === null ? [tool(name), args] : [tool("setpriv"), [
-      `--reuid=${owner.userId}`,
-      `--regid=${owner.groupId}`,
-      "--clear-groups",
-      "--",
-      tool(name),
-      ...args,
-    ]];
+  const owner = await databaseUser();
+  await giveToDatabaseUser(directory);
+  const commandLine = (name: "initdb" | "postgres", args: readonly string[]): DatabaseCommand =>
+    databaseCommand(owner, name, args);
   const made = await runChild(
     ...commandLine("initdb", [
       `--pgdata=${data}`,
@@ -67,7 +60,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const { certificate } = options;
   for (const [name, text] of certificate === undefined ? [] : Object.entries(certificate)) {
     await Deno.writeTextFile(`${data}/${name}.pem`, text, { mode: 0o600 });
-    if (owner !== null) await Deno.chown(`${data}/${name}.pem`, owner.userId, owner.groupId);
+    await giveToDatabaseUser(`${data}/${name}.pem`);
   }
   if (options.access !== undefined) await Deno.writeTextFile(`${data}/pg_hba.conf`, options.access);
   const settings = [
@@ -138,8 +131,8 @@ function freePort(): number {
 }
 
 /** Starts the server and waits until it takes connections; `null` if it ends before. */
-async function startServer(
-  [path, args]: readonly [string, readonly string[]],
+export async function startServer(
+  [path, args]: DatabaseCommand,
   data: string,
 ): Promise<Deno.ChildProcess | null> {
   // A file that a killed server left says "ready", too.
@@ -158,16 +151,46 @@ async function startServer(
 /** The eighth line of the file says how far the server is. */
 function isReady(data: string): boolean {
   try {
-    return Deno.readTextFileSync(`${data}/postmaster.pid`).split("\n")[7]?.trim() === "ready";
+    const state = Deno.readTextFileSync(`${data}/postmaster.pid`).split("\n")[7]?.trim();
+    return state === "ready" || state === "standby";
   } catch {
     return false;
   }
 }
 
-async function ownerOfPackage(): Promise<{ readonly userId: number; readonly groupId: number }> {
+/** A user and a group. */
+interface DatabaseUser {
+  readonly userId: number;
+  readonly groupId: number;
+}
+
+/** A program of the database and its arguments. */
+export type DatabaseCommand = readonly [path: string, args: readonly string[]];
+
+/** The user as whom root starts programs of the database, since they refuse to run as root; `null`: it isn't root. */
+export async function databaseUser(): Promise<DatabaseUser | null> {
+  if (Deno.uid() !== 0) return null;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await Deno.readTextFile("/etc/passwd"));
   if (line === null) throw new Error("There is no user postgres, which comes with Debian's package");
   return { userId: Number(line[1]), groupId: Number(line[2]) };
+}
+
+/** Returns the command that runs a program as that user. */
+export function databaseCommand(
+  user: DatabaseUser | null,
+  name: Parameters<typeof tool>[0],
+  args: readonly string[],
+): DatabaseCommand {
+  if (user === null) return [tool(name), args];
+  const { userId, groupId } = user;
+  const rights = [`--reuid=${userId}`, `--regid=${groupId}`, "--clear-groups"];
+  return [tool("setpriv"), [...rights, "--", tool(name), ...args]];
+}
+
+/** Lets that user own a file or a directory. */
+export async function giveToDatabaseUser(path: string): Promise<void> {
+  const user = await databaseUser();
+  if (user !== null) await Deno.chown(path, user.userId, user.groupId);
 }
 
 /** What a client needs of this machine. */

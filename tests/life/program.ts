@@ -22,6 +22,8 @@ export interface Program {
   readonly pid: number;
   readonly stdout: Lines;
   readonly stderr: Lines;
+  /** Resolves once it has ended. */
+  readonly ended: Promise<{ readonly code: number }>;
   signal(name: Deno.Signal): void;
   /** Waits for its end. */
   end(): Promise<End>;
@@ -141,6 +143,7 @@ function followProgram(child: Deno.ChildProcess): Program {
     pid: child.pid,
     stdout,
     stderr,
+    ended: child.status,
     signal: (name) => child.kill(name),
     end: async () => {
       const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
