@@ -60,6 +60,14 @@ interface SendingMember {
   poke(): void;
 }
 
+/** What a member knows of a check; another object after each change. */
+interface Known {
+  /** What each channel was last notified of, or will be; `null`: what its record says. */
+  readonly byChannel: ReadonlyMap<string, LastNotified> | null;
+}
+
+const FORGOTTEN: Known = { byChannel: null };
+
 /** What a notification of a check is decided by. */
 type Deciding = Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged">>;
 
@@ -86,8 +94,8 @@ export class Notifying {
   readonly #member: SendingMember | null;
   /** Of a member: notifications that are in memory alone, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
-  /** Of a member: what each channel was last notified of, or will be, by check and channel. */
-  readonly #known = new Map<string, Map<string, LastNotified>>();
+  /** Of a member: what the channels of each check were last notified of. */
+  readonly #known = new Map<string, Known>();
 
   /** See {@linkcode startNotifying}. */
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
@@ -144,7 +152,7 @@ export class Notifying {
       known: (state) =>
         this.#options.notifies
           ? check.notifications.flatMap((channel) =>
-            knownTo(channel, this.#lastNotified(check.name, channel.key).conditions, state, filtering)
+            knownTo(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
           )
           : [],
       queue: (notification, state) =>
@@ -191,11 +199,29 @@ export class Notifying {
     this.#silences = silences;
   }
 
-  /** Goes by what channels were last notified of, for checks that run here from now on, or were decided elsewhere. */
-  know(checks: readonly string[], known: readonly KnownNotification[]): void {
-    for (const check of checks) this.#known.delete(check);
-    for (const { check, channelKey, condition, certain } of known) {
-      this.#knowOne(check, channelKey, certain ? [condition] : [condition, "ok"]);
+  /** Goes by the records of checks, which others have written, until it knows what the channels were notified of. */
+  forget(checks: readonly string[]): void {
+    for (const check of checks) this.#known.set(check, { byChannel: null });
+  }
+
+  /**
+   * Reads what channels were last notified of, for checks that run here from now on, or were decided elsewhere. What was
+   * decided here, or forgotten, meanwhile is newer.
+   */
+  async know(
+    checks: readonly string[],
+    read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
+  ): Promise<void> {
+    const before = new Map(checks.map((check) => [check, this.#known.get(check)]));
+    const byCheck = Map.groupBy(await read(checks), ({ check }) => check);
+    for (const [check, known] of before) {
+      if (this.#known.get(check) !== known) continue;
+      const byChannel = new Map(
+        (byCheck.get(check) ?? []).map(({ channelKey, condition, certain }) =>
+          [channelKey, notifiedOf(certain ? [condition] : [condition, "ok"])] as const
+        ),
+      );
+      this.#known.set(check, { byChannel });
     }
   }
 
@@ -315,18 +341,28 @@ export class Notifying {
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }
 
-  #knowOne(check: string, channelKey: string, conditions: readonly Condition[]): void {
-    const byChannel = this.#known.get(check) ?? new Map<string, LastNotified>();
-    this.#known.set(check, byChannel.set(channelKey, { conditions, isPending: false }));
+  #knowQueued(check: Check, queued: readonly QueuedNotification[]): void {
+    const byChannel = new Map([
+      ...this.#known.get(check.name)?.byChannel ?? [],
+      ...check.notifications.map((channel) =>
+        [channel.key, this.#lastNotified(check.name, channel)] as const
+      ),
+      ...queued.map(({ channelKey, notification }) =>
+        [channelKey, notifiedOf([conditionAfter(notification)])] as const
+      ),
+    ]);
+    this.#known.set(check.name, { byChannel });
   }
 
   /** Knows of an edited channel what it knew before. */
   #moveKnown(rekeyed: Rekeyed): void {
-    for (const [check, byChannel] of this.#known) {
-      for (const [channelKey, { conditions }] of [...byChannel]) {
+    for (const [check, { byChannel }] of this.#known) {
+      if (byChannel === null) continue;
+      const moved = [...byChannel].flatMap(([channelKey, last]) => {
         const target = rekeyed.get(markerKey(check, channelKey));
-        if (target !== undefined) this.#knowOne(check, target.channelKey, conditions);
-      }
+        return target === undefined ? [] : [[target.channelKey, last] as const];
+      });
+      if (moved.length > 0) this.#known.set(check, { byChannel: new Map([...byChannel, ...moved]) });
     }
   }
 
@@ -352,9 +388,12 @@ export class Notifying {
     return confirmed === "ok" && nowMs - (confirmedSinceMs ?? nowMs) > RETRY_OBSOLETE_MS;
   }
 
-  #lastNotified(check: string, channelKey: string): LastNotified {
+  #lastNotified(check: string, channel: Channel): LastNotified {
+    const { key: channelKey } = channel;
     if (this.#member !== null) {
-      return this.#known.get(check)?.get(channelKey) ?? { conditions: ["ok"], isPending: false };
+      const { byChannel } = this.#known.get(check) ?? FORGOTTEN;
+      if (byChannel === null) return notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
+      return byChannel.get(channelKey) ?? notifiedOf(["ok"]);
     }
     const unsent = [...this.#unsent].findLast((queued) =>
       queued.notification.check === check && queued.channelKey === channelKey
@@ -373,19 +412,15 @@ export class Notifying {
     const queued = queueFor(notification, {
       channels: check.notifications,
       nameOf: (channel) => this.#channels.nameOf(channel),
-      lastNotifiedOf: ({ key }) => this.#lastNotified(check.name, key),
+      lastNotifiedOf: (channel) => this.#lastNotified(check.name, channel),
       isPostponed,
       textMaxOf: (channel) => channelEntryOf(channel).textMax,
       sequence: this.#sequence,
       nowMs: this.#options.system.clock.wallMs(),
     });
     this.#sequence += queued.length;
-    for (const one of queued) {
-      this.#unsent.add(one);
-      if (this.#member !== null) {
-        this.#knowOne(check.name, one.channelKey, [conditionAfter(one.notification)]);
-      }
-    }
+    for (const one of queued) this.#unsent.add(one);
+    if (this.#member !== null && queued.length > 0) this.#knowQueued(check, queued);
     return queued;
   }
 }
@@ -409,6 +444,10 @@ function toOpenChange(change: OutboxChange): OutboxChange {
 
 const UNREACHABLE = "shared state unreachable";
 const OPEN_SEQUENCE_MIN = 2 ** 52;
+
+function notifiedOf(conditions: readonly Condition[]): LastNotified {
+  return { conditions, isPending: false };
+}
 
 /** A receiver may echo what it was sent. */
 function redactDelivery(delivery: Delivery, redact: Redact): Delivery {

@@ -51,8 +51,11 @@ export interface MemberFollower {
   flush(): Promise<void>;
   /** Goes by what other members have written: of checks that they run, or that this process will run. */
   load(records: readonly CheckRecord[]): void;
-  /** Goes by what channels were last notified of. */
-  know(checks: readonly string[], known: readonly KnownNotification[]): void;
+  /** Reads what channels were last notified of, and goes by it. */
+  know(
+    checks: readonly string[],
+    read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
+  ): Promise<void>;
   /** Goes by the changed share of checks. */
   spread(): void;
   /** Goes by the changed share of the checks of its location. */
@@ -418,14 +421,19 @@ export class Member implements WorkShare {
     if (this.#overtaken.size > 0) {
       const names = [...this.#overtaken];
       this.#overtaken.clear();
-      follower.know(names, await store.known(names));
+      try {
+        await follower.know(names, store.known);
+      } catch (error) {
+        for (const name of names) this.#overtaken.add(name);
+        throw error;
+      }
     }
     const added = [...mine.difference(kept)];
     if (added.length > 0) {
       // A run of one of them may just have ended here.
       await follower.flush();
       follower.load(await store.load(added));
-      follower.know(added, await store.known(added));
+      await follower.know(added, store.known);
       // Meanwhile another member may have joined.
       this.#runs = mine.intersection(this.#checksHere());
       follower.spread();

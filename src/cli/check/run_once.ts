@@ -198,7 +198,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
   else {
     const names = config.checks.map(({ name }) => name);
     notifying.silence(await shared.store.silences(system.clock.wallMs()));
-    notifying.know(names, await shared.store.known(names));
+    await notifying.know(names, shared.store.known);
   }
   const code = await runChosen(checks, { ...options, notifying, printer, onBug });
   const deadlineMs = system.clock.wallMs() + DRAIN_MS;

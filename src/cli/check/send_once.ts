@@ -35,7 +35,7 @@ export function createGuest({ shared, system, config, notifying, onBug }: GuestO
     follower: {
       flush: () => Promise.resolve(),
       load: () => {},
-      know: (checks, known) => notifying().know(checks, known),
+      know: (checks, read) => notifying().know(checks, read),
       spread: () => {},
       spreadLocation: () => {},
       look: () => {},

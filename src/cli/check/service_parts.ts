@@ -65,7 +65,11 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
       void recorder.repeat().catch(onBug);
       void notifying.persistPending();
     },
-    onOvertaken: (checks) => member?.overtaken(checks),
+    onOvertaken: (checks) => {
+      // At once: with older knowledge, the next result would notify again of what others have decided.
+      notifying.forget(checks);
+      member?.overtaken(checks);
+    },
   });
   const limits = { ...DEFAULT_LIMITS, process: settings.concurrency };
   const sharing = await createSharing({ ...options, repository, limits }, () => ({ notifying, scheduler }));

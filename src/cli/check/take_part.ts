@@ -58,8 +58,11 @@ export function takePart(
     clock: system.clock,
     follower: {
       flush: () => parts().repository.flush(),
-      load: (records) => parts().repository.adopt(records),
-      know: (checks, known) => parts().notifying.know(checks, known),
+      load: (records) => {
+        parts().repository.adopt(records);
+        parts().notifying.forget(records.map(({ name }) => name));
+      },
+      know: (checks, read) => parts().notifying.know(checks, read),
       spread: () => parts().scheduler.spread(),
       spreadLocation: () => parts().located.spread(),
       look: (looks) => parts().located.look(looks),

@@ -1,0 +1,104 @@
+/** What a member decides of a check that others have decided of meanwhile. */
+import assert from "node:assert/strict";
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { KnownNotification } from "../../src/domain/membership.ts";
+import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
+import { testCheck } from "../support/checks.ts";
+import { createFaultyStore } from "../support/faulty_store.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+
+const START = 1_800_000_000_000;
+const CHECK: Check = {
+  ...testCheck("ok", { name: "web" }),
+  notifications: [{ kind: "console", key: "console", parameters: {} }],
+};
+const PROBLEM: KnownNotification = {
+  check: "web",
+  channelKey: "console",
+  condition: "critical",
+  certain: true,
+};
+
+interface Member {
+  readonly notifying: Notifying;
+  readonly repository: StateRepository;
+  /** Records a result, and returns the events for which notifications are queued. */
+  observe(condition: Condition): readonly string[];
+}
+
+async function startMember(): Promise<Member> {
+  const store = createFaultyStore();
+  const clock = createFakeClock(START);
+  const repository = await openStateRepository({
+    store,
+    onFailure: () => {},
+    reopen: (error) => Promise.reject(error),
+    newId: () => crypto.randomUUID(),
+    hostName: "host",
+  });
+  const notifying = startNotifying(
+    { checks: [CHECK], running: [CHECK], directory: "/", redact: (text) => text },
+    {
+      system: { ...createMemorySystem(), clock },
+      repository,
+      kept: await store.outbox(),
+      notifies: true,
+      batchingMs: 0,
+      member: { claims: () => true, isOpen: false, poke: () => {} },
+      writeLine: () => {},
+      onEvent: () => {},
+      onBug: (error) => {
+        throw error;
+      },
+    },
+  );
+  const observe = (condition: Condition): readonly string[] => {
+    const nowMs = clock.wallMs();
+    const result = { check: CHECK, condition, output: "", detail: "", metrics: {}, performanceData: "" };
+    const { queued } = repository.record({ ...result, startedAtMs: nowMs, durationMs: 0 }, {
+      nowMs,
+      ...notifying.deciding(CHECK, nowMs),
+      plan: () => ({ atMs: nowMs + 1_000, intervalMs: 1_000, missed: 0 }),
+    });
+    return queued.map(({ notification: { event } }) => event);
+  };
+  return { notifying, repository, observe };
+}
+
+/** Lets a member go by a record that another one has written, in which the problem is notified. */
+async function overtake({ notifying, repository }: Member): Promise<void> {
+  const other = await startMember();
+  other.observe("critical");
+  repository.adopt([other.repository.recordOf("web", START)]);
+  notifying.forget(["web"]);
+}
+
+Deno.test("a member does not notify again of a problem that another one has decided", async () => {
+  const member = await startMember();
+  await member.notifying.know(["web"], () => Promise.resolve([]));
+  await overtake(member);
+  assert.deepEqual(member.observe("critical"), []);
+  assert.deepEqual(member.observe("ok"), ["recovery"]);
+});
+
+Deno.test("a member knows what it decided while it read what others had decided", async () => {
+  const member = await startMember();
+  await overtake(member);
+  const read = Promise.withResolvers<readonly KnownNotification[]>();
+  const known = member.notifying.know(["web"], () => read.promise);
+  assert.deepEqual(member.observe("ok"), ["recovery"]);
+  read.resolve([PROBLEM]);
+  await known;
+  assert.deepEqual(member.observe("ok"), []);
+  assert.deepEqual(member.observe("critical"), ["problem"]);
+});
+
+Deno.test("a member goes by what channels were notified of once it has read that", async () => {
+  const member = await startMember();
+  await overtake(member);
+  await member.notifying.know(["web"], () => Promise.resolve([]));
+  assert.deepEqual(member.observe("critical"), ["problem"]);
+});
