@@ -110,16 +110,17 @@ export class Dispatcher {
 
   /**
    * Adds what other processes have queued. They don't know what was sent meanwhile: so a recovery of which the channel
-   * was told no problem is removed, and a reminder while another notification of the check is pending.
+   * was told no problem is removed, unless it has that problem with it, and a reminder while another notification of the
+   * check is pending.
    */
   receive(notifications: readonly QueuedNotification[]): void {
     const surplus: QueuedNotification[] = [];
     for (const queued of notifications) {
-      const { id, notification: { check, event }, channelKey } = queued;
+      const { id, notification: { check, event }, missedProblem, channelKey } = queued;
       const known = this.#queues.get(channelKey)?.queue.notifications ?? [];
       if (known.some((one) => one.id === id)) continue;
       const isPending = this.lastOf(check, channelKey) !== null;
-      const isNotified = isPending || this.markerOf(check, channelKey) !== null;
+      const isNotified = isPending || missedProblem !== null || this.markerOf(check, channelKey) !== null;
       if (event === "recovery" ? !isNotified : event === "reminder" && isPending) surplus.push(queued);
       else this.add([queued]);
     }

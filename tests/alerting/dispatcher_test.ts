@@ -1105,6 +1105,13 @@ Deno.test("receive() removes a recovery of which the channel was told no problem
   assert.deepStrictEqual(kept.map(({ removed }) => removed), [[recovery.id]]);
 });
 
+Deno.test("receive() keeps a recovery that has its problem with it", async () => {
+  const { clock, dispatcher, sent } = harness();
+  dispatcher.receive([{ ...row({ event: "recovery" }), missedProblem: row().notification }]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(sent.map(({ message }) => message.items.length), [1]);
+});
+
 Deno.test("receive() removes a reminder while a problem of its check is pending", async () => {
   const { clock, dispatcher, sent } = harness();
   dispatcher.receive([row(), row({ event: "reminder" })]);
