@@ -265,6 +265,7 @@ export class Notifying {
 
   /** Persists the outcomes that could not be persisted, for when the state is writable again. */
   persistPending(): Promise<void> {
+    this.#unsaved = [];
     return this.#writer.retry();
   }
 

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { KnownNotification } from "../../src/domain/membership.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFaultyStore } from "../support/faulty_store.ts";
-import { createFakeClock } from "../../testing/fake_clock.ts";
+import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const START = 1_800_000_000_000;
@@ -23,13 +24,22 @@ const PROBLEM: KnownNotification = {
 };
 
 interface Member {
+  readonly sharing: { isOpen: boolean };
+  readonly store: FaultyStore;
+  readonly clock: FakeClock;
+  /** The console channel's lines. */
+  readonly lines: readonly string[];
   readonly notifying: Notifying;
   readonly repository: StateRepository;
-  /** Records a result, and returns the events for which notifications are queued. */
+  /** Records a result, and returns the notifications that are queued. */
+  record(condition: Condition): readonly QueuedNotification[];
+  /** The same, and returns their events. */
   observe(condition: Condition): readonly string[];
 }
 
 async function startMember(): Promise<Member> {
+  const sharing = { claims: () => true, isOpen: false, poke: () => {} };
+  const lines: string[] = [];
   const store = createFaultyStore();
   const clock = createFakeClock(START);
   const repository = await openStateRepository({
@@ -47,15 +57,15 @@ async function startMember(): Promise<Member> {
       kept: await store.outbox(),
       notifies: true,
       batchingMs: 0,
-      member: { claims: () => true, isOpen: false, poke: () => {} },
-      writeLine: () => {},
+      member: sharing,
+      writeLine: (line) => void lines.push(line),
       onEvent: () => {},
       onBug: (error) => {
         throw error;
       },
     },
   );
-  const observe = (condition: Condition): readonly string[] => {
+  const record = (condition: Condition): readonly QueuedNotification[] => {
     const nowMs = clock.wallMs();
     const result = { check: CHECK, condition, output: "", detail: "", metrics: {}, performanceData: "" };
     const { queued } = repository.record({ ...result, startedAtMs: nowMs, durationMs: 0 }, {
@@ -63,9 +73,11 @@ async function startMember(): Promise<Member> {
       ...notifying.deciding(CHECK, nowMs),
       plan: () => ({ atMs: nowMs + 1_000, intervalMs: 1_000, missed: 0 }),
     });
-    return queued.map(({ notification: { event } }) => event);
+    return queued;
   };
-  return { notifying, repository, observe };
+  const observe = (condition: Condition): readonly string[] =>
+    record(condition).map(({ notification: { event } }) => event);
+  return { sharing, store, clock, lines, notifying, repository, record, observe };
 }
 
 /** Lets a member go by a record that another one has written, in which the problem is notified. */
@@ -101,4 +113,27 @@ Deno.test("a member goes by what channels were notified of once it has read that
   await overtake(member);
   await member.notifying.know(["web"], () => Promise.resolve([]));
   assert.deepEqual(member.observe("critical"), ["problem"]);
+});
+
+Deno.test("a member that fails open sends what is not stored, and nothing that was stored since", async (t) => {
+  for (const isStored of [false, true]) {
+    await t.step(isStored ? "stored since" : "not stored", async () => {
+      const { sharing, store, clock, lines, notifying, repository, record } = await startMember();
+      const queued = record("critical");
+      store.failure = "other";
+      await repository.flush();
+      notifying.send(queued);
+      if (isStored) {
+        store.failure = null;
+        await repository.flush();
+        await notifying.persistPending();
+        store.failure = "other";
+      }
+      sharing.isOpen = true;
+      notifying.failOpen();
+      await clock.advance(5_000);
+      assert.equal(lines.length, isStored ? 0 : 1, lines.join("\n"));
+      await notifying.stop();
+    });
+  }
 });
