@@ -29,12 +29,12 @@ function propertiesOf(object: Node): readonly Node[] {
 }
 
 interface Insertion {
-  /** What a deeper level adds. */
+  /** The indentation of one more level. */
   readonly indent: string;
   readonly entries: readonly (readonly [name: string, value: unknown])[];
 }
 
-/** What the first key of a config is indented by. */
+/** The indentation of the config's first key. */
 function indentOf(text: string, root: Node): string {
   const [first] = propertiesOf(root);
   return first !== undefined && startsLine(text, first.offset) && marginAt(text, first.offset) || "  ";
@@ -66,7 +66,7 @@ function insertInto(text: string, object: Node, { indent, entries }: Insertion):
   return before + added + ending + (ending === "" ? rest : rest.trimStart());
 }
 
-/** Finds where the comma after a value ends, and the comments behind it on the same line. */
+/** Finds the end of the comma after a value, and of the comments behind it on the same line. */
 function endOfEntry(
   text: string,
   valueEnd: number,

@@ -1,7 +1,7 @@
-/** Words for what is not JSON. */
+/** Descriptions of text that is not JSON. */
 import { truncate } from "../shared/truncate.ts";
 
-/** A piece of a text as messages show it; what cannot be seen is told by its code point. */
+/** A piece of a text as messages quote it; invisible characters as their code point. */
 export function describeToken(token: string): string {
   const first = token.codePointAt(0) ?? 0;
   if (/^[\p{C}\p{Z}]/u.test(token)) {
@@ -11,7 +11,7 @@ export function describeToken(token: string): string {
   return /^["']/.test(short) ? short : `"${short}"`;
 }
 
-/** What to do about a word that stands where a value should; `null` where the message says all. */
+/** The hint for a word in the place of a value; `null` if the message suffices. */
 export function hintForValue(word: string): string | null {
   if (/^(True|False|None|TRUE|FALSE|NULL|yes|no|on|off)$/.test(word)) {
     return "write true, false or null";
@@ -20,7 +20,7 @@ export function hintForValue(word: string): string | null {
   return hintForQuotes(word);
 }
 
-/** What to do about a word that stands where a member's name should. */
+/** The hint for a word in the place of a key. */
 export function hintForName(word: string): string | null {
   return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
@@ -34,12 +34,12 @@ export function looksLikeYaml(text: string): boolean {
   return YAML_START.test(text);
 }
 
-/** What is wrong in a string, and where. */
+/** An error in a string, and its position. */
 interface StringFault {
   readonly index: number;
-  /** What is wrong; no final period. */
+  /** The error, without a final period. */
   readonly message: string;
-  /** What to write instead; `null` where the message says all. */
+  /** The correct text; `null` if the message suffices. */
   readonly hint: string | null;
 }
 

@@ -4,13 +4,15 @@ import { absolutePath } from "./source.ts";
 import { FILTER_KEYS } from "./channel_uses.ts";
 import { isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 
-/** Formats of members that say who asks rather than who is told; a header may say either, and so is no such member. */
+/**
+ * Formats of keys that name the sender rather than the receiver. A header may name either, so it is not one of them.
+ */
 const CREDENTIAL_FORMATS: readonly string[] = ["secret", "username"];
 
 /**
- * What channels of one kind with the same parameters have in common, whatever their user name and password: so that notifications
- * find their channel again after a restart, after a password was changed, and from every check that names it. Made
- * from the config as it is written, so a secret that is read anew changes nothing and is not in it.
+ * Identifies channels of one kind with the same parameters except user name and password: so notifications find their
+ * channel again after a restart, after a password was changed, and from every check that has it. Made from the config
+ * as written, so it contains no secret and doesn't change with one.
  */
 export function channelKey(
   channel: JsonObject,
@@ -23,8 +25,8 @@ export function channelKey(
 }
 
 /**
- * The key of a channel with a name, whatever its content. In quotes, which no hash has, and escaped, so that it can
- * stand in front of other text.
+ * The key of a channel with a name, regardless of its content. In quotes, which no hash has, and escaped, so that it
+ * can be a prefix.
  */
 export function namedChannelKey(name: string): string {
   return JSON.stringify(name);
@@ -32,10 +34,7 @@ export function namedChannelKey(name: string): string {
 
 interface ChannelKeyOptions {
   readonly reader: SchemaReader;
-  /**
-   * Where relative paths start, if that is not the config's directory: the same text means another file there.
-   * @default null
-   */
+  /** The directory of relative paths, if not the config's: there, the same text is another file. @default null */
   readonly otherDirectory?: string | null;
 }
 

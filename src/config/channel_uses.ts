@@ -1,11 +1,11 @@
-/** What a list of notifications says of a channel: which one, and with which filters. */
+/** An element of a list of notifications: a channel with filters. */
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import { channelLists } from "./channels_in.ts";
 import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
-/** The keys of filters; they say nothing of the channel itself. */
+/** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours"];
 
 /** A channel as a list names it, once resolved. */

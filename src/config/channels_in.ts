@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 /** A channel as it is written in a file of the config. */
 interface WrittenChannel {
   readonly path: ConfigPath;
-  /** What is written for its kind; empty if that is no text. */
+  /** Its kind as written; empty if that is no text. */
   readonly kind: string;
 }
 
@@ -22,7 +22,7 @@ export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   ];
 }
 
-/** Lists what is written as `notifications` of the defaults and the checks. */
+/** Lists the `notifications` of the defaults and the checks as written. */
 export function channelLists(
   written: JsonObject,
 ): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {

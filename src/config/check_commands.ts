@@ -3,7 +3,6 @@ import type { System } from "../domain/system.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
-/** What {@linkcode findCommands} found. */
 export interface FoundCommands {
   /** Absolute paths by the name that the config uses. */
   readonly commands: ReadonlyMap<string, string>;

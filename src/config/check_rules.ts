@@ -132,7 +132,7 @@ function emptyFile(file: ConfigFile): ValidatedFile {
 
 /** The values of a file that have a format. */
 interface ExaminedValues {
-  /** What does not fit its format. */
+  /** A value that doesn't match its format. */
   readonly problems: readonly Problem[];
   /** Warnings of secrets that others may see. */
   readonly exposures: readonly Problem[];
@@ -148,7 +148,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
     const exposure = warnOfExposure(item, source);
     if (exposure !== null) exposures.push(exposure);
     if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
-    // What the machine brings is never passed over: it would be used.
+    // Values of the machine are never skipped: they would be used.
     const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
     const problem = isLack || problems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
     if (problem !== null) problems.push({ ...problem, ...(isLack && { isLack }) });
@@ -161,7 +161,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
   };
 }
 
-/** Formats that are looked at even where a placeholder has no value: none may stand there. */
+/** Formats that are validated even if a placeholder has no value: these accept no placeholder. */
 const KNOWN_FORMATS: readonly string[] = ["include", "tag", "channel_name"];
 
 const PATH_FORMATS: readonly string[] = ["path", "input_file", "command"];

@@ -1,8 +1,8 @@
-/** What of a config is a credential by where it stands and how it is named, also when it is written out there. */
+/** Finds credentials in a config by their position and name, including those in plain text. */
 import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
-/** Whether a header, a variable or a query parameter of this name holds a credential, as far as names tell. */
+/** Whether a header, a variable or a query parameter of this name usually has a credential. */
 export function isCredentialName(name: string | number | undefined): boolean {
   return CREDENTIAL_NAME.test(String(name ?? ""));
 }
@@ -26,13 +26,13 @@ export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">)
 export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "written">): boolean {
   const written = String(item.written);
   if (item.format === "url") return hideInAddress(written, () => "") !== written;
-  // What a step captures is no text of the config.
+  // A captured value is not in the config.
   return isCredential(item) && written !== "" && !holdsSecret(written) && !written.includes("${captured:");
 }
 
 /**
- * An address as it is written, with others in the place of its user information and of the values of query parameters
- * that are named like credentials, except where a placeholder is in them.
+ * A URL as written, with other user information and other values of query parameters that are named like credentials,
+ * unless they contain a placeholder.
  */
 export function hideInAddress(
   address: string,
@@ -63,8 +63,8 @@ const USER_INFORMATION = /^(\s*(?:[a-z][a-z\d+.-]*:)?[/\\]{2}|(?!\s*mailto:))[^/
 const PARAMETER = /[?&;#]([^?&;#=]*)=([^&;#]*)/g;
 
 /**
- * What a credential is sent as, besides itself: the token of a header, and the name with the password of a login, which
- * HTTP (RFC 7617) and SMTP (RFC 4616) put together.
+ * The forms in which a credential is sent: the token of a header, and the name with the password of a login, joined as
+ * in HTTP (RFC 7617) and SMTP (RFC 4616).
  */
 export function* formsOfCredential(
   item: Pick<FormattedValue, "format" | "path" | "value">,
@@ -95,7 +95,7 @@ function* formsOfLogin(token: string): Generator<string> {
     yield login;
     yield login.slice(login.indexOf(":") + 1);
   } catch {
-    // It is no base64, so it is sent as it is and nobody can decode it.
+    // It is not base64, so it is sent as it is and can't be decoded.
   }
 }
 

@@ -1,20 +1,19 @@
 /**
- * The times of a cron expression. The library reads the expression and knows the calendar; it is asked as if every
- * day had 24 hours, and what the changes of the clock mean is decided here, since libraries disagree about that.
+ * The times of a cron expression. The library parses the expression and knows the calendar, for days of 24 hours. DST
+ * changes are handled here, since libraries disagree about them.
  *
- * The rule is that of Debian's cron (`man 8 cron`). Where the minute or the hour is open (it begins with `*`), a
- * check runs whenever the clock on the wall shows a time that is named: not in an hour that is left out, and twice
- * in an hour that comes twice. A check of fixed times keeps its number of runs: what falls into an hour that is left
- * out runs at once after it, once, and what comes twice runs the first time alone. Changes of three hours or more are
- * corrections, not changes between winter and summer, and all times are open then.
+ * The rule is that of Debian's cron (`man 8 cron`). If the minute or the hour is open (begins with `*`), a check runs
+ * whenever wall time matches: not in a skipped hour, and twice in a repeated hour. A check with fixed times keeps its
+ * number of runs: those of a skipped hour run once, immediately after it, and those of a repeated hour only the first
+ * time. Changes of three hours or more are corrections, not DST changes, and all times are open then.
  */
 import { Cron } from "croner";
 import type { CronTimes } from "../domain/schedule.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 
 /**
- * Makes what reads expressions: five fields, or a name such as `@daily`. It reads each once, however many checks have
- * it, and once more when somebody asks for its times: most of what only looks at a config never does.
+ * Makes a parser of expressions: five fields, or a name such as `@daily`. It parses each once, however many checks have
+ * it, and once more when its times are needed: many commands never need them.
  */
 export function createCronReader(): CreateCronTimes {
   /** Whether a time ever comes, by expression. */
@@ -73,7 +72,7 @@ function timesOf(
       const { offsetMs, earlierOffsetMs } = span;
       const changeMs = offsetMs - earlierOffsetMs;
       const keepsCount = !isOpen && Math.abs(changeMs) < CORRECTION_MS;
-      // Where the clock was set back, what it showed before comes again up to here.
+      // After the clock was set back, wall time up to here is repeated.
       const shownMs = keepsCount ? span.fromMs + Math.max(offsetMs, earlierOffsetMs) : -Infinity;
       if (keepsCount && changeMs > 0 && fromMs < span.fromMs) {
         const leftOutMs = wallAfter(span.fromMs + earlierOffsetMs - 1);
@@ -101,9 +100,9 @@ const CORRECTION_MS = 3 * 3_600_000;
 
 /** A time during which the clock is not changed. */
 interface Span {
-  /** When it was changed last; `-Infinity`: never. */
+  /** Time of the last change; `-Infinity`: none. */
   readonly fromMs: number;
-  /** When it is changed next; `Infinity`: never. */
+  /** Time of the next change; `Infinity`: none. */
   readonly toMs: number;
   readonly offsetMs: number;
   /** The same in the span before. */

@@ -23,7 +23,7 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
   return [...problems, ...findCycles(checks, byName)];
 }
 
-/** The checks that another one names, with where it does. */
+/** The checks that another one names, with their locations. */
 function namedChecks(check: Check): readonly { readonly name: string; readonly path: ConfigPath }[] {
   const at = (names: readonly string[], ...path: readonly string[]) =>
     names.map((name, index) => ({ name, path: ["checks", check.name, ...path, index] }));
@@ -39,14 +39,14 @@ function namesOf(check: Check | undefined): readonly string[] {
 /** So many pairs of names are held against each other; the errors after that go without a guess. */
 const LOOKS_MAX = 200_000;
 
-/** Walks the dependencies in depth, without recursion; each circle is told once, at the first check of it. */
+/** Walks the dependencies depth-first, without recursion; each circle is reported once, at its first check. */
 function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>): readonly Problem[] {
   const problems: Problem[] = [];
   const done = new Set<string>();
   for (const { name: start } of checks) {
     if (done.has(start)) continue;
     const path: string[] = [start];
-    /** Where each name of the path stands in it. */
+    /** The position of each name in the path. */
     const places = new Map([[start, 0]]);
     const stack: { readonly name: string; next: number }[] = [{ name: start, next: 0 }];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {

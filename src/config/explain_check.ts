@@ -13,16 +13,16 @@ export interface ExplainedSetting {
   readonly path: string;
   /** JSON as it is written, with placeholders unresolved and literal passwords hidden. */
   readonly value: string;
-  /** Where the value comes from; what a given object leaves out is `built-in`. */
+  /** The source of the value; `built-in` for a key that a given object lacks. */
   readonly origin: ExplainedOrigin;
 }
 
-/** Where a setting comes from; `config`: it is one of the config's own. */
+/** The source of a setting; `config`: a key of the config itself. */
 export type ExplainedOrigin = Origin | "config";
 
 /**
- * Every effective setting of one check, in the schema's order, with where it comes from. `outer` is the config that
- * includes the file in which the check stands.
+ * Every effective setting of one check, in the schema's order, with its source. `outer` is the config that includes the
+ * check's file.
  */
 export function explainCheck(
   config: JsonObject,
@@ -55,7 +55,7 @@ export function explainCheck(
   return settings;
 }
 
-/** What holds for the config as a whole; what it is about, `checks` and `defaults`, is left out. */
+/** The settings of the whole config, without `checks` and `defaults`. */
 export function explainConfig(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
   const settings: ExplainedSetting[] = [];
   for (const [key, schema] of reader.view(reader.root, config).keys) {
@@ -96,7 +96,7 @@ const FOLLOWED: Readonly<Record<string, string>> = {
   recovery_threshold: "as threshold",
 };
 
-/** The same, where it depends on what else the object says. */
+/** The same, if it depends on other keys of the object. */
 function followedKey(path: ConfigPath, value: JsonObject): string | undefined {
   const [key] = path;
   const name = path.at(-1);
@@ -171,7 +171,7 @@ interface Shown {
   readonly reader: SchemaReader;
 }
 
-/** Whether a text is a secret, or a part of one, that stands in the config itself. */
+/** Whether a text is a secret, or a part of one, that is in the config itself. */
 function isHidden(value: JsonValue, format: string | undefined, path: ConfigPath): boolean {
   if (typeof value !== "string") return false;
   if (format === "secret") return !isPlaceholder(value);

@@ -12,15 +12,15 @@ export interface StructureOptions {
   readonly written: JsonValue;
   /** Of the schema that the config is validated against. */
   readonly reader: SchemaReader;
-  /** The default schema, to tell what only the chosen shape lacks; `null` when it is the chosen one. */
+  /** The default schema, to recognize keys that only the chosen profile lacks; `null` if it is the chosen one. */
   readonly wider: SchemaReader | null;
-  /** How messages call the chosen shape, such as `Shape B`. */
+  /** The name of the chosen profile in messages, such as `Shape B`. */
   readonly shapeName: string;
   /** Whether the value at a place is not known, for a placeholder in it has none. */
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** Returns what is wrong in words, with what is accepted. */
+/** Describes the error, with the accepted values. */
 export function explainErrors(
   errors: readonly StructureError[],
   value: JsonValue,
@@ -34,7 +34,7 @@ export function explainErrors(
     const explain = EXPLANATIONS[error.keyword];
     if (explain === undefined || misspelt.has(error)) continue;
     if (VALUE_KEYWORDS.includes(error.keyword)) {
-      // A value of the wrong type is often out of range too; the first says it all.
+      // A value of the wrong type is often out of range too; the first error suffices.
       const place = JSON.stringify(error.path);
       if (refused.has(place)) continue;
       refused.add(place);
@@ -44,16 +44,16 @@ export function explainErrors(
     const isLack = MACHINE_KEYWORDS.includes(error.keyword) && isPlaceholder(valueAt(options.written, path));
     problems.push({ ...explain(error, { ...options, path, value }), ...(isLack && { isLack }) });
   }
-  // What may have been passed over would be used.
+  // A skipped value would be used.
   return problems.length < PROBLEMS_MAX
     ? problems
     : problems.map((problem) => ({ ...problem, isLack: false }));
 }
 
-/** What a placeholder may bring on this machine alone; no text has another type. */
+/** The type of a placeholder's value is known only on this machine; a text has no other type. */
 const MACHINE_KEYWORDS: readonly string[] = ["enum", "minLength"];
 
-/** The missing members that stand there under a wrong name: the hint at that name says all. */
+/** Missing keys that are present under a wrong name: the hint at that name suffices. */
 function findMisspelt(
   errors: readonly StructureError[],
   options: Omit<Place, "path">,
@@ -137,7 +137,7 @@ function describeKeys(names: readonly string[]): string {
   return names.length === 1 ? `only ${names[0]}` : `one of ${names.join(", ")}`;
 }
 
-/** Where a member belongs that is known nearby, or how it may have been meant. */
+/** The object that has the key, or the key that was probably intended. */
 function hintForKey(name: string, known: readonly string[], place: Place): string | undefined {
   const home = homeOfKey(name, known, place);
   if (home !== undefined) return home;
@@ -161,7 +161,7 @@ function homeOfKey(name: string, known: readonly string[], place: Place): string
   return undefined;
 }
 
-/** The member of the same object that a misspelt name stands for. */
+/** The key of the same object that a misspelled name is close to. */
 function keyMeant(name: string, known: readonly string[], place: Place): string | undefined {
   if (noteOf(viewOf(place), name) !== undefined || homeOfKey(name, known, place) !== undefined) {
     return undefined;
@@ -311,7 +311,7 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
   }
   const words = accepted.filter((item) => typeof item === "string");
   const known = own(view?.hints, plainName(shown));
-  // A single word is the accepted one that is meant; a shape may lack it.
+  // A single word is the accepted one; a profile may lack it.
   if (known?.includes(" ")) return { path, message, hint: known };
   const meant = words.find((word) => word === known) ?? nearest(shown, words);
   return { path, message, ...(meant !== undefined && { hint: `did you mean "${meant}"?` }) };

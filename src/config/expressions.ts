@@ -16,7 +16,7 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
   for (const { format, ...item } of items) {
     if (problems.length === EXPRESSION_PROBLEMS_MAX) break;
     const text = String(item.value);
-    // A text that comes from a variable or a file is not for showing, and what is wrong would quote it.
+    // A text from a variable or a file is not printed, and the error would quote it.
     const isShown = item.value === item.written;
     const key = `${format} ${text}`;
     let verdict = validated.get(key);
@@ -42,9 +42,8 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
   return problems;
 }
 
-/** What is known of an expression. */
 interface Verdict {
-  /** What is wrong with it; `null`: nothing. */
+  /** The error; `null`: none. */
   readonly reason: string | null;
   readonly steps: number;
 }

@@ -12,9 +12,9 @@ import type { Source } from "./source_text.ts";
 export interface UsedFile {
   /** Absolute. */
   readonly file: string;
-  /** What it is, such as `the lock file`. @default "the file" */
+  /** Its description, such as `the lock file`. @default "the file" */
   readonly role?: string;
-  /** Whose file it is: where the config names it, or words. */
+  /** The owner of the file: its path in the config, or a description. */
   readonly of?: ConfigPath | string;
   /** The included file that names it. @default the config itself */
   readonly source?: Source;
@@ -61,7 +61,7 @@ export class FileUses {
     this.#options = options;
   }
 
-  /** Notes a file, with what it leads to if it is a link. */
+  /** Adds a file, with its target if it is a link. */
   async add(used: UsedFile): Promise<void> {
     const place = await this.#placeOf(used.file);
     for (const path of [place, await this.#realPath(used.file)]) {
@@ -69,7 +69,7 @@ export class FileUses {
     }
   }
 
-  /** What is wrong if a file is replaced by way of the temporary file alongside it; `null`: nothing is. */
+  /** Returns why a file can't be replaced through the temporary file alongside it; `null`: it can. */
   async clashOf(file: string): Promise<string | null> {
     const expected = "expected a file of its own because it is overwritten";
     const use = this.#uses.get(await this.#placeOf(file));
@@ -78,14 +78,14 @@ export class FileUses {
     return temporary === undefined ? null : `is with .tmp added ${this.#describe(temporary)}, ${expected}`;
   }
 
-  /** The name itself is what is replaced, whatever it leads to; the directories on the way are followed. */
+  /** The name itself is replaced, regardless of its target; links among its directories are followed. */
   async #placeOf(path: string): Promise<string> {
     const directory = dirname(path);
     if (directory === path) return path;
     return join(await this.#realPath(directory) ?? await this.#placeOf(directory), basename(path));
   }
 
-  /** `null` where there is nothing, or it can't be told. */
+  /** `null` if it doesn't exist, or can't be read. */
   #realPath(path: string): Promise<string | null> {
     let real = this.#realPaths.get(path);
     if (real === undefined) this.#realPaths.set(path, real = this.#follow(path));
@@ -134,7 +134,7 @@ export function readFiles(
   }));
   visitFormattedValues(config, ({ path, format, value }) => {
     const text = String(value);
-    // What is looked at or touched may well be overwritten: a check of the page's age is a good one.
+    // Files that are only checked or touched may be overwritten: a check of the report's age is useful.
     const isRead = format === "input_file";
     const command = format !== "command" ? undefined : text.includes("/") ? text : commands.get(text);
     const file = isRead ? text : command;

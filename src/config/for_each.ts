@@ -3,7 +3,7 @@ import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** A file whose checks with `for_each` are replaced by what they stand for. */
+/** A file whose checks with `for_each` are replaced by the expanded ones. */
 interface ExpandedFile {
   readonly written: JsonObject;
   readonly problems: readonly Problem[];
@@ -20,8 +20,8 @@ const EXPANDED_LENGTH_MAX = 16 * 1024 * 1024;
 
 /**
  * Replaces each check with `for_each` by one check for each combination of its values. `${each:KEY}` becomes the value
- * in the name and in every text; a text that is nothing else becomes the value itself, with its type. What is wrong
- * with the structure of `for_each` stays for the schema to tell.
+ * in the name and in every text; a text that is nothing else becomes the value itself, with its type. Errors in the
+ * structure of `for_each` are left to the schema.
  */
 export function expandChecks(written: JsonObject): ExpandedFile {
   const checks = written["checks"];
@@ -38,7 +38,7 @@ export function expandChecks(written: JsonObject): ExpandedFile {
     const { for_each: value, ...rest } = check;
     const forEach = readForEach(value);
     if (forEach === null) {
-      // Of the rest nothing can be known, so the schema tells of this alone.
+      // Nothing is known of the rest, so the schema reports only this error.
       expanded[name] = Object.assign(createObject(), { kind: "test", parameters: {}, for_each: value });
       continue;
     }
@@ -62,7 +62,7 @@ export function expandChecks(written: JsonObject): ExpandedFile {
   };
 }
 
-/** A check that stands for several. */
+/** A check with `for_each`. */
 interface Template {
   readonly name: string;
   readonly check: JsonObject;
@@ -128,7 +128,7 @@ function expandCheck(
 
 type Values = Readonly<Record<string, string | number | boolean>>;
 
-/** What `for_each` says. */
+/** The value of `for_each`. */
 interface ForEach {
   readonly keys: readonly string[];
   readonly count: number;

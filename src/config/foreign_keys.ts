@@ -1,4 +1,4 @@
-/** Keys that people bring from other tools, with what stands for them here. Kinds stand in the schema, as `x-hints`. */
+/** Keys of other tools, with the equivalents here. Kinds are in the schema, as `x-hints`. */
 
 /** A key of another tool. */
 interface ForeignKey {
@@ -6,7 +6,7 @@ interface ForeignKey {
   readonly names: readonly string[];
   /** The key that an object must accept for this entry to be meant. */
   readonly instead: string;
-  /** What to write. Absent: the key of `instead`. */
+  /** The hint. Absent: the key of `instead`. */
   readonly hint?: string;
 }
 
@@ -53,15 +53,15 @@ const FOREIGN_KEYS: readonly ForeignKey[] = [
   })),
 ];
 
-/** What a key of another tool means in an object. */
+/** The meaning of another tool's key in an object. */
 interface MeantKey {
-  /** The key that it stands for; `null` where it is no single one. */
+  /** The equivalent key; `null` if it is not a single one. */
   readonly key: string | null;
-  /** What to write; no final period. */
+  /** The hint, without a final period. */
   readonly hint: string;
 }
 
-/** Finds what a key of another tool means in an object with these keys; `undefined` for an unknown one. */
+/** Finds the meaning of another tool's key in an object with these keys; `undefined` if it is unknown. */
 export function meantKey(name: string, known: readonly string[]): MeantKey | undefined {
   const plain = plainName(name);
   const found = FOREIGN_KEYS.find(({ names, instead }) => names.includes(plain) && known.includes(instead));

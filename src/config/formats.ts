@@ -27,14 +27,14 @@ import { type JsonValue, parseText } from "./syntax.ts";
 export interface FormattedConfig {
   /** With its placeholders replaced; a text whose placeholders have no value stays as written. */
   readonly value: JsonValue;
-  /** The same config with its placeholders; it holds no resolved secret. */
+  /** The same config with its placeholders, without resolved secrets. */
   readonly written: JsonValue;
   readonly reader: SchemaReader;
 }
 
 /**
- * Visits every value and every free name of a config that has a format, in the config's order. Goes on where the structure is
- * wrong, as far as the schema knows.
+ * Visits every value and every free name of a config that has a format, in the config's order. Continues after errors
+ * in the structure, as far as the schema knows.
  */
 export function visitFormattedValues(
   { value, written, reader }: FormattedConfig,
@@ -84,7 +84,7 @@ function isFormattable(value: JsonValue | undefined): value is string | number {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Holds a value to its format. What the message shows of it is only what stands in the config. */
+/** Validates a value against its format. The message quotes only text of the config. */
 export function findFormatProblem(item: FormattedValue): Problem | null {
   const check = FORMAT_CHECKS[item.format];
   const problem = (item.mayHoldFields === true ? findUnknownField(item) : null) ?? check?.(item) ?? null;
@@ -93,7 +93,7 @@ export function findFormatProblem(item: FormattedValue): Problem | null {
 
 type FormatCheck = (item: FormattedValue) => Pick<Problem, "message" | "hint"> | null;
 
-/** What each format of `schemas/source.json` asks for. A text never holds a NUL: the system could not take it. */
+/** The rules of each format of `schemas/source.json`. A text never contains NUL: the system would not accept it. */
 const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   interval: checkInterval,
   url: checkUrl,
@@ -128,7 +128,7 @@ function checkInterval({ value, written }: FormattedValue): Pick<Problem, "messa
   if (typeof value === "number" && (value < 1 || !Number.isInteger(value))) return null;
   const interval = parseInterval(value);
   if ("ms" in interval) return null;
-  // What exactly is wrong would quote from a secret.
+  // The exact error would quote a secret.
   const problem = value === written ? interval.problem : `is not an interval, expected ${INTERVAL_FORMS}`;
   return { message: `${quoteValue(written)} ${problem}` };
 }
@@ -183,7 +183,9 @@ function statusHint(value: string): Pick<Problem, "hint"> {
   return /^[1-5]xx$/i.test(value) ? { hint: `did you mean ${quoteValue(value.toLowerCase())}?` } : {};
 }
 
-/** What ends a header, or would be taken for its end (RFC 9110, section 5.5). The value itself is not for showing. */
+/**
+ * Characters that end a header, or may be taken for its end (RFC 9110, section 5.5). The value itself is not printed.
+ */
 function checkHeaderValue({ value }: FormattedValue): Pick<Problem, "message"> | null {
   // deno-lint-ignore no-control-regex
   const found = /[\u0000-\u0008\u000a-\u001f\u007f]/.exec(String(value));
@@ -267,7 +269,7 @@ function checkText({ value, written }: FormattedValue): Pick<Problem, "message">
   return { message: `${quoteValue(written)} contains a NUL character, expected none` };
 }
 
-/** What has to be known without secrets: which files there are, by which words checks are chosen, names of channels. */
+/** Values that are needed before secrets are read: paths of included files, tags, names of channels. */
 function checkKnown({ written }: FormattedValue): Pick<Problem, "message"> | null {
   if (!holdsSecret(written)) return null;
   return { message: `${quoteValue(written)} contains a placeholder, expected plain text` };
@@ -297,7 +299,7 @@ function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "me
   const [unknown] = unknownFields(String(value));
   if (unknown === undefined) return null;
   const expected = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
-  // What comes from a file or a variable is not for showing.
+  // Values of a file or a variable are not printed.
   if (value !== written) {
     return { message: `the template names a field that a notification does not have, ${expected}` };
   }
@@ -319,7 +321,7 @@ function checkBody({ value, written, parent }: FormattedValue): Pick<Problem, "m
     return null;
   } catch {
     const [problem] = parseText(filled).problems;
-    // What exactly is wrong would quote from a secret.
+    // The exact error would quote a secret.
     const reason = problem === undefined || value !== written ? "" : `: ${problem.message}`;
     const isBare = /[:[,]\s*\{\{/.test(String(value));
     return {
@@ -352,7 +354,7 @@ function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "messa
   return { message, ...(meant !== undefined && { hint: `did you mean ${quoteValue(meant)}?` }) };
 }
 
-/** What was found of names: most configs name one zone many times, and looking is costly. */
+/** Caches names: most configs have one time zone many times, and the lookup is slow. */
 const knownZones = new Map<string, boolean>();
 const KNOWN_ZONES_MAX = 1000;
 
@@ -370,7 +372,7 @@ const ZONE_LENGTH_MAX = 100;
 
 function lookUpZone(name: string): boolean {
   if (name.length > ZONE_LENGTH_MAX) return false;
-  // What is no name would be read as a date that tells its zone.
+  // Other texts would be parsed as a date with a zone.
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });

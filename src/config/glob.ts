@@ -2,7 +2,7 @@ import type { Files } from "../domain/files.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { absolutePath } from "./source.ts";
 
-/** What a pattern matches. */
+/** The files that a pattern matches. */
 interface GlobMatches {
   /** As the pattern is: relative or absolute; sorted by their characters. Directories, pipes and devices are left out. */
   readonly paths: readonly string[];
@@ -10,16 +10,16 @@ interface GlobMatches {
   readonly directories: readonly string[];
 }
 
-/** Whether a path is a pattern: `*` stands for any characters of one name, `?` for one of them. */
+/** Whether a path is a pattern: `*` matches any characters of one name, `?` one of them. */
 export function isGlob(path: string): boolean {
   return /[*?]/.test(path);
 }
 
 /**
- * Finds the files that a pattern matches. A directory that does not exist matches nothing, and a leading dot is
- * matched only by a dot, as in shells. What a symbolic link leads to is not looked at, unless it is a directory.
+ * Finds the files that a pattern matches. A directory that does not exist matches nothing, and only a dot matches a
+ * leading dot, as in shells. Only links to directories are followed.
  *
- * @throws An error of the runtime's own if a directory cannot be listed.
+ * @throws An error of the runtime if a directory can't be listed.
  */
 export async function findMatches(pattern: string, directory: string, files: Files): Promise<GlobMatches> {
   const [first = "", ...rest] = pattern.split("/");
@@ -66,7 +66,7 @@ async function namesIn(directory: string, files: Files): Promise<readonly string
   }
 }
 
-/** Whether there is something to read; a link that leads nowhere is, so that reading it tells the error. */
+/** Whether there is something to read. A broken link counts, so that reading it returns the error. */
 async function isThere(path: string, files: Files): Promise<boolean> {
   try {
     return (await files.stat(path)).kind === "file";

@@ -15,7 +15,7 @@ export interface Included {
   readonly files: readonly ConfigFile[];
   /** The directories that patterns were looked up in, those that are not there included; absolute. */
   readonly directories: readonly string[];
-  /** What could not be read, and circles. */
+  /** Files that could not be read, and circles. */
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
@@ -35,10 +35,10 @@ const INCLUDE_ENTRIES_MAX = 1000;
 export const INCLUDE_DEPTH_MAX = 10;
 
 /**
- * Reads what a config includes, and what that includes in turn. A file that is reached twice counts once; paths
- * start at the directory of the file in which they stand. A config that includes nothing asks nothing of the machine.
+ * Reads the files that a config includes, and those that they include. A file that is reached twice counts once; paths
+ * are relative to the file that includes them. A config without includes reads nothing.
  *
- * @throws {Deno.errors.NotCapable} If something may not be read.
+ * @throws {Deno.errors.NotCapable} If a file may not be read.
  */
 export async function readIncluded(config: ConfigFile, options: IncludeOptions): Promise<Included> {
   if (includesOf(config).length === 0) {
@@ -49,13 +49,13 @@ export async function readIncluded(config: ConfigFile, options: IncludeOptions):
   return reader;
 }
 
-/** One file that `include` names, and where it says so. */
+/** One file of an `include`, with the location of the entry. */
 interface Entry {
   readonly text: string;
   readonly path: ConfigPath;
 }
 
-/** What a file includes; what is no path there is told with the rest of its structure. */
+/** The files that a file includes; values that are no paths are reported with its structure. */
 function includesOf({ value, written }: ConfigFile): readonly Entry[] {
   if (!isObject(value) || !isObject(written)) return [];
   const include = value["include"];
@@ -175,7 +175,7 @@ class IncludeReader implements Included {
     const label = labelOf(path, includer.label);
     const real = await realPathOf(absolute, system.files);
     const place = real === null ? -1 : chain.findIndex((link) => link.path === real);
-    // A pattern such as *.jsonc may well match the file in which it stands.
+    // A pattern such as *.jsonc may match its own file.
     if (isMatched && place === chain.length - 1 && place >= 0) return;
     if (place >= 0) {
       const circle = [...chain.slice(place).map((link) => link.label), chain[place]?.label];
@@ -220,7 +220,7 @@ class IncludeReader implements Included {
     throw new TooMuch(message);
   }
 
-  /** A file that is not text tells its own place; others are told where they are included. */
+  /** A file that is not text has its own location; others are reported at the entry that includes them. */
   #toProblems({ message, hint, problems, source, cause }: ConfigError, at: Place): readonly Problem[] {
     if (source !== null) {
       return problems.map(({ message, offset }) => ({
@@ -232,7 +232,7 @@ class IncludeReader implements Included {
       }));
     }
     const words = `${message.charAt(0).toLowerCase()}${message.slice(1)}`;
-    // How to make a config is no help here, and trusting one is naming the config that includes it.
+    // A hint for making a config is no help here, and an included file is trusted as the config is.
     if (cause instanceof Deno.errors.NotFound) return [{ ...at, message: words }];
     if (cause instanceof UnreadableFileError && cause.isDirectory) {
       return [{
@@ -248,7 +248,7 @@ class IncludeReader implements Included {
   }
 }
 
-/** How a file came to be included. */
+/** The chain of includes that led to a file. */
 interface Way {
   readonly at: Place;
   readonly chain: readonly Link[];
@@ -257,7 +257,7 @@ interface Way {
 
 type Place = Pick<Problem, "path" | "source">;
 
-/** `null` where there is none; reading the file tells why. */
+/** `null` if there is none; reading the file returns the error. */
 async function realPathOf(path: string, files: Files): Promise<string | null> {
   try {
     return await files.realPath(path);
@@ -267,7 +267,7 @@ async function realPathOf(path: string, files: Files): Promise<string | null> {
   }
 }
 
-/** `null` where the system keeps none, or where there is no directory. */
+/** `null` if the system has none, or there is no directory. */
 async function modeOf(directory: string, files: Files): Promise<number | null> {
   try {
     return (await files.stat(directory)).mode;
@@ -277,7 +277,7 @@ async function modeOf(directory: string, files: Files): Promise<number | null> {
   }
 }
 
-/** How messages name an included file: as the including one is named, so that it can be opened from here. */
+/** The name of an included file in messages: relative as the including one's, so that it can be opened from here. */
 function labelOf(path: string, includerLabel: string): string {
   const end = Math.max(includerLabel.lastIndexOf("/"), includerLabel.lastIndexOf("\\"));
   const directory = includerLabel.slice(0, end + 1);

@@ -4,14 +4,14 @@ import { type Problem, quoteValue } from "./problem.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** An included file made into what the schema of a config can judge. */
+/** An included file, completed so that the schema of a config can validate it. */
 interface IncludedFile {
   /** Without the members that only a config has. */
   readonly value: JsonValue | undefined;
   readonly written: JsonValue | undefined;
   /** The members that do not belong there. */
   readonly problems: readonly Problem[];
-  /** What is doubtful in it as a whole. */
+  /** Warnings about the whole file. */
   readonly warnings: readonly Problem[];
 }
 
@@ -19,8 +19,8 @@ interface IncludedFile {
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**
- * Completes an included file to a config: `defaults` may be absent from it, and what holds for the config as a
- * whole may not stand in it.
+ * Completes an included file to a config: `defaults` may be absent from it, and settings of the whole config are
+ * rejected.
  */
 export function completeIncludedFile(
   { value, written }: ConfigFile,

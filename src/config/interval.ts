@@ -7,12 +7,12 @@ export const INTERVAL_MS_MAX = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** The accepted texts, for messages. */
 const INTERVAL_TEXTS = 'text such as "5 minutes" or "1 h 30 min"';
-/** What the config accepts, for messages. */
+/** The accepted form, for messages. */
 export const INTERVAL_FORMS: string = `whole seconds from 1 on, or ${INTERVAL_TEXTS}`;
 
 /**
- * Reads an interval of the config: whole seconds, or terms of an optional count and a unit, which add up. Returns
- * milliseconds, or what is wrong and what is accepted.
+ * Parses an interval of the config: whole seconds, or a sum of terms with an optional count and a unit. Returns
+ * milliseconds, or the error with the accepted form.
  */
 export function parseInterval(
   value: number | string,

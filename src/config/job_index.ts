@@ -12,24 +12,24 @@ import type { Source } from "./source_text.ts";
 
 /** The little of a config that {@linkcode readJobIndex} looks at. */
 interface JobIndex {
-  /** The text that was read, and where it came from; of what it includes nothing is told. */
+  /** The text and its source, without the included files. */
   readonly source: Source;
-  /** The kinds of the checks by name, as they are written; anything may stand there. */
+  /** The kinds of the checks by name, as written and not validated. */
   readonly kinds: ReadonlyMap<string, unknown>;
-  /** Absolute path of the file that keeps the state, where the config names one. */
+  /** Absolute path of the state file, if the config names one. */
   readonly statePath: string | null;
-  /** The database that stores the state, where the config names one. */
+  /** The database that stores the state, if the config names one. */
   readonly postgres: PostgresSettings | null;
   /** Values that must never be shown, as far as they can be read from here. */
   readonly secrets: readonly string[];
 }
 
 /**
- * Reads the names of a config's checks, those of files that it includes too, and where its state is, whatever the
- * rest says: a setting that is wrong, a program or a secret that cannot be reached from a crontab's environment is
- * no reason to lose what a job reports.
+ * Reads the names of a config's checks, including those of included files, and the location of its state. It ignores
+ * other errors: an invalid setting, or a command or secret that is missing in a crontab's environment, must not lose a
+ * check-in.
  *
- * @throws {ConfigError} If it cannot be read, or its `state` has no value here.
+ * @throws {ConfigError} If it can't be read, or its `state` has no value here.
  */
 export async function readJobIndex(location: ConfigLocation, system: System): Promise<JobIndex> {
   const source = await readSource(location, system);
@@ -40,7 +40,7 @@ export async function readJobIndex(location: ConfigLocation, system: System): Pr
   const state = isObject(config.value) ? config.value["state"] : undefined;
   return {
     source,
-    // Of a name that stands twice, which validate tells, the first one counts.
+    // The first of duplicate names counts; validate reports them.
     kinds: new Map(files.toReversed().flatMap(kindsIn)),
     statePath: typeof state === "string" && state !== "" ? absolutePath(state, source.directory) : null,
     postgres: postgresIn(config.written, source.directory),

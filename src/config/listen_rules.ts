@@ -3,14 +3,14 @@ import type { ListenSettings } from "../domain/listen_settings.ts";
 import { isLoopback, parseListenAddress } from "../shared/listen_address.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
-/** Finds what is wrong with an HTTP endpoint whose keys are valid one by one. */
+/** Finds errors of an HTTP endpoint whose keys are valid one by one. */
 export function findListenProblems(listen: ListenSettings | null): readonly Problem[] {
   const message = listen === null ? null : describeExposure(listen);
   if (message === null) return [];
   return [{ path: ["listen", "address"], message, hint: 'set "token", or "public" with tags' }];
 }
 
-/** Describes who could connect to an endpoint that is not protected; `null`: it is protected, or for this machine only. */
+/** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */
 export function describeExposure(listen: Omit<ListenSettings, "intervalMs">): string | null {
   const address = parseListenAddress(listen.address);
   if (address === null || isLoopback(address) || listen.token !== undefined || listen.public !== undefined) {

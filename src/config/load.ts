@@ -34,28 +34,24 @@ import { withoutRepeats } from "./templates.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 
 export interface LoadOptions {
-  /** What the config is held to; it means the same whichever it is. @default "monitor" */
+  /** The schema that validates the config; its meaning is the same with any of them. @default "monitor" */
   readonly shape?: Shape;
   /**
    * Whether placeholders stay as they are and programs are not looked up: for looking at a config on a machine
    * that is not its own. Its checks cannot be run then. @default false
    */
   readonly withoutSecrets?: boolean;
-  /**
-   * Finds where the state of this config really is: nothing may be written over it.
-   *
-   * @default where the config says
-   */
+  /** Finds the state that this config uses: outputs must not overwrite it. @default the one in the config */
   locateState?(config: Pick<LoadedConfig, "source" | "statePath" | "postgres">): Promise<string | null>;
 }
 
 /** A valid config. */
 export interface LoadedConfig {
-  /** The text that was read, and where it came from; not those of the files that it includes. */
+  /** The text and its source, without the included files. */
   readonly source: Source;
-  /** Every file that was read: the config itself, then what it includes. */
+  /** Every file that was read: the config itself, then the included ones. */
   readonly sources: readonly Source[];
-  /** The same files with what is written in them. */
+  /** The same files with their values as written. */
   readonly files: readonly WrittenFile[];
   /** The directories whose names were asked for, there or not, for the patterns of `include`; absolute. */
   readonly listedDirectories: readonly string[];
@@ -63,9 +59,9 @@ export interface LoadedConfig {
   readonly checks: readonly Check[];
   /** The channels that have a name, by it; whether a check uses them or not. */
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Absolute path of the file that keeps the state, where the config names one. */
+  /** Absolute path of the state file, if the config names one. */
   readonly statePath: string | null;
-  /** The database that stores the state, where the config names one. */
+  /** The database that stores the state, if the config names one. */
   readonly postgres: PostgresSettings | null;
   /** The heartbeat that the config asks for; `null`: none. */
   readonly heartbeat: Heartbeat | null;
@@ -75,15 +71,15 @@ export interface LoadedConfig {
   readonly metrics: MetricsFile | null;
   /** The HTTP endpoint that the config asks for; `null`: none. */
   readonly listen: ListenSettings | null;
-  /** What is valid and yet doubtful, in no order; what the machine lacks included. */
+  /** The warnings, in no order, including those about this machine. */
   readonly warnings: readonly Problem[];
-  /** What the config names and this machine lacks; only what needs it cannot run. */
+  /** Things that the config names and this machine lacks; only the checks and channels that need them can't run. */
   readonly lacks: readonly Problem[];
   /** The config's value as it is written, its checks expanded: no placeholder is resolved, and nothing is included. */
   readonly written: JsonObject;
   /** Of the default schema, whatever shape the config was held to. */
   readonly reader: SchemaReader;
-  /** What was found in `PATH`: absolute paths by the name that the config uses. */
+  /** Absolute paths of commands found in `PATH`, by the name in the config. */
   readonly commands: ReadonlyMap<string, string>;
   /** Values that must never be shown. */
   readonly secrets: readonly string[];
@@ -91,12 +87,12 @@ export interface LoadedConfig {
   clashOf(file: string): Promise<string | null>;
   readonly redact: Redact;
   place(problem: Problem): PlacedProblem;
-  /** The file in which a check stands, with its value as it is written. */
+  /** The file of a check, with the check as written. */
   fileOf(name: string): WrittenFile;
 }
 
 interface WrittenFile {
-  /** The text that was read, and where it came from. */
+  /** The text and its source. */
   readonly source: Source;
   readonly written: JsonObject;
 }
@@ -180,7 +176,7 @@ interface ReadConfig {
   readonly lacks: readonly Problem[];
   /** The names in the files of the checks that `for_each` made, by their own. */
   readonly templates: ReadonlyMap<string, string>;
-  /** Of the default schema: whatever a config is held to, it means what that one says. */
+  /** Of the default schema: it defines the meaning of every profile. */
   readonly reader: SchemaReader;
   place(problem: Problem): PlacedProblem;
   /** Throws a {@linkcode ConfigError} if there are problems. */
@@ -207,7 +203,7 @@ async function readConfig(
     });
   };
   const schema = await openSchema(shape);
-  // A name may stand in what cannot be read.
+  // A name may be in a file that can't be read.
   const isReadable = included.problems.length === 0 && files.every(({ written }) => written !== undefined);
   const names = isReadable ? new Set(files.flatMap(channelNames)) : null;
   const judging = { schema, system, withoutSecrets, config, channelNames: names };
@@ -225,13 +221,13 @@ async function readConfig(
   return { source, included, validated, main, others, lacks, templates, reader, place, refuse };
 }
 
-/** What the values of a config mean. */
+/** The resolved config. */
 interface ResolvedConfig
   extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "report" | "metrics" | "listen"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
-  /** Whether the kind of a check stands in the config, not in an unresolved placeholder. */
+  /** Whether the kind of a check is known, and not an unresolved placeholder. */
   isKindKnown(check: Check): boolean;
 }
 
@@ -343,7 +339,7 @@ function toResolveOptions<Context extends Pick<ResolveOptions, "reader" | "timeZ
   return { ...context, written, directory: file.source.directory, commands, lacksAt };
 }
 
-/** Finds what is lacking in a value of a file, or anywhere below it. */
+/** Finds missing things in a value of a file, or anywhere below it. */
 function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => readonly string[] {
   const found = new Map<string, string[]>();
   for (const { path, message } of lacks) {
@@ -357,7 +353,7 @@ function createLackFinder(lacks: readonly Problem[]): (path: ConfigPath) => read
   return (path) => found.size === 0 ? [] : found.get(JSON.stringify(path)) ?? [];
 }
 
-/** What does not work as long as something is lacking at a place. */
+/** Describes the effect of something missing at a location. */
 function describeLoss(path: ConfigPath): string {
   const [section, , key] = path;
   if (section === "channels" || (section === "checks" ? key : path[1]) === "notifications") {
@@ -376,7 +372,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   maintenance_windows: "the window is ignored",
 };
 
-/** Finds the file of a check; what stands nowhere belongs to the config itself. */
+/** Finds the file of a check; without any, the config itself. */
 function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (name: string) => ValidatedFile {
   const files = new Map(others.flatMap((file) => checkNames(file.file).map((name) => [name, file] as const)));
   return (name) => files.get(name) ?? main;
@@ -404,7 +400,7 @@ function kindPath(name: string): ConfigPath {
 
 const UNKNOWN_KIND = "is unknown without secrets, so the parameters are not validated";
 
-/** An object of JavaScript tells names such as "8080" before all others; the text knows better. */
+/** JavaScript orders names such as "8080" before all others; the text has the real order. */
 function inConfigOrder(
   checks: readonly Check[],
   files: readonly ConfigFile[],

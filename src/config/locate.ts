@@ -47,7 +47,7 @@ async function look(path: string, system: System): Promise<"found" | "missing" |
     return "found";
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) return error;
-    // A directory that may not be looked into holds no config for us; anything else is told when it is read.
+    // A directory without permission to read has no config for us; other errors are reported by reading it.
     const isMissing = error instanceof Deno.errors.NotFound ||
       error instanceof Deno.errors.PermissionDenied ||
       error instanceof Deno.errors.NotADirectory;

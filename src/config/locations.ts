@@ -8,7 +8,6 @@ import { valueAt } from "./schema_view.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
 
-/** What the rules need besides the checks. */
 export interface LocationRules {
   /** The file of a check. */
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
@@ -16,7 +15,7 @@ export interface LocationRules {
   refusalOf(check: Check): string | null;
 }
 
-/** Checks with the locations at which they run, and what is wrong with these. */
+/** Checks with the locations at which they run, and the errors of these. */
 export interface LocatedChecks {
   readonly checks: readonly Check[];
   readonly problems: readonly Problem[];
@@ -50,7 +49,7 @@ export function locateChecks(
   return { checks: located, problems: [...problems.values()] };
 }
 
-/** Where the locations of a check stand; `source` is `null` if they are those of the config's own defaults. */
+/** The source location of a check's locations; `source` is `null` if they are those of the config's own defaults. */
 function placeOf(
   name: string,
   fileOf: LocationRules["fileOf"],
@@ -61,7 +60,7 @@ function placeOf(
   return { place, isOwn, source: valueAt(written, place) === undefined ? null : source };
 }
 
-/** What is wrong if the state is not shared: a single monitor is at one location. */
+/** The error if the state is not shared: a single monitor is at one location. */
 export function findUnshared(
   checks: readonly Check[],
   { fileOf }: Pick<LocationRules, "fileOf">,

@@ -1,4 +1,4 @@
-/** Channels with a name: they stand in `channels`, and lists of `notifications` refer to them. */
+/** Channels with a name: `channels` has them, and lists of `notifications` refer to them. */
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import { namedChannelKey } from "./channel_key.ts";

@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 
-/** Nobody has meant another word by one that is longer; comparing takes longer by the square of it. */
+/** A longer word is never a misspelling; comparing takes quadratic time. */
 const WORD_LENGTH_MAX = 100;
 
 /**
@@ -13,7 +13,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
   const lower = word.toLowerCase();
   for (const candidate of candidates) {
-    // Each letter more or less is a change, so most are told apart by their length alone.
+    // Each letter more or less is a change, so the length alone excludes most words.
     if (Math.abs(candidate.length - word.length) > bestDistance + 1) continue;
     const found = distance(lower, candidate.toLowerCase());
     if (found < bestDistance) [best, bestDistance] = [candidate, found];

@@ -1,4 +1,4 @@
-/** What it takes to open the PostgreSQL database that a config or the command line names. */
+/** Opens the PostgreSQL database that a config or the command line names. */
 import { permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { PostgresPlace } from "../domain/postgres_place.ts";
 import type { System } from "../domain/system.ts";
@@ -70,7 +70,7 @@ export function parsePostgresUrl(text: string, directory: string): PostgresSetti
   }, directory);
 }
 
-/** What placeholders are read from. */
+/** The machine, for placeholders. */
 type Machine = Pick<System, "environment" | "mayReadEnvironment" | "files">;
 
 /** A secret or a file that this machine lacks; the message is one line. */
@@ -135,7 +135,7 @@ export function failOpenAfterMs({ written }: PostgresSettings): number {
   return parsed !== null && "ms" in parsed ? parsed.ms : FAIL_OPEN_AFTER_MS;
 }
 
-/** What the runtime must permit for a database. */
+/** The permissions that a database needs. */
 export async function permissionsOfPostgres(
   { written, directory }: PostgresSettings,
   machine: Machine,
@@ -167,7 +167,7 @@ function hostsOf(settings: JsonObject): readonly NonNullable<ReturnType<typeof p
   return hosts.flatMap((host) => parseDatabaseHost(String(host)) ?? []);
 }
 
-/** Nobody else can read what is sent there. */
+/** Other users can't read that traffic. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

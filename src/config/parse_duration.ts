@@ -3,16 +3,16 @@ import { addUpTerms } from "./time_terms.ts";
 /** The longest duration, in milliseconds: an hour. */
 export const DURATION_MS_MAX = 3_600_000;
 
-/** What is accepted, for messages. */
+/** The accepted form, for messages. */
 export const DURATION_FORMS: string =
   'seconds above 0 up to an hour, or text such as "500 ms" or "1.5 seconds"';
 
-/** What is finer is lost to the arithmetic of fractions. */
+/** Smaller fractions are lost in floating-point arithmetic. */
 const NANOSECONDS_PER_MS = 1e6;
 
 /**
- * Reads a duration of the config: seconds, or terms of an optional count and a unit, which add up. Counts may have
- * fractions. Returns milliseconds, or what is wrong and what is accepted.
+ * Parses a duration of the config: seconds, or a sum of terms with an optional count and a unit. Counts may have
+ * fractions. Returns milliseconds, or the error with the accepted form.
  */
 export function parseDuration(
   value: number | string,

@@ -1,7 +1,7 @@
 import type { Limit } from "../domain/thresholds.ts";
 import { parseSize, SIZE_FORMS } from "./parse_size.ts";
 
-/** What each format of a limit accepts, for messages. */
+/** The accepted form of each limit's format, for messages. */
 export const LIMIT_FORMS = {
   size_or_percentage: `${SIZE_FORMS}, or a percentage such as "5%"`,
   count_or_percentage: 'a whole number, or a percentage such as "5%"',
@@ -10,7 +10,10 @@ export const LIMIT_FORMS = {
 /** A format of the schema for limits. */
 export type LimitFormat = keyof typeof LIMIT_FORMS;
 
-/** Reads a limit of the config: a number, a size or a percentage. Returns what is wrong and what is accepted. */
+/**
+ * Parses a limit of the config: a number, a size or a percentage. Returns the error with the accepted form if it is
+ * none.
+ */
 export function parseLimit(
   value: number | string,
   format: LimitFormat,

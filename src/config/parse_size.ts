@@ -1,4 +1,4 @@
-/** What is accepted, for messages. */
+/** The accepted form, for messages. */
 export const SIZE_FORMS: string = 'whole bytes, or text such as "10 MB" or "1.5 GiB"';
 
 const UNITS_BYTES: ReadonlyMap<string, number> = new Map(
@@ -10,7 +10,7 @@ const UNITS_BYTES: ReadonlyMap<string, number> = new Map(
 
 const SIZE = /^(\d{1,15}(?:\.\d{1,9})?)\s*([a-z]{1,3})$/i;
 
-/** Reads a size of the config. Returns whole bytes, or what is wrong and what is accepted. */
+/** Parses a size of the config. Returns whole bytes, or the error with the accepted form. */
 export function parseSize(
   value: number | string,
 ): { readonly bytes: number } | { readonly problem: string } {

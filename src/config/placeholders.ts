@@ -21,7 +21,7 @@ interface PlaceholderOptions {
   readonly environment: System["environment"];
   /** Asked first: a variable that may not be read is no error of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
-  /** Where the files of `${file:…}` are read. */
+  /** The file system of `${file:…}`. */
   readonly files: Files;
   /** Relative `${file:…}` paths start here. */
   readonly directory: string;
@@ -41,7 +41,7 @@ interface Substituted {
   readonly warnings: readonly Problem[];
 }
 
-/** The largest secret file that is read, in bytes: what is larger is no secret but an error. */
+/** The largest secret file that is read, in bytes: a larger one is an error. */
 export const SECRET_BYTES_MAX = 1024 * 1024;
 
 /** An escaped `${`, or the start of a placeholder with its kind. */
@@ -56,7 +56,7 @@ interface Placeholder {
   readonly name: string;
 }
 
-/** One look for the end, however many starts there are: an expression would look from each of them anew. */
+/** One search for the end, however many starts there are: a regular expression would search from each of them again. */
 function* placeholdersIn(text: string): Generator<Placeholder> {
   let end = 0;
   for (const { 0: start, 1: kind, index } of text.matchAll(PLACEHOLDER_START)) {
@@ -81,13 +81,13 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
   }
 }
 
-/** What the placeholders of a config name, each once. */
+/** The names in the placeholders of a config, each once. */
 interface NamedInPlaceholders {
   readonly variables: readonly string[];
   readonly files: readonly string[];
 }
 
-/** Lists what the placeholders of a config name. */
+/** Lists the names in the placeholders of a config. */
 export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
   const named = findPlaceholders(config).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [
@@ -96,7 +96,7 @@ export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
   return { variables: ofKind("env"), files: ofKind("file") };
 }
 
-/** The files that the placeholders of a config name, as they are written, with where each stands. */
+/** The files in the placeholders of a config as written, with their locations. */
 export function filesInPlaceholders(
   config: JsonValue,
 ): readonly { readonly path: ConfigPath; readonly file: string }[] {
@@ -252,9 +252,9 @@ interface PlaceholderText {
 const SOURCE_NAMES: Readonly<Record<string, string>> = { env: "environment variable", file: "file" };
 
 /**
- * What may be meant as a placeholder and is none: `${ENV:X}`, `${environment:X}`, `${file /x}`. Not what a shell
- * understands, such as `${ENV:-x}`. An escaped one is found too, and passed over. White space is counted, so that no
- * text makes the look a long one.
+ * A text that resembles a placeholder: `${ENV:X}`, `${environment:X}`, `${file /x}`. Not the syntax of a shell, such as
+ * `${ENV:-x}`. An escaped one matches too, and is skipped. White space is bounded, so that no text makes the search
+ * slow.
  */
 const LOOK_ALIKE =
   /(\$?)\$\{\s{0,9}(env|environment|file)\s{0,9}[:.\s](?!\s{0,9}[-=?+\d])\s{0,9}([^{}\s][^{}]*)\}/gi;

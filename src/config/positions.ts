@@ -35,7 +35,7 @@ export function positionOf(text: string, offset: number): Position {
   return positionIn(findLineStarts(text), offset);
 }
 
-/** Where a member or an element begins; an element's name is the element itself. */
+/** The beginning of a key or an element; for an element, of the element itself. */
 interface Entry {
   readonly name: number;
   readonly value: number;

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 export interface PostgresSettings {
   /** The keys of `postgres`. */
   readonly written: JsonObject;
-  /** Where relative paths start. */
+  /** The directory of relative paths. */
   readonly directory: string;
   /** A URL for messages, without a password. */
   readonly url: string;

@@ -2,24 +2,24 @@ import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import { truncate } from "../shared/truncate.ts";
 import type { Source } from "./source_text.ts";
 
-/** Where in the config something is: member names and array indexes from the top on. */
+/** A path in the config: keys and array indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
 
 /** An error in a config, or what deserves a warning, at its place. */
 export interface Problem {
   /** The value it is about; empty for the config as a whole. */
   readonly path: ConfigPath;
-  /** What is wrong and what is accepted; no final period. */
+  /** The error and the accepted values, without a final period. */
   readonly message: string;
-  /** Which part of the member is meant. @default "value" */
+  /** Whether key or value is meant. @default "value" */
   readonly at?: "name" | "value";
   /** The place itself, where there is no member to name: characters from the start of the text. */
   readonly offset?: number;
-  /** What to do next, where the message alone does not tell. */
+  /** The fix, if it isn't in the message. */
   readonly hint?: string;
   /**
-   * Whether this machine lacks something that the config names: a variable, a file, a command. The config is not
-   * refused; only what the value belongs to cannot run. @default false
+   * Whether this machine lacks something that the config names: a variable, a file, a command. The config is accepted;
+   * only the check or channel with the value can't run. @default false
    */
   readonly isLack?: boolean;
   readonly denied?: PermissionClass;
@@ -31,9 +31,9 @@ export interface Problem {
 export interface PlacedProblem {
   /** As {@linkcode describePath} writes it. */
   readonly path: string;
-  /** What is wrong and what is accepted; no final period. */
+  /** The error and the accepted values, without a final period. */
   readonly message: string;
-  /** What to do next; `null` where the message tells. */
+  /** The fix; `null` if the message has it. */
   readonly hint: string | null;
   /** From 1. */
   readonly line: number;
@@ -47,14 +47,14 @@ export interface PlacedProblem {
 /** Thrown when a config cannot be used; carries every error that was found, in the text's order. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
-  /** Empty when the config could not even be read; then the message says why. */
+  /** Empty if the config could not be read; then the message has the reason. */
   readonly problems: readonly PlacedProblem[];
-  /** The config itself, where problems are unless they say otherwise; `null` when it could not be read. */
+  /** The config itself, for errors without another source; `null` if it could not be read. */
   readonly source: Source | null;
-  /** What to do next; `null` where the message, or each problem, tells. */
+  /** The fix; `null` if the message or each error has it. */
   readonly hint: string | null;
 
-  /** The message names the action and the config and says what is wrong with it; no final period. */
+  /** The message has the action, the config and the error, without a final period. */
   constructor(
     message: string,
     options: {
@@ -72,8 +72,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * After so many of one sort the rest is not looked for. Nobody mends more at once, and to tell 100,000 from each other
- * would take longer than to read them.
+ * Further errors of one sort are not searched for. No user fixes more at once, and distinguishing 100,000 would take
+ * longer than parsing them.
  */
 export const PROBLEMS_MAX = 1000;
 
@@ -84,8 +84,8 @@ export function countErrors(count: number): string {
 }
 
 /**
- * Joins the problems that several stages found, the earliest stage first. What a later stage says of a value that
- * an earlier one refused already is a consequence, and left out. What the machine lacks of a value hides no error in it.
+ * Joins the errors that several stages found, the earliest stage first. If a value was rejected by an earlier stage,
+ * later errors of it are consequences and dropped. A thing that the machine lacks hides no error of its value.
  */
 export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
   const joined: Problem[] = [];
@@ -105,7 +105,7 @@ export function joinProblems(stages: readonly (readonly Problem[])[]): readonly 
   return joined;
 }
 
-/** What is longer is cut in messages. */
+/** Messages truncate longer texts. */
 const QUOTED_LENGTH_MAX = 80;
 const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
 

@@ -45,7 +45,7 @@ export async function schemaText(shape: Shape): Promise<string> {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** The default schema with all that it says to people, which loading a config does without. */
+/** The default schema with its texts for people, which loading a config doesn't need. */
 async function describedSchema(): Promise<unknown> {
   return (await import("../../schemas/monitor.schema.json", { with: { type: "json" } })).default;
 }

@@ -18,18 +18,18 @@ import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
 export interface ResolveOptions {
-  /** Of the default schema: it alone tells what a config means. */
+  /** Of the default schema: it alone defines the meaning of a config. */
   readonly reader: SchemaReader;
   readonly written: JsonObject;
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** Where each program that is named without a slash was found; absolute paths. */
+  /** Absolute paths of the commands without a slash. */
   readonly commands: ReadonlyMap<string, string>;
-  /** For an included file: the config itself, whose defaults hold where the file has none. */
+  /** For an included file: the config itself, whose defaults apply if the file has none. */
   readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
-  /** What this machine lacks of a value of the config, in words; empty: nothing. @default nothing */
+  /** Describes things that this machine lacks for a value; empty: nothing. @default nothing */
   lacksAt?(path: ConfigPath): readonly string[];
-  /** The machine's time zone, where the config names none. */
+  /** The machine's time zone, for configs without one. */
   readonly timeZone: string;
   /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
@@ -38,16 +38,13 @@ export interface ResolveOptions {
 
 const NOTIFICATIONS = "notifications";
 
-/**
- * Where a setting of a check comes from; `outer`: from the defaults of the config that includes the file in which
- * the check stands.
- */
+/** The source of a check's setting; `outer`: the defaults of the config that includes the check's file. */
 export type Origin = "check" | "defaults" | "outer" | "built-in";
 
 /**
- * Turns a valid config into checks: every default filled in, names in camel case, intervals in milliseconds
- * (`timeout` becomes `timeoutMs`), paths and programs absolute. The schema tells all of this, so that nothing
- * here knows a kind. An interval whose placeholder is unresolved becomes `NaN`.
+ * Resolves a valid config to checks: with every default, names in camel case, intervals in milliseconds (`timeout`
+ * becomes `timeoutMs`), absolute paths and commands. The schema has the rules, so this file knows no kind. An interval
+ * whose placeholder is unresolved becomes `NaN`.
  */
 export function resolveChecks(config: JsonObject, options: ResolveOptions): readonly Check[] {
   const checks = config["checks"];
@@ -129,8 +126,8 @@ interface Setting {
 }
 
 /**
- * Resolves the checks of one config. What the schema says of an object is worked out once, and so is a value
- * that many checks take from `defaults` or from the schema: they share it.
+ * Resolves the checks of one config. The schema of an object is evaluated once, and so is a value that many checks take
+ * from `defaults` or from the schema: they share it.
  */
 class Resolver {
   readonly #config: JsonObject;
@@ -139,7 +136,7 @@ class Resolver {
   readonly #settings = new WeakMap<SchemaView, readonly Setting[]>();
   /** By the member's schema; a kind's own default has a schema of its own. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
-  /** Resolves what comes from the config's defaults: paths there start at its directory. */
+  /** Resolves values of the config's defaults: paths there are relative to its directory. */
   readonly #outer: Resolver | null;
 
   /** Channels with their keys, by the list as it is written. */
@@ -151,7 +148,7 @@ class Resolver {
     CheckSettings["maintenanceWindows"]
   >();
   #configWindows: CheckSettings["maintenanceWindows"] | undefined;
-  /** Times, by expression and zone: checks share what is costly to read. */
+  /** Times, by expression and zone: checks share them because parsing is slow. */
   readonly #times = new Map<string, CronTimes>();
 
   constructor(config: JsonObject, options: ResolveOptions) {
@@ -180,13 +177,13 @@ class Resolver {
     settings["maintenanceWindows"] = this.#maintenanceWindows(
       settings["maintenanceWindows"] as CheckSettings["maintenanceWindows"],
     );
-    // The schema and the hand-written types of `domain` say the same; tests/config/resolve_test.ts holds them together.
+    // The schema and the hand-written types of `domain` agree; tests/config/resolve_test.ts compares them.
     return settings as unknown as Check;
   }
 
   /**
-   * The value of a member. Where this machine lacks what it names, the check cannot run, and the built-in value serves
-   * all that is not about its target.
+   * The value of a key. If this machine lacks something in it, the check can't run, and the built-in value serves for
+   * settings other than its target.
    */
   #pick(
     name: string,
@@ -281,7 +278,7 @@ class Resolver {
     return resolver.#keysOf(channels, value, { items, path });
   }
 
-  /** The list stands at the path; what is built in lacks nothing. */
+  /** The list is at the path; a built-in list lacks nothing. */
   #keysOf(
     channels: readonly ListedChannel[],
     written: readonly JsonValue[],
@@ -378,14 +375,14 @@ export function withZones<T extends ChannelFilters>(filters: T, timeZone: string
 
 const LACKS_SHOWN_MAX = 3;
 
-/** Describes what the machine lacks in one line. */
+/** Describes things that the machine lacks in one line. */
 export function describeLacks(lacks: readonly string[]): string {
   const different = [...new Set(lacks)];
   const rest = different.length - LACKS_SHOWN_MAX;
   return different.slice(0, LACKS_SHOWN_MAX).join("; ") + (rest > 0 ? `; and ${rest} more` : "");
 }
 
-/** What the values of a format are counted in, at the end of their names. */
+/** The units of formats, for the ends of names. */
 const UNITS: Readonly<Record<string, string>> = {
   duration: "Ms",
   interval: "Ms",
@@ -393,7 +390,7 @@ const UNITS: Readonly<Record<string, string>> = {
   size: "Bytes",
 };
 
-/** What a format makes of a value. The others only say what a text means. */
+/** The conversions of formats. The others only describe a text. */
 const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
   duration: (value) => milliseconds(value, parseDuration),
   interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
@@ -411,7 +408,7 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
     options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),
 };
 
-/** What is no interval in a valid config is a placeholder that was left unresolved. */
+/** A value that is no interval in a valid config is an unresolved placeholder. */
 function milliseconds(value: JsonValue, parse: typeof parseInterval): number {
   const interval = parse(typeof value === "number" ? value : String(value));
   return "ms" in interval ? interval.ms : NaN;

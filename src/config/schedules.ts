@@ -5,7 +5,7 @@ import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./probl
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject } from "./syntax.ts";
 
-/** Reads a cron expression; `null`: it never matches a time. Throws where it is none. */
+/** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
 export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
 
 /** Schedules that are neither an interval nor times of the calendar, or both. */
@@ -72,7 +72,7 @@ export function findCronProblems(
 ): readonly Problem[] {
   const problems: Problem[] = [];
   for (const { path, value, written } of expressions) {
-    // What the machine brings is never passed over: it would be used.
+    // Values of the machine are never skipped: they would be used.
     if (problems.length >= PROBLEMS_MAX && !isPlaceholder(written)) continue;
     const problem = cronProblem(String(value), createCronTimes, value === written);
     if (problem !== null) {
@@ -99,7 +99,7 @@ function cronProblem(
     if (createCronTimes(text, "UTC") !== null) return null;
     return { message: "never matches a time" };
   } catch {
-    // What exactly is wrong would quote from a secret.
+    // The exact error would quote a secret.
     const fault = mayQuote ? findNumberOutOfRange(text) : null;
     return { message: `is not a cron expression${fault === null ? "" : ` (${fault})`}, ${FORMS}` };
   }
@@ -119,7 +119,7 @@ function findNumberOutOfRange(text: string): string | null {
   const words = text.trim().split(/\s+/);
   if (words.length !== FIELDS.length) return null;
   for (const [index, [name, from, to]] of FIELDS.entries()) {
-    // What follows a slash is a step, and what follows # a week.
+    // A slash precedes a step, and # a week.
     for (const [, digits = ""] of (words[index] ?? "").matchAll(/(?<![\d/#])(\d+)/g)) {
       if (Number(digits) < from || Number(digits) > to) {
         return `its ${name} is ${digits}, expected ${from} to ${to}`;

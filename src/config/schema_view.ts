@@ -5,17 +5,17 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 export interface Schema {
   /** At the top only; for editors. */
   readonly $schema?: string;
-  /** Where the rest of it stands: `#/$defs/` and a name, no other form. What is said here goes first. */
+  /** A reference: `#/$defs/` and a name, no other form. Keys here override those of the target. */
   readonly $ref?: string;
   /** At the top only: the schemas that `$ref` names. */
   readonly $defs?: Readonly<Record<string, Schema>>;
   /** At the top only; for editors. */
   readonly title?: string;
-  /** The meaning of a value, for people; in `propertyNames`, what messages say that a name must be. */
+  /** The meaning of a value, for people; in `propertyNames`, the rule for names in messages. */
   readonly description?: string;
   /** The accepted types of JSON; absent: any. */
   readonly type?: string | readonly string[];
-  /** What a text or a number stands for, such as `path`. Validated in `formats.ts`. */
+  /** The meaning of a text or a number, such as `path`. Validated in `formats.ts`. */
   readonly format?: string;
   /** The built-in value of a member that is not given. */
   readonly default?: JsonValue;
@@ -30,9 +30,9 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   /** Names of the members that must be given. */
   readonly required?: readonly string[];
-  /** What members with free names are held to; `false`: there are none. */
+  /** The schema of keys with free names; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
-  /** What free names are held to: a `pattern` or a `format`, with a `description` of it. */
+  /** The schema of free names: a `pattern` or a `format`, with its `description`. */
   readonly propertyNames?: Schema;
   /** In `propertyNames` only: a regular expression. */
   readonly pattern?: string;
@@ -42,7 +42,7 @@ export interface Schema {
   readonly minItems?: number;
   /** 1 wherever it is used: the object is not empty. */
   readonly minProperties?: number;
-  /** What each element of a list is held to. */
+  /** The schema of each element of a list. */
   readonly items?: Schema;
   /** Only entries that give one kind its parameters: `{ "if": { "properties": { "kind": { "const": … } } }, "then": … }`. */
   readonly allOf?: readonly Schema[];
@@ -50,24 +50,24 @@ export interface Schema {
   readonly if?: Schema;
   /** In an entry of `allOf` only: what holds for that kind besides the rest. */
   readonly then?: Schema;
-  /** Our own keyword: a sentence for a name or value that is refused for a reason worth telling. */
+  /** Our own keyword: a sentence about a name or value that is rejected for a special reason. */
   readonly "x-notes"?: Readonly<Record<string, string>>;
   /** Our own keyword: whether the text may hold fields of a notification, such as `{{check}}`. */
   readonly "x-fields"?: boolean;
-  /** Our own keyword: for a word of other tools the accepted one that is meant, or a hint of several words. */
+  /** Our own keyword: the accepted word, or a hint of several words, for a word of other tools. */
   readonly "x-hints"?: Readonly<Record<string, string>>;
 }
 
-/** What a schema says of one place, after `$ref` and the branch of the value's kind. */
+/** The schema of one location, after `$ref` and the branch of the value's kind. */
 export interface SchemaView {
   readonly description: string | undefined;
   /** The accepted types of JSON; empty: any. */
   readonly types: readonly string[];
-  /** What the value stands for, such as `interval`. */
+  /** The meaning of the value, such as `interval`. */
   readonly format: string | undefined;
-  /** The built-in value; `undefined` where the place may stay empty or must be filled. */
+  /** The built-in value; `undefined` if the key may be absent or is required. */
   readonly default: JsonValue | undefined;
-  /** The accepted values; `undefined` where they are not listed. */
+  /** The accepted values; `undefined` if they are not listed. */
   readonly enum: readonly JsonValue[] | undefined;
   /** The least number; `undefined` where there is no bound. */
   readonly minimum: number | undefined;
@@ -79,11 +79,11 @@ export interface SchemaView {
   readonly keys: ReadonlyMap<string, Schema>;
   /** The schema of members with free names; `undefined` where there are none. */
   readonly otherKeys: Schema | undefined;
-  /** The schema of each element; `undefined` where no list is meant. */
+  /** The schema of each element; `undefined` if it is no list. */
   readonly items: Schema | undefined;
-  /** What the free names must be, in words; `undefined` where any will do. */
+  /** The rule for free names; `undefined` if any are accepted. */
   readonly names: string | undefined;
-  /** What the free names stand for, such as `json_path`. */
+  /** The meaning of the free names, such as `json_path`. */
   readonly nameFormat: string | undefined;
   readonly notes: Readonly<Record<string, string>> | undefined;
   /** Whether the text may hold fields of a notification, such as `{{check}}`. */
@@ -95,9 +95,9 @@ export interface SchemaView {
 /** Reads a schema along a value. */
 export interface SchemaReader {
   readonly root: Schema;
-  /** What a schema says of a value; of the value itself only its `kind` matters. */
+  /** The schema of a value; of the value itself only its `kind` matters. */
   view(schema: Schema, value: JsonValue | undefined): SchemaView;
-  /** What the schema says of a place in a config; `undefined` where it says nothing. */
+  /** The schema of a location in a config; `undefined` if it has none. */
   at(config: JsonValue, path: ConfigPath): SchemaView | undefined;
 }
 
@@ -187,7 +187,7 @@ function lookUp(reference: string, root: Schema): Schema {
 }
 
 function merge(schemas: readonly Schema[]): SchemaView {
-  // Of what several say the first one counts. One look at each is several times cheaper than one for each keyword.
+  // The first of several wins. Visiting each once is several times faster than once for each keyword.
   const first: Schema = Object.assign({}, ...schemas.toReversed());
   const keys = new Map<string, Schema>();
   for (const schema of schemas) {

@@ -6,10 +6,10 @@ import type { ConfigPath, Problem } from "./problem.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
-/** Formats whose values are told freely: what is asked, and where and when. */
+/** Formats without secrets: targets and times. */
 const OPEN_FORMATS: readonly string[] = ["path", "input_file", "command", "host", "interval"];
 
-/** What of a config must not be shown. */
+/** The parts of a config that must not be printed. */
 interface FoundSecrets {
   /** To be taken out of all that comes in, each once. */
   readonly values: readonly string[];
@@ -18,8 +18,8 @@ interface FoundSecrets {
 }
 
 /**
- * Finds what must never be shown: the placeholders' values, credentials that are written out, and what they are put
- * together to on their way. Hosts, ports, paths and commands are no secrets, nor is what can only be one of a few words.
+ * Finds texts that must never be printed: the placeholders' values, credentials in plain text, and the forms in which
+ * they are sent. Hosts, ports, paths and commands are no secrets, nor is a value from a short list of words.
  */
 export function findSecrets(
   config: JsonValue,
@@ -42,7 +42,7 @@ export function findSecrets(
       for (const text of hidden) hide(text, path);
     }
   }
-  /** The names and passwords of logins, by the place of the object in which they stand. */
+  /** The names and passwords of logins, by the path of their object. */
   const logins = new Map<string, { username?: string; secret?: string }>();
   visitFormattedValues({ value: config, written: config, reader }, (item) => {
     const { path, format } = item;
@@ -63,9 +63,8 @@ export function findSecrets(
 const TOO_SHORT = `a secret of fewer than ${SECRET_LENGTH_MIN} characters is not hidden in outputs and logs`;
 
 /**
- * What is secret of a value that stands in an address: nothing of it where it lies within the host and port. Of one
- * that reaches beyond them (a whole webhook address), what stands behind the host is secret by itself too, since
- * an address is not always shown as it was written.
+ * The secret part of a value in a URL: none if it is within the host and port. If it extends beyond them (a whole
+ * webhook URL), the part behind the host is a secret by itself too, since a URL is not always printed as written.
  */
 function hiddenInAddress(value: string, start: number, address: string): readonly string[] {
   const authority = /^\s*[a-z]+:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(address);

@@ -11,7 +11,7 @@ import type { Source } from "./source_text.ts";
 export interface ConfigLocation {
   /** A path, or `-` for standard input. */
   readonly path: string;
-  /** How messages name it. @default the path */
+  /** The name in messages. @default the path */
   readonly label?: string;
   /** Whether the user named it. One that was only found must belong to the user or to root. */
   readonly named: boolean;
@@ -65,8 +65,8 @@ function workingDirectoryOf(system: Pick<System, "workingDirectory">): string {
 }
 
 /**
- * A path made absolute; `.` and `..` are left to the system. The directory tells whether the paths are those of
- * Windows, where a backslash separates too.
+ * Makes a path absolute; `.` and `..` are left to the system. The directory shows whether the paths are those of
+ * Windows, with backslashes.
  */
 export function absolutePath(path: string, directory: string): string {
   if (path.startsWith("/")) return path;
@@ -112,7 +112,7 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
   }
 }
 
-/** What a shell makes of `<(command)`, and the standard streams. */
+/** The paths of `<(command)` in a shell, and the standard streams. */
 const PIPE_PATH = /^\/(dev|proc)\//;
 
 function refuseTooLarge(sizeBytes: number, label: string): void {
@@ -160,7 +160,7 @@ function invalidUtf8(bytes: Uint8Array, place: Omit<Source, "text">): ConfigErro
   });
 }
 
-/** How many bytes from the start on may begin a text in UTF-8; the last character may be broken off. */
+/** Returns how many bytes from the start may be the beginning of UTF-8 text; the last character may be incomplete. */
 function validLength(bytes: Uint8Array): number {
   let valid = 0;
   let invalid = bytes.length;

@@ -33,7 +33,7 @@ export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Prob
   };
 }
 
-/** Puts what has a place in order: by file, then as the text goes. */
+/** Sorts by source location: by file, then by position. */
 export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "source">>(
   placed: readonly Placed[],
   sources: readonly Source[],
@@ -45,7 +45,7 @@ export function inTextOrder<Placed extends Pick<PlacedProblem, "offset" | "sourc
     .map(({ item }) => item);
 }
 
-/** Names of checks or of channels that stand in two files; each is an error in the later one. */
+/** Names of checks or of channels that are in two files; each is an error in the later one. */
 export function findRepeatedNames(
   files: readonly ConfigFile[],
   place: (problem: Problem) => PlacedProblem,

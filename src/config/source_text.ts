@@ -1,6 +1,6 @@
-/** A config's text and where it came from. */
+/** The text of a config, and its source. */
 export interface Source {
-  /** How messages name it: the path as it was given, or `<stdin>`. */
+  /** The name in messages: the path as given, or `<stdin>`. */
   readonly label: string;
   /** Absolute path; `null` for standard input. */
   readonly path: string | null;

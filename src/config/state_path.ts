@@ -1,8 +1,8 @@
 import { createTokenReader, TOKEN } from "./tokens.ts";
 
 /**
- * Finds the path that a config names as its `state`, whatever errors the text has; `null` where it names none. With
- * broken braces a key deeper inside may be the one, so the first of those counts if there is none at the top.
+ * Finds the path of the config's `state`, even in a text with errors; `null` if there is none. With unbalanced braces,
+ * the key may be deeper: the first of those counts if there is none at the top.
  */
 export function findStatePath(text: string): string | null {
   const reader = createTokenReader(text);

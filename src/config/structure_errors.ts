@@ -109,7 +109,7 @@ function errorsOf(validate: Validator, value: JsonValue, base: ConfigPath): Stru
   );
 }
 
-/** Returns a JSON pointer (RFC 6901) as keys and indexes; the value tells which is which. */
+/** Parses a JSON pointer (RFC 6901) into keys and indexes; the value distinguishes them. */
 function parsePointer(pointer: string, top: JsonValue): ConfigPath {
   const path: (string | number)[] = [];
   let value: JsonValue | undefined = top;

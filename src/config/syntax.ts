@@ -11,7 +11,7 @@ export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** What came out of a text. */
+/** The result of parsing. */
 interface ParsedText {
   /** `undefined` when the syntax is broken. */
   readonly value: JsonValue | undefined;
@@ -41,7 +41,7 @@ export function createObject(): JsonObject {
 const Bare = function () {} as unknown as new () => JsonObject;
 Bare.prototype = Object.create(null);
 
-/** Replaces what the parser makes of YAML, which is about its first word. */
+/** Replaces the parser's error for YAML, which concerns its first word. */
 const YAML_PROBLEM: Problem = {
   path: [],
   offset: 0,
@@ -66,13 +66,13 @@ const VALUE_FORMS = "expected a string in double quotes, a number, true, false, 
 class Parser {
   readonly #text: string;
   readonly #tokens: TokenReader;
-  /** Where reading stands; its length is how deep. */
+  /** The path of the parser; its length is the depth. */
   readonly #path: (string | number)[] = [];
   /** Missing commas: after one of them reading goes on, after other errors it would only guess. */
   readonly #missingCommas: Problem[] = [];
   readonly #duplicates: Problem[] = [];
   #token: number = TOKEN.end;
-  /** Where the token before ended. */
+  /** The end of the previous token. */
   #end = 0;
 
   constructor(text: string) {
@@ -247,7 +247,7 @@ class Parser {
     const word = fault === FAULT.openNumber ? this.#word() : "";
     if (word !== "") this.#fail(`"${word}" is a number that breaks off, expected a digit after it`);
     this.#advance();
-    // What stands right behind a number belongs to it in the writer's mind: 007, 0x1F, 10s.
+    // Characters directly behind a number are part of it for the writer: 007, 0x1F, 10s.
     if (this.#end === this.#tokens.offset() && this.#isWord() && /^[\w.+-]/.test(this.#word())) {
       const whole = this.#text.slice(offset, this.#end) + this.#word();
       this.#failAt(

@@ -13,7 +13,7 @@ export function withoutRepeats(
   });
 }
 
-/** Where what stands at a path of an expanded config stands in its file. */
+/** Maps a path of an expanded config to the one in its file. */
 export function templatePath(path: ConfigPath, templates: ReadonlyMap<string, string>): ConfigPath {
   const [member, name, ...rest] = path;
   const template = member === "checks" && typeof name === "string" ? templates.get(name) : undefined;

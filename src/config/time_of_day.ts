@@ -1,4 +1,4 @@
-/** A time of day such as `06:30`, `24:00` included, as minutes after midnight; `null` where the text is none. */
+/** A time of day such as `06:30`, including `24:00`, as minutes after midnight; `null` if the text is none. */
 export function minuteOfDay(text: string): number | null {
   const [, hour, minute] = /^(\d\d):([0-5]\d)$/.exec(text) ?? [];
   if (hour === undefined || minute === undefined) return null;

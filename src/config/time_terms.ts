@@ -23,8 +23,8 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map(
 const TERM = /(\d+(?:\.\d+)?)?\s*([a-z]+)\s*/giy;
 
 /**
- * Adds up terms such as `1 hour 30 min`: each is a positive count and a unit, and the count may be missing. Returns
- * milliseconds, or what is wrong with the text.
+ * Adds up terms such as `1 hour 30 min`: each has a unit and a positive count, which may be missing. Returns
+ * milliseconds, or the error.
  */
 export function addUpTerms(
   text: string,
@@ -49,7 +49,7 @@ export function addUpTerms(
   return { ms };
 }
 
-/** What people write as well; it is rejected, so that an interval reads the same everywhere. */
+/** Other common forms; they are rejected, so that an interval is written the same way everywhere. */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   sec: "seconds",
   secs: "seconds",

@@ -15,17 +15,17 @@ export const TOKEN = {
   number: 11,
   lineComment: 12,
   blockComment: 13,
-  /** What is no token of JSON, up to the next one or white space. */
+  /** Characters of no JSON token, up to the next token or white space. */
   unknown: 16,
   end: 17,
 } as const;
 
-/** What is wrong with a token, numbered likewise; 0 is nothing. */
+/** The error of a token, numbered likewise; 0: none. */
 export const FAULT = { openComment: 1, openString: 2, openNumber: 3 } as const;
 
 /** Reads a text token by token, without white space and comments. */
 export interface TokenReader {
-  /** Goes on to the next token and tells its kind; a comment is told only when it never ends. */
+  /** Reads the next token and returns its kind; a comment is returned only if it never ends. */
   next(): number;
   jump(offset: number): void;
   offset(): number;
@@ -35,7 +35,7 @@ export interface TokenReader {
   fault(): number;
 }
 
-/** Makes a reader that stands at the beginning of a text. */
+/** Makes a reader at the beginning of a text. */
 export function createTokenReader(text: string): TokenReader {
   const scanner = createScanner(text, false);
   return {

@@ -3,7 +3,7 @@ import { type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findStructureErrors, type SchemaValidator } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
 
-/** Validates a config against its schema; every error in words, with what is accepted. */
+/** Validates a config against its schema, and describes every error with the accepted values. */
 export async function findStructureProblems(
   value: JsonValue,
   { validator, ...options }: StructureOptions & { readonly validator: SchemaValidator },

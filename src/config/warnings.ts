@@ -10,7 +10,7 @@ import { type Problem, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-/** What deserves a warning in the checks of a valid config, whatever their kinds. */
+/** Warnings about the checks of a valid config, for all kinds. */
 export function findWarnings(
   checks: readonly Check[],
   locate: (name: string, key: string) => SettingPlace,
@@ -20,7 +20,7 @@ export function findWarnings(
 
 type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
 
-/** Where a setting of a check stands. */
+/** The location of a check's setting. */
 export interface SettingPlace {
   readonly isOwn: boolean;
   readonly source: Source;
@@ -41,7 +41,7 @@ function warnOfSchedules(
   locate: (name: string, key: string) => SettingPlace,
 ): readonly Problem[] {
   const warnings: Problem[] = [];
-  // What stands in "defaults" is said once, not for each check that takes it.
+  // A value of "defaults" gets one warning, not one for each check that uses it.
   const saidOfDefaults = new Map<Source, Set<string>>();
   const warn = (name: string, [key, ...rest]: SettingPath, message: string): void => {
     const { isOwn, source } = locate(name, key);
@@ -100,7 +100,7 @@ function compare(oneMs: number, otherMs: number): string {
   return `${exactDuration(oneMs)}, not ${exactDuration(otherMs)}`;
 }
 
-/** What deserves a warning in where metrics are written. */
+/** Warnings about the metrics file. */
 export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
   if (path.endsWith(".prom")) return [];
   const message = 'does not end in ".prom", and the node exporter reads no other files';
@@ -110,7 +110,7 @@ export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 
-/** What deserves a warning about the config's file. */
+/** Warnings about the config's file. */
 export function warnOfFile({ mode, label }: Source): readonly Problem[] {
   if (mode === null || (mode & OTHERS_WRITE) === 0) return [];
   return [{
@@ -120,7 +120,7 @@ export function warnOfFile({ mode, label }: Source): readonly Problem[] {
   }];
 }
 
-/** What deserves a warning in how a value is kept or handed on, for who else may see it. */
+/** Warnings about values that other users may see where they are stored or passed on. */
 export function warnOfExposure(item: FormattedValue, { mode, label }: Source): Problem | null {
   const { path, format, written } = item;
   if (format === "argument" && holdsSecret(written)) {
@@ -144,13 +144,13 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
 
 interface PathOptions {
   readonly directory: string;
-  /** Where the paths are; `null`: not on this machine. */
+  /** The directory of the paths; `null`: not on this machine. */
   readonly files: Pick<Files, "stat"> | null;
   /** Commands that were found in `PATH`. */
   readonly commands: ReadonlyMap<string, string>;
 }
 
-/** What deserves a warning in paths that cannot work: what only a shell would expand, and commands that cannot start. */
+/** Warnings about paths that can't work: syntax of a shell, and commands that can't start. */
 export async function warnOfPaths(
   values: readonly FormattedValue[],
   { directory, files, commands }: PathOptions,
@@ -183,14 +183,14 @@ async function lookAt(path: string, files: Pick<Files, "stat">): Promise<FileFac
   try {
     return await files.stat(path);
   } catch (error) {
-    // Anything else may be a matter of the moment or of permissions, and the run says it.
+    // Other errors may be temporary or about permissions, and the run reports them.
     return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory
       ? "missing"
       : "unknown";
   }
 }
 
-/** What a shell would do with a path, and nobody does here; `null`: nothing. */
+/** The shell expansion that a path would need; `null`: none. */
 function suspect({ format, value, written }: FormattedValue): Suspicion | null {
   const path = String(value);
   const whole = "write the full path";
@@ -198,7 +198,7 @@ function suspect({ format, value, written }: FormattedValue): Suspicion | null {
   if (path.startsWith("~")) return { message: 'begins with "~", which no shell expands here', hint: whole };
   const variable = /\$\{?([A-Za-z_]\w*)\}?/.exec(path)?.[1];
   if (variable !== undefined) {
-    // What a placeholder stands for is not for showing.
+    // The value of a placeholder is not printed.
     const hint = value === written ? `write \${env:${variable}}` : whole;
     return { message: "has a variable in it, which no shell expands here", hint };
   }

@@ -2,7 +2,7 @@ import type { ConfigDraft } from "./config_draft.ts";
 
 /** A file of another tool, read whole. */
 export interface ForeignFile {
-  /** How messages name it: the path as it was given, or `<stdin>`. */
+  /** The name in messages: the path as given, or `<stdin>`. */
   readonly label: string;
   /** Absolute path; `null` for standard input. */
   readonly path: string | null;
