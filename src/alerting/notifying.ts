@@ -162,6 +162,7 @@ export class Notifying {
 
   /** The note of whoever acknowledged the problem of a check; `null`: nobody has. */
   #acknowledgedOf({ name }: Check, nowMs: number): string | null {
+    if (this.#silences.length === 0) return null;
     const { problemBeganAtMs } = this.#stateOf(name);
     const [first] = silencesOf({ name, problemBeganAtMs }, this.#silences, {
       kind: "acknowledgement",
@@ -367,17 +368,17 @@ export class Notifying {
     }
   }
 
-  #stateOf(check: string): ConditionState {
+  readonly #stateOf = (check: string): ConditionState => {
     const { repository, system } = this.#options;
     return repository.recordOf(check, system.clock.wallMs()).condition;
-  }
+  };
 
   #suppressionOptions(nowMs: number): SuppressionOptions {
     return {
       notifies: this.#options.notifies,
       silences: this.#silences,
       running: this.#running,
-      stateOf: (check) => this.#stateOf(check),
+      stateOf: this.#stateOf,
       nowMs,
     };
   }
@@ -396,9 +397,10 @@ export class Notifying {
       if (byChannel === null) return notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
       return byChannel.get(channelKey) ?? notifiedOf(["ok"]);
     }
-    const unsent = [...this.#unsent].findLast((queued) =>
-      queued.notification.check === check && queued.channelKey === channelKey
-    );
+    let unsent: QueuedNotification | undefined;
+    for (const queued of this.#unsent) {
+      if (queued.notification.check === check && queued.channelKey === channelKey) unsent = queued;
+    }
     return lastNotified(
       unsent ?? this.#dispatcher.lastOf(check, channelKey),
       this.#dispatcher.markerOf(check, channelKey),

@@ -50,6 +50,7 @@ function dependenciesWhere(
   isWanted: (dependency: ConditionState, problemBeganAtMs: number) => boolean,
   { running, stateOf, nowMs }: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
 ): readonly Check[] {
+  if (check.dependsOn.length === 0) return [];
   const problemBeganAtMs = stateOf(check.name).problemBeganAtMs ?? nowMs;
   return check.dependsOn
     .flatMap((name) => running.get(name) ?? [])

@@ -158,7 +158,8 @@ export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: nu
 function withNotified(state: ConditionState, { known }: Circumstances): ConditionState {
   const conditions = known?.(state) ?? [];
   if (conditions.length === 0) return state;
-  return { ...state, notified: conditions.find((one) => one !== state.confirmed) ?? state.confirmed };
+  const notified = conditions.find((one) => one !== state.confirmed) ?? state.confirmed;
+  return notified === state.notified ? state : { ...state, notified };
 }
 
 /**

@@ -195,7 +195,7 @@ export function recordRequested(
   return repository.record(result, {
     ...options,
     lateMs: lagOf(before, result),
-    plan: ({ condition: state }) => nextRunAfterRequested(check, { before, state, startedAtMs, nowMs }),
+    plan: (state) => nextRunAfterRequested(check, { before, state, startedAtMs, nowMs }),
   });
 }
 

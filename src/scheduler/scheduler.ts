@@ -23,6 +23,7 @@ import {
   type Limiters,
   type Limits,
   RUN_HERE,
+  type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
 import { nextRunAfter } from "./next_run.ts";
@@ -42,7 +43,6 @@ import {
   transitionTask,
 } from "./task.ts";
 import { mayConfirmProblem } from "./trace_depth.ts";
-import type { TraceDepth } from "../domain/trace.ts";
 import { TimerGroup } from "./timer_group.ts";
 
 /** What a scheduler runs; a reload replaces it whole. */
@@ -136,8 +136,8 @@ export class Scheduler {
   /** Names of the checks that run, here or elsewhere. */
   #active: ReadonlySet<string> = new Set();
   #config: ScheduledConfig;
-  /** What runs may reach, without the secrets of the config. */
-  #system: ObserveContext["system"];
+  /** What all runs have: the system without the secrets of the config, and the like. */
+  #common: Omit<RunOptions, "signal">;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
 
@@ -147,7 +147,7 @@ export class Scheduler {
     this.#options = options;
     this.#share = share;
     this.#config = config;
-    this.#system = withoutSecrets(options.system, config.redact);
+    this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
     this.#timers = new TimerGroup(clock);
     this.#limiters = options.limiters ?? createLimiters(limits);
@@ -239,7 +239,7 @@ export class Scheduler {
 
   #adopt(config: ScheduledConfig): void {
     this.#config = config;
-    this.#system = withoutSecrets(this.#options.system, config.redact);
+    this.#common = this.#commonTo(config);
     const names = new Set(config.checks.map((check) => check.name));
     this.#active = names;
     this.#groups = new Map();
@@ -287,9 +287,10 @@ export class Scheduler {
   }
 
   #happen(slot: Slot, event: TaskEvent): TaskTransition {
+    const nowMs = this.#time.nowMs();
     const context: TaskContext = {
-      nowMs: this.#time.nowMs(),
-      record: this.#recordOf(slot.task.check.name),
+      nowMs,
+      record: this.#options.repository.recordOf(slot.task.check.name, nowMs),
     };
     const next = transitionTask(slot.task, event, context);
     this.#carryOut(slot, next);
@@ -372,15 +373,9 @@ export class Scheduler {
   /** Runs a check in its turn; `null` if the run was aborted. */
   async #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
     const { check } = slot.task;
-    const { jobs } = this.#options;
     const limit = await this.#runner.limitOf(check);
-    const { directory, redact } = this.#config;
-    const system = this.#system;
-    const conditionsOf = this.#conditionsOf;
+    const context = { ...this.#common, signal };
     const run = async (): Promise<Result | null> => {
-      const traceOf = (): TraceDepth | null =>
-        mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
-      const context = { system, jobs, conditionsOf, traceOf, directory, redact, signal };
       const result = await this.#runner.run(check, context);
       this.#followClock();
       return result;
@@ -407,14 +402,14 @@ export class Scheduler {
     const { repository, notifying, onEvent, onBug } = this.#options;
     const { check, missedRuns } = slot.task;
     // A reload may have changed what follows from a check result, such as the threshold.
-    const result = { ...observed, check };
+    const result = observed.check === check ? observed : { ...observed, check };
     const nowMs = this.#time.nowMs();
-    const { confirmed } = this.#recordOf(check.name).condition;
+    const { confirmed } = repository.recordOf(check.name, nowMs).condition;
     const entry = repository.record(result, {
       nowMs,
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
-      plan: ({ condition: state }) => {
+      plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return { ...next, missed: next.missed + missedRuns };
       },
@@ -424,6 +419,17 @@ export class Scheduler {
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
     if (entry.record.condition.confirmed !== confirmed) this.#requestGroups(check.name);
+  }
+
+  #commonTo({ directory, redact }: ScheduledConfig): Omit<RunOptions, "signal"> {
+    return {
+      system: withoutSecrets(this.#options.system, redact),
+      jobs: this.#options.jobs,
+      conditionsOf: this.#conditionsOf,
+      traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
+      directory,
+      redact,
+    };
   }
 
   readonly #conditionsOf = (name: string): KnownConditions | null => {

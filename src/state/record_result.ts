@@ -25,7 +25,10 @@ export interface ReviewOptions {
 export interface RecordOptions extends ReviewOptions {
   /** How long after its planned time the run began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
-  plan(record: CheckRecord): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
+  /** Plans the next run, given the state after the result. */
+  plan(
+    state: ConditionState,
+  ): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
 }
 
 export type NotificationFacts = Pick<Notification, "check" | "condition">;
@@ -66,7 +69,7 @@ export function recordResult(
     ...circumstancesOf(options),
     condition,
   });
-  const record = recordAfter(before, result, { ...options, state });
+  const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });
   const update: CheckUpdate = {
     record,
@@ -106,7 +109,7 @@ export function keptResult(
     output,
     detail,
     performanceData,
-    metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
+    metrics: finite(metrics),
     startedAtMs,
     durationMs,
     lateMs,
@@ -117,19 +120,31 @@ export function keptResult(
 function recordAfter(
   before: CheckRecord,
   result: Result,
-  { nowMs, lateMs = null, plan, state }: RecordOptions & { readonly state: CheckRecord["condition"] },
+  { state, options: { nowMs, lateMs = null, plan } }: {
+    readonly state: ConditionState;
+    readonly options: RecordOptions;
+  },
 ): CheckRecord {
   const { condition, durationMs } = result;
-  const record: CheckRecord = {
-    ...before,
+  const { atMs, intervalMs, missed } = plan(state);
+  return {
+    name: before.name,
     condition: state,
     last: keptResult(result, lateMs),
+    nextRunAtMs: atMs,
+    intervalMs,
+    missedRuns: before.missedRuns + missed,
     runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
     durationTotalMs: before.durationTotalMs + durationMs,
     seenAtMs: nowMs,
   };
-  const { atMs, intervalMs, missed } = plan(record);
-  return { ...record, nextRunAtMs: atMs, intervalMs, missedRuns: before.missedRuns + missed };
+}
+
+/** Returns the metrics that can be stored. */
+function finite(metrics: Result["metrics"]): Result["metrics"] {
+  const entries = Object.entries(metrics);
+  const isFinite = entries.every(([, value]) => Number.isFinite(value));
+  return isFinite ? metrics : Object.fromEntries(entries.filter(([, value]) => Number.isFinite(value)));
 }
 
 function rollupEntryOf(
