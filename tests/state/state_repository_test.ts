@@ -214,6 +214,7 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     occurrences: 1,
     nextRunAtMs: NOW + 2 * MINUTE,
     hostName: "test-host",
+    acknowledged: null,
   });
   assert.deepStrictEqual([record.nextRunAtMs, record.intervalMs], [NOW + 2 * MINUTE, MINUTE]);
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
