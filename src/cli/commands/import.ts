@@ -15,7 +15,7 @@ import { OutputError } from "../failure.ts";
 import { acceptDraft } from "../import/accept_draft.ts";
 import { ConfigDraft, TooManyChecksError } from "../import/config_draft.ts";
 import { importError } from "../import/foreign_text.ts";
-import { FOREIGN_BYTES_MAX, type ForeignFile } from "../import/importer.ts";
+import { FOREIGN_BYTES_MAX, type ForeignFile, type Importer } from "../import/importer.ts";
 import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../import/importers.ts";
 import { renderConfig, renderImport, variablesOf } from "../import/render_import.ts";
 import { nearest } from "../../config/nearest.ts";
@@ -60,9 +60,9 @@ async function runImport(invocation: Invocation, system: System): Promise<number
   if (output === undefined && invocation.options.has("force")) {
     throw new UsageError("--force requires --output", "name the file: --output monitor.jsonc");
   }
-  const file = await readFile(path, system);
-  const draft = new ConfigDraft();
   const importer = await IMPORTERS[tool]();
+  const file = await readFile(path, { importer, system });
+  const draft = new ConfigDraft();
   try {
     await importer.translate(file, draft);
   } catch (error) {
@@ -98,7 +98,10 @@ function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; 
   return { tool, path };
 }
 
-async function readFile(label: string, system: System): Promise<ForeignFile> {
+async function readFile(
+  label: string,
+  { importer, system }: { readonly importer: Importer; readonly system: System },
+): Promise<ForeignFile> {
   if (label === "-") {
     const file = { label: "<stdin>", path: null, bytes: await system.readStdin() };
     if (file.bytes.length <= FOREIGN_BYTES_MAX) return file;
@@ -106,7 +109,15 @@ async function readFile(label: string, system: System): Promise<ForeignFile> {
   }
   const path = pathFromHere(label, system);
   try {
-    const { bytes } = await readRegularFile(path, { files: system.files, bytesMax: FOREIGN_BYTES_MAX });
+    const isDatabase = importer.isDatabase?.(path) === true;
+    // A database is looked at and not read, for SQLite opens it.
+    const files = isDatabase
+      ? { ...system.files, read: () => Promise.resolve(new Uint8Array()) }
+      : system.files;
+    const { bytes } = await readRegularFile(path, {
+      files,
+      bytesMax: isDatabase ? Infinity : FOREIGN_BYTES_MAX,
+    });
     return { label, path, bytes };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;

@@ -1,4 +1,4 @@
-import type { DraftWindow } from "./config_draft.ts";
+import type { DraftWindow } from "./draft_parts.ts";
 
 const MINUTES_OF_DAY = 24 * 60;
 

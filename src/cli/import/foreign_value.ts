@@ -59,7 +59,7 @@ export function asTexts(value: unknown): readonly string[] {
 
 /** A copy in which every literal `${` is escaped, so that no text of the source becomes a placeholder. */
 export function escapePlaceholders(value: unknown): unknown {
-  return mapTexts(value, (text) => text.replaceAll("${", "$${"));
+  return mapTexts(value, (text) => text.replaceAll("${", () => "$${"));
 }
 
 /** A copy with other texts; names of fields stay. */

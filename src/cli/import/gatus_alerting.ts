@@ -1,4 +1,5 @@
-import type { ConfigDraft, DraftChannel, DraftSettings } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftChannel, DraftSettings } from "./draft_parts.ts";
 import {
   asBody,
   asBoolean,

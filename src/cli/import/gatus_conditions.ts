@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../config/syntax.ts";
-import type { DraftParameters } from "./config_draft.ts";
+import type { DraftParameters } from "./draft_parts.ts";
 import { standardJsonPath } from "./json_path.ts";
 import { escapePattern, globPattern, partOfGlob } from "./patterns.ts";
 import { parseGoDuration, spanText } from "./span_text.ts";

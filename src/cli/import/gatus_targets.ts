@@ -1,6 +1,7 @@
 import type { CheckKind } from "../../domain/check.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
-import type { ConfigDraft, DraftParameters } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftParameters } from "./draft_parts.ts";
 import { asBody, asBoolean, asObject, asText, asTexts, fieldOf, type Foreign } from "./foreign_value.ts";
 import {
   expectResponse,

@@ -1,5 +1,6 @@
 import { hideInAddress } from "../../config/credentials.ts";
-import type { ConfigDraft, DraftCheck } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftCheck } from "./draft_parts.ts";
 import {
   asBoolean,
   asNumber,

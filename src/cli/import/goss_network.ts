@@ -1,5 +1,5 @@
 import { canonicalAddress } from "../../shared/ip_address.ts";
-import type { DraftCheck } from "./config_draft.ts";
+import type { DraftCheck } from "./draft_parts.ts";
 import { asBody, asBoolean, asNumber, asText, asTexts, fieldOf } from "./foreign_value.ts";
 import { type GossContext, patternKeys } from "./goss_scripts.ts";
 import { parseHostAndPort } from "./host_and_port.ts";

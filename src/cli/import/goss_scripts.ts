@@ -1,4 +1,5 @@
-import type { ConfigDraft, DraftCheck, DraftParameters } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
 import {
   asBoolean,
   asList,

@@ -6,7 +6,7 @@ export interface ForeignFile {
   readonly label: string;
   /** Absolute path; `null` for standard input. */
   readonly path: string | null;
-  /** At most {@linkcode FOREIGN_BYTES_MAX}. */
+  /** At most {@linkcode FOREIGN_BYTES_MAX}; empty for a database. */
   readonly bytes: Uint8Array;
 }
 
@@ -17,6 +17,8 @@ export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 export interface Importer {
   /** The file that is expected, for messages: "a config of Gatus in YAML". */
   readonly expects: string;
+  /** Whether a file is a database, which is not read whole but opened by `translate`. */
+  isDatabase?(path: string): boolean;
   /**
    * Puts every check and channel of the file into the draft, and lists the rest there.
    *

@@ -3,7 +3,7 @@
  * names and indexes.
  */
 export function standardJsonPath(path: string): string | null {
-  const parts = path.matchAll(/\.?([^.[\]'"\s]+)|\[(\d+)\]|\[(?:'([^'\]]+)'|"([^"\]]+)")\]/gy);
+  const parts = path.matchAll(/\.?([^.[\]'"\s()*$]+)|\[(\d+)\]|\[(?:'([^'\]]+)'|"([^"\]]+)")\]/gy);
   let standard = "$";
   let length = 0;
   for (const [whole, name, index, single, double] of parts) {

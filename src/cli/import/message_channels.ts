@@ -1,4 +1,5 @@
-import type { ConfigDraft, DraftChannel, DraftParameters } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftChannel, DraftParameters } from "./draft_parts.ts";
 
 /** A channel of another tool whose URL is a secret, and the body that its receiver reads. */
 export interface MessageOptions {

@@ -1,4 +1,5 @@
-import type { ConfigDraft, DraftCheck } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftCheck } from "./draft_parts.ts";
 import type { Importer } from "./importer.ts";
 import { type NagiosNotifying, readContacts } from "./nagios_contacts.ts";
 import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";

@@ -1,6 +1,7 @@
 import { isCredentialName } from "../../config/credentials.ts";
 import type { CheckKind } from "../../domain/check.ts";
-import type { ConfigDraft, DraftParameters } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
 /** What a check command becomes, or why it cannot. */

@@ -1,4 +1,5 @@
-import type { ConfigDraft, DraftSettings, DraftWindow } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftSettings, DraftWindow } from "./draft_parts.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
 import { windowsOutside } from "./nagios_periods.ts";

@@ -25,7 +25,7 @@ export interface NagiosFile {
  * @throws {ConfigError} If a definition is malformed.
  */
 export function parseNagios(file: ForeignFile): NagiosFile {
-  const text = decodeText(file).replaceAll("${", "$${");
+  const text = decodeText(file).replaceAll("${", () => "$${");
   const objects: NagiosObject[] = [];
   const macros = new Map<string, string>();
   const settings = new Map<string, string>();

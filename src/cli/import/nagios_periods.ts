@@ -1,4 +1,4 @@
-import type { DraftWindow } from "./config_draft.ts";
+import type { DraftWindow } from "./draft_parts.ts";
 import { timeOfDay } from "./daily_window.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 

@@ -1,6 +1,7 @@
 import { printable } from "../../shared/printable.ts";
 import { truncate } from "../../shared/truncate.ts";
-import type { ConfigDraft, DraftVariable, LeftOut } from "./config_draft.ts";
+import type { ConfigDraft } from "./config_draft.ts";
+import type { DraftVariable, LeftOut } from "./draft_parts.ts";
 
 /** Returns the config of a draft, without comments. */
 export function renderConfig(draft: ConfigDraft): string {

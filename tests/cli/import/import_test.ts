@@ -1,5 +1,6 @@
 /** `monitor import` over a config of each tool, written after the documentation of the tool. */
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { run } from "../../../src/cli/run.ts";
 import { IMPORTED_TOOLS } from "../../../src/cli/import/importers.ts";
 import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
@@ -88,6 +89,62 @@ Deno.test("import --output: a file is written, and replaced with --force only", 
   }
 });
 
+Deno.test("import uptime-kuma: the database gives the same checks as a backup", async () => {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = `${directory}/kuma.db`;
+    const database = new DatabaseSync(path);
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE monitor (id, name, type, active, interval, retry_interval, maxretries, url, accepted_statuscodes_json,
+        upside_down, ignore_tls, parent, basic_auth_user, basic_auth_pass);
+      INSERT INTO monitor VALUES (1, 'All', 'group', 1, 60, 0, 0, NULL, '[]', 0, 0, NULL, NULL, NULL),
+        (2, 'Shop', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299","404"]', 0, 1, 1, 'kuma', 's3cret'),
+        (3, 'Closed', 'http', 1, 120, 20, 2, 'https://example.org/', '["200-299"]', 1, 0, 1, NULL, NULL);
+      CREATE TABLE notification (id, name, active, config);
+      INSERT INTO notification VALUES (7, 'Chat', 1, '{"type": "slack", "slackwebhookURL": "https://s3cret.example.org"}');
+      CREATE TABLE monitor_notification (id, monitor_id, notification_id);
+      INSERT INTO monitor_notification VALUES (1, 2, 7);
+      CREATE TABLE tag (id, name);
+      INSERT INTO tag VALUES (5, 'team');
+      CREATE TABLE monitor_tag (id, monitor_id, tag_id, value);
+      INSERT INTO monitor_tag VALUES (1, 2, 5, 'web');
+      CREATE TABLE maintenance (id);
+      INSERT INTO maintenance VALUES (1);`);
+    database.close();
+    const { code, system } = await runHere(["import", "uptime-kuma", path, "--format", "json"]);
+    assert.equal(code, 0, system.stderr.text());
+    assert.doesNotMatch(system.stdout.text(), /s3cret/);
+    const { config, not_imported } = JSON.parse(system.stdout.text());
+    assert.deepEqual(config.checks.all.parameters, { checks: ["shop"] });
+    assert.deepEqual(config.checks.shop, {
+      title: "Shop",
+      kind: "http_request",
+      tags: ["team:web"],
+      threshold: 3,
+      recovery_threshold: 1,
+      schedule: { regular_interval: "2 minutes", attentive_interval: "20 seconds" },
+      notifications: ["chat"],
+      parameters: {
+        request: { target: "https://${env:SHOP_LOGIN}@example.org/" },
+        response: { status_code: ["2xx", 404] },
+      },
+    });
+    const left = not_imported.map(({ item, key }: { item: string; key: string | null }) => [item, key]);
+    assert.deepEqual(left, [['monitor "Shop"', "ignoreTls"], ['monitor "Closed"', null], [
+      "maintenance",
+      null,
+    ]]);
+    assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
+    await Deno.writeTextFile(path, "no database at all, but long enough to be one");
+    const damaged = await runHere(["import", "uptime-kuma", path]);
+    assert.equal(damaged.code, 78);
+    assert.match(damaged.system.stderr.text(), /file is not a database/);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
 const LEVELS = 20_000;
 const BOMB = `a: &a [${"x,".repeat(9)}x]\n` +
   [..."bcdefgh"].map((name, index) => `${name}: &${name} [${`*${"abcdefg"[index]},`.repeat(9)}x]\n`).join("");
@@ -129,6 +186,18 @@ const MALFORMED: Readonly<
     "[".repeat(LEVELS) + "]".repeat(LEVELS),
     78,
     /it is nested more than 200 levels deep/,
+  ],
+  "broken JSON": [
+    "uptime-kuma -",
+    '{"monitorList": [}',
+    78,
+    /^<stdin>:1:19: the text is not JSON from here on/,
+  ],
+  "an open definition": [
+    "nagios -",
+    "\ndefine host {\n host_name a\n",
+    78,
+    /^<stdin>:2:1: define host is not closed/,
   ],
   "a large file": ["gatus -", " ".repeat(8 * 1024 * 1024 + 1), 78, /it has more than 8388608 bytes/],
 };

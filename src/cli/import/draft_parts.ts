@@ -1,0 +1,70 @@
+import type { JsonValue } from "../../config/syntax.ts";
+import type { CheckKind } from "../../domain/check.ts";
+
+/** A value of a config; what is `undefined` is left out. */
+export type DraftValue = JsonValue | undefined | readonly DraftValue[] | {
+  readonly [name: string]: DraftValue;
+};
+
+/** Parameters of a check or channel, as `schemas/source.json` names them. */
+export interface DraftParameters {
+  readonly [name: string]: DraftValue;
+}
+
+/** A weekly maintenance window. */
+export interface DraftWindow {
+  readonly days?: readonly string[] | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly time_zone?: string | undefined;
+}
+
+/** What checks and `defaults` have in common. */
+export interface DraftSettings {
+  readonly tags?: readonly string[] | undefined;
+  readonly active?: boolean | undefined;
+  readonly threshold?: number | undefined;
+  readonly recovery_threshold?: number | undefined;
+  readonly annoy?: string | undefined;
+  readonly schedule?: {
+    readonly regular_interval?: string | undefined;
+    readonly attentive_interval?: string | undefined;
+    readonly cron?: string | undefined;
+    readonly time_zone?: string | undefined;
+  } | undefined;
+  readonly maintenance_windows?: readonly DraftWindow[] | undefined;
+  readonly notifications?: readonly string[] | undefined;
+}
+
+/** A check as a config writes it. */
+export interface DraftCheck extends DraftSettings {
+  /** The name for people; left out if it is that of the check. */
+  readonly title?: string | undefined;
+  readonly depends_on?: readonly string[] | undefined;
+  readonly timeout?: string | undefined;
+  readonly kind: CheckKind;
+  readonly parameters: DraftParameters;
+}
+
+/** A channel as a config writes it. */
+export interface DraftChannel {
+  readonly kind: "email" | "webhook" | "command" | "console";
+  readonly parameters: DraftParameters;
+}
+
+/** Something of the source that the config does not have. */
+export interface LeftOut {
+  /** What it belongs to in the source, such as `endpoint "api"`. */
+  readonly item: string;
+  /** The key or condition; `null`: nothing of the item is in the config. */
+  readonly key: string | null;
+  /** Why, in one line without a final period. */
+  readonly reason: string;
+}
+
+/** An environment variable that the config needs. */
+export interface DraftVariable {
+  readonly name: string;
+  /** Its place in the source. */
+  readonly source: string;
+}
