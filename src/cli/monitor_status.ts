@@ -5,7 +5,11 @@ import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
-import { describeHeartbeat, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
+import {
+  describeHeartbeat,
+  type LocationStatus,
+  type MonitorStatus,
+} from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -34,7 +38,21 @@ export function monitorStatusOf(
   const state = members?.some(isLiveMember) === true
     ? "running"
     : stateOf(run, { place, records, system, members });
-  return { state, run, config: compareConfig(run, config), members };
+  const locations = members === null ? [] : locationsOf(config, members);
+  return { state, run, config: compareConfig(run, config), members, locations };
+}
+
+function locationsOf(
+  config: OpenConfig | null,
+  members: readonly MemberStatus[],
+): readonly LocationStatus[] {
+  const checks = (config?.checks ?? []).filter(({ active }) => active);
+  const counts = Map.groupBy(checks.flatMap(({ locations }) => locations?.from ?? []), (name) => name);
+  return [...counts].map(([location, { length }]) => {
+    const there = members.filter((member) => member.location === location);
+    const found = there.some(isLiveMember) ? "live" : there.length > 0 ? "dead" : "none";
+    return { location, members: found, checks: length };
+  });
 }
 
 function stateOf(
@@ -81,7 +99,17 @@ export function describeMonitorTrouble(
   return [
     ...describeTroubleOf(status, { nowMs, hasErrors }),
     ...dead.map((member) => `member "${member.host}": ${describeHeartbeat(member)}`),
+    ...describeLocations(status),
   ];
+}
+
+/** Calls of cron are no members, so without any service nothing is known of locations. */
+function describeLocations({ state, locations = [] }: MonitorStatus): readonly string[] {
+  if (state !== "running") return [];
+  return locations.filter(({ members }) => members !== "live").map(({ location, members, checks }) => {
+    const found = members === "dead" ? "no live member" : "no member has joined";
+    return `location "${location}": ${found}, ${checks} ${checks === 1 ? "check names" : "checks name"} it`;
+  });
 }
 
 function describeTroubleOf(

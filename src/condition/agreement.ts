@@ -47,3 +47,8 @@ function describe(votes: readonly LocationVote[]): string {
   );
   return [...counted, ...missing].join("; ");
 }
+
+/** What a location found, such as "fra: critical, connection refused". */
+export function describeVote({ location, condition, output }: LocationVote): string {
+  return `${location}: ${condition ?? "not counted"}${output === "" ? "" : `, ${output}`}`;
+}

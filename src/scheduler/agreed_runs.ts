@@ -1,5 +1,5 @@
 /** The runs of checks with locations where they are owned: each makes one result of the last ones of all locations. */
-import { agreeOn } from "../condition/agreement.ts";
+import { agreeOn, describeVote } from "../condition/agreement.ts";
 import type { Check } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { EarlyLook, SharedStore, StoredLocationResult } from "../domain/membership.ts";
@@ -153,10 +153,6 @@ function resultOf({ votes, results }: Votes, agree: number): CheckResult & Pick<
     locations: votes,
     durationMs: Math.max(0, ...votes.map(({ durationMs }) => durationMs ?? 0)),
   };
-}
-
-function describeVote({ location, condition, output }: Votes["votes"][number]): string {
-  return `${location}: ${condition ?? "not counted"}${output === "" ? "" : `, ${output}`}`;
 }
 
 /** The metrics of each location under its name. */

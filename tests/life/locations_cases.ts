@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { AddCase } from "../support/concurrent_tests.ts";
 import { POSTGRES, type PostgresServer } from "../support/postgres.ts";
 import { until } from "./installation.ts";
-import { withHarness } from "./program.ts";
+import { type Harness, withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
 
 /** A run, as the target saw it. */
@@ -45,7 +45,7 @@ const MEMBERS = ["fra-1", "nyc-1", "sgp-1", "sgp-2"];
 /** Adds the cases. */
 export function testLocations(test: AddCase, postgres: () => PostgresServer): void {
   test("locations confirm a problem together, and look early after the first failure", async () => {
-    await withHarness(async ({ writeConfig, start }) => {
+    await withHarness(async ({ writeConfig, start, run }) => {
       await using target = startTarget();
       await using hook = startHook();
       const { directory } = postgres();
@@ -58,6 +58,7 @@ export function testLocations(test: AddCase, postgres: () => PostgresServer): vo
           locations: { from: ["fra", "nyc", "sgp"], agree: 2 },
           notifications: [hook.channel],
         },
+        lab: { kind: "test", parameters: {}, locations: { from: ["lab"] }, notifications: [] },
       }, { state: { postgres: { hosts: [directory], database, user, schema } } });
       const members = MEMBERS.map((member) =>
         start(["check", "--member", member, "--location", member.slice(0, 3)], {
@@ -95,6 +96,7 @@ export function testLocations(test: AddCase, postgres: () => PostgresServer): vo
       target.failing.clear();
       await wait("a recovery", () => sent().length > 1);
       assert.deepEqual(sent().map(({ event }) => event), ["problem", "recovery"]);
+      await assertShown(run);
 
       const running = runsOf("sgp").at(-1)?.member ?? "";
       members[MEMBERS.indexOf(running)]?.signal("SIGKILL");
@@ -156,4 +158,22 @@ export function testLocations(test: AddCase, postgres: () => PostgresServer): vo
       );
     });
   }, POSTGRES);
+}
+
+/** Asserts that commands name the locations. */
+async function assertShown(run: Harness["run"]): Promise<void> {
+  const shown = async (...args: readonly string[]): Promise<string> => (await run(args)).stdout;
+  const members = await shown("members");
+  assert.match(members, /^fra-1 {2}live at fra, /m);
+  const { checks: [web], monitor } = JSON.parse(await shown("status", "web", "--format", "json"));
+  const votes = web.last.locations as readonly { readonly location: string; readonly condition: string }[];
+  assert.deepEqual(votes.map(({ location }) => location), ["fra", "nyc", "sgp"]);
+  assert.ok(votes.some(({ condition }) => condition === "ok"));
+  assert.deepEqual(monitor.locations.at(-1), { location: "lab", live: false, checks: 1 });
+  const status = await shown("status", "web");
+  assert.match(status, /ok from .*fra/);
+  assert.match(status, /^ +nyc: /m);
+  assert.match(status, /^location "lab": no member has joined, 1 check names it$/m);
+  assert.match(await shown("report"), /fra-1 \(fra\): live/);
+  assert.match(await shown("explain", "web"), /locations\.agree +2 +check/);
 }

@@ -310,7 +310,10 @@ test("monitor members shows who is live, has the active config, and runs what", 
     ]);
     assert.match((await run("status")).stdout, /^member "a": no heartbeat for /m);
     const { monitor } = JSON.parse((await run("status", "--format", "json")).stdout);
-    assert.deepEqual([monitor.state, monitor.members[0]], ["running", { member: "a", live: false }]);
+    assert.deepEqual([monitor.state, monitor.members[0]], [
+      "running",
+      { member: "a", live: false, location: null },
+    ]);
     const lines = (html: string): readonly string[] => html.match(/(?<=<li>)[abc]: .*/g) ?? [];
     const page = lines(await (await fetch(url)).text());
     assert.deepEqual(lines((await run("report")).stdout).map((line) => line.replace(/\d.*/, "…")), [

@@ -27,8 +27,8 @@ export const membersCommand: Command = {
   operands: "",
   operandsMax: 0,
   description:
-    "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, whether it has the config of most " +
-    "members, its share of the checks, and for how many channels it sends.",
+    "Shows each member of a state in PostgreSQL: whether it is live, its last heartbeat, its location, whether it has the config " +
+    "of most members, its share of the checks, and for how many channels it sends.",
   page: "guides/several_machines.md",
   options: [CONFIG_OPTION, STATE_OPTION, REPORT_FORMAT_OPTION],
   examples: [
@@ -92,16 +92,17 @@ function renderMembers(members: readonly MemberView[], shares: ReadonlyMap<strin
 }
 
 function describeMember(
-  { host, isLive, silentForMs, configState, channelKeys }: MemberView,
+  { host, isLive, silentForMs, configState, channelKeys, location }: MemberView,
   shares: ReadonlyMap<string, number>,
 ): string {
+  const live = location === null ? "live" : `live at ${location}`;
   if (!isLive) return `dead, last heartbeat ${describeDuration(silentForMs)} ago`;
-  if (configState === "none") return "live, a single run or leaving";
-  if (configState === "other") return "live, has another config than most: runs no checks";
+  if (configState === "none") return `${live}, a single run or leaving`;
+  if (configState === "other") return `${live}, has another config than most: runs no checks`;
   const share = shares.get(host);
   const checks = share === undefined ? "" : `, ${share} ${share === 1 ? "check" : "checks"}`;
   const count = channelKeys.length;
-  return `live${checks}, sends for ${count} ${count === 1 ? "channel" : "channels"}`;
+  return `${live}${checks}, sends for ${count} ${count === 1 ? "channel" : "channels"}`;
 }
 
 function fieldsOf(

@@ -18,6 +18,7 @@ import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
+import { describeVote } from "../../condition/agreement.ts";
 import { believableColumns, renderTable, type TableOptions, type TableRow } from "../formats/table.ts";
 import { wrap } from "../../shared/wrap.ts";
 import { printable } from "../../shared/printable.ts";
@@ -242,6 +243,7 @@ function describeRuns(
     `confirmed ${condition.confirmed} since ${isoSeconds(condition.confirmedSinceMs ?? nowMs)}` +
     (condition.notified === condition.confirmed ? "" : `, last notified ${condition.notified}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
+    ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),
     ...(missedRuns > 0 ? [`${missedRuns} ${missedRuns === 1 ? "run" : "runs"} skipped so far`] : []),
   ];

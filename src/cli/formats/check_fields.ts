@@ -1,5 +1,6 @@
 import type { CheckKind } from "../../domain/check.ts";
 import type { Condition } from "../../domain/condition.ts";
+import { type LocationFields, locationFields } from "../../outputs/json/location_fields.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { RunRecord } from "./format.ts";
 
@@ -28,6 +29,8 @@ export interface CheckFields {
   readonly confirmed: Condition;
   /** The check's tags; often empty. */
   readonly tags: readonly string[];
+  /** What each location found; absent if the check did not run at locations. */
+  readonly locations?: readonly LocationFields[];
 }
 
 /** The members that `json` and `ndjson` print for a finished check. */
@@ -48,6 +51,7 @@ export function checkFields(record: RunRecord): CheckFields {
     threshold: result.check.threshold,
     confirmed,
     tags: result.check.tags,
+    ...locationFields(result.locations),
   };
 }
 

@@ -62,7 +62,9 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   yield renderLines(
     "members",
     "Members",
-    (snapshot.members ?? []).map((member) => `${member.host}: ${describeHeartbeat(member)}`),
+    (snapshot.members ?? []).map((member) =>
+      `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeHeartbeat(member)}`
+    ),
   );
   yield renderLatest(checks, time);
   if (fine.length > 0) {

@@ -11,6 +11,17 @@ export interface MonitorStatus {
   readonly config: "same" | "edited" | "another" | "unknown";
   /** The members that run checks, or died; `null` or absent if the state isn't shared. */
   readonly members?: readonly MemberStatus[] | null;
+  /** The locations of the config, in its order; empty or absent: it has none, or the state isn't shared. */
+  readonly locations?: readonly LocationStatus[];
+}
+
+/** A location that checks of the config name. */
+export interface LocationStatus {
+  readonly location: string;
+  /** `none`: no member of the location has joined, or none for a day. */
+  readonly members: "live" | "dead" | "none";
+  /** How many active checks name it. */
+  readonly checks: number;
 }
 
 /** Whether a member is live, such as `no heartbeat for 5 min`. */
@@ -21,7 +32,7 @@ export function describeHeartbeat(member: Pick<MemberStatus, "silentForMs">): st
 /** The fields of `monitor` in JSON; fields are only ever added. */
 export function monitorFields(status: MonitorStatus | null): Readonly<Record<string, unknown>> | null {
   if (status === null) return null;
-  const { state, run, config, members = null } = status;
+  const { state, run, config, members = null, locations = [] } = status;
   const time = (ms: number | null): string | null => ms === null ? null : new Date(ms).toISOString();
   return {
     state,
@@ -31,6 +42,17 @@ export function monitorFields(status: MonitorStatus | null): Readonly<Record<str
     config: run.configPath,
     config_loaded_at: time(run.configLoadedAtMs),
     config_edited: config === "unknown" || config === "another" ? null : config === "edited",
-    members: members?.map((member) => ({ member: member.host, live: isLiveMember(member) })) ?? null,
+    members: members?.map((member) => ({
+      member: member.host,
+      live: isLiveMember(member),
+      location: member.location,
+    })) ?? null,
+    ...locations.length > 0 && {
+      locations: locations.map(({ location, members: found, checks }) => ({
+        location,
+        live: found === "live",
+        checks,
+      })),
+    },
   };
 }

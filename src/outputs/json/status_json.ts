@@ -3,6 +3,7 @@ import type { CheckStatus } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
 /** What is known of all checks by now. */
@@ -52,6 +53,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       performance_data: record.last.performanceData,
       started_at: time(record.last.startedAtMs),
       duration_ms: roundedMs(record.last.durationMs),
+      ...locationFields(record.last.locations),
     },
     next_run_at: time(record?.nextRunAtMs),
     missed_runs: record?.missedRuns ?? 0,

@@ -63,6 +63,14 @@ export const FAMILIES = {
     "Runs with a condition other than ok, by condition.",
   ),
   runSeconds: counter("monitor_check_run_seconds_total", "Total duration of all runs."),
+  locationCondition: gauge(
+    "monitor_check_location_condition",
+    `Last condition of a check at a location, if it counted: ${CODES}.`,
+  ),
+  locationDuration: gauge(
+    "monitor_check_location_duration_seconds",
+    "Duration of the last run of a check at a location.",
+  ),
   metric: gauge("monitor_check_metric", "Metric of the last run, such as the status of a response."),
   performance: gauge(
     "monitor_check_performance",

@@ -1,5 +1,6 @@
 import type { Check } from "../../domain/check.ts";
 import { type Condition, CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
+import type { LocationVote } from "../../domain/location.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import {
   createExposition,
@@ -157,6 +158,13 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
     FAMILIES.runSeconds,
     all.map(({ label, record }) => [label, seconds(record.durationTotalMs)]),
   );
+  const votes = seen.flatMap(({ label, last }) =>
+    (last.locations ?? []).map((vote) => ({
+      ...vote,
+      label: `${label},${labelText("location", vote.location)}`,
+    }))
+  );
+  if (votes.length > 0) addLocations(exposition, votes);
   exposition.add(
     FAMILIES.metric,
     seen.flatMap(({ label, last }) =>
@@ -167,6 +175,22 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
     ),
   );
   addPerformance(exposition, seen);
+}
+
+function addLocations(
+  exposition: Exposition,
+  votes: readonly (LocationVote & { readonly label: string })[],
+): void {
+  exposition.add(
+    FAMILIES.locationCondition,
+    votes.flatMap(({ label, condition }): readonly Sample[] =>
+      condition === null ? [] : [[label, CONDITION_CODES[condition]]]
+    ),
+  );
+  exposition.add(
+    FAMILIES.locationDuration,
+    votes.map(({ label, durationMs }) => [label, seconds(durationMs)]),
+  );
 }
 
 function addPerformance(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { LocationVote } from "../../../src/domain/location.ts";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";
 import { recordOf } from "../../state/records.ts";
@@ -27,8 +28,15 @@ const LABELS: readonly string[] = [
   ]),
 ];
 
+const LOCATIONS: readonly LocationVote[] = [
+  { location: "fra", condition: "critical", output: "refused", durationMs: 12.5 },
+  { location: "nyc", condition: null, output: "no live member", durationMs: null },
+];
+
 const VALUES = {
-  everything: valuesOf({ checks: [checkOf("web", { performanceData: EVERYTHING }, 'Our "site"')] }),
+  everything: valuesOf({
+    checks: [checkOf("web", { performanceData: EVERYTHING, locations: LOCATIONS }, 'Our "site"')],
+  }),
   unseen: valuesOf({
     checks: [{ ...checkOf("new"), record: recordOf("new", { last: null, nextRunAtMs: null }) }],
     channels: [],
@@ -117,6 +125,8 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_check_failures_total{check="web",condition="warning"} 3',
     'monitor_check_failures_total{check="web",condition="critical"} 2',
     'monitor_check_run_seconds_total{check="web"} 0.1595',
+    'monitor_check_location_condition{check="web",location="fra"} 2',
+    'monitor_check_location_duration_seconds{check="web",location="fra"} 0.0125',
     'monitor_check_metric{check="web",metric="status"} 500',
     'monitor_check_performance{check="web",label="size",unit="bytes"} 2048',
     'monitor_check_performance{check="web",label="time",unit="seconds"} 0.059',
