@@ -27,7 +27,7 @@ import { EarlyLooks } from "./early_looks.ts";
 import { type LocatedCheck, LocationShare } from "./location_share.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
 import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
-import { hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
+import { createPlacement, hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
 
 /** What there is to do, as the config has it; a reload replaces it. */
 export interface MemberWork {
@@ -139,6 +139,9 @@ export class Member implements WorkShare {
   #runs: ReadonlySet<string> = new Set();
   /** Whether it went by the other members at least once. */
   #hasFollowed = false;
+  /** What belongs to this host; `null`: hosts or config have changed. */
+  #here: ReadonlySet<string> | null = null;
+  #dependencies: { readonly of: ReadonlySet<string>; readonly names: readonly string[] } | null = null;
   readonly #overtaken = new Set<string>();
   #shownAtMs = -Infinity;
   /** Channels with pending notifications that the config does not have: they are to be dropped. */
@@ -229,6 +232,8 @@ export class Member implements WorkShare {
     this.#work = work;
     this.#places = placesOf(work.checks);
     this.#abandonedAtMs = -Infinity;
+    this.#here = null;
+    this.#dependencies = null;
     if (!this.isConnected) this.#runAllAlone();
     this.#look();
   }
@@ -373,7 +378,13 @@ export class Member implements WorkShare {
     const hosts = sharing.map(({ host }) => host);
     if (this.#location.update(sharing, this.#work.checks)) this.#options.follower.spreadLocation();
     const isAlone = this.#options.isGuest === true && hosts.length === 0 && this.#hasJoined;
-    this.#hosts = isAlone ? [own.host] : hosts.sort();
+    const next = isAlone ? [own.host] : hosts.sort();
+    const isSame = next.length === this.#hosts.length &&
+      next.every((host, index) => host === this.#hosts[index]);
+    if (!isSame) {
+      this.#hosts = next;
+      this.#here = null;
+    }
     this.#follow();
   }
 
@@ -412,7 +423,7 @@ export class Member implements WorkShare {
   async #followChecks(): Promise<void> {
     const { store, follower } = this.#options;
     const mine = this.#checksHere();
-    const kept = this.#runs.intersection(mine);
+    const kept = mine === this.#runs ? mine : this.#runs.intersection(mine);
     if (kept.size < this.#runs.size) {
       this.#runs = kept;
       follower.spread();
@@ -428,16 +439,17 @@ export class Member implements WorkShare {
         throw error;
       }
     }
-    const added = [...mine.difference(kept)];
+    const added = kept.size === mine.size ? [] : [...mine.difference(kept)];
     if (added.length > 0) {
       // A run of one of them may just have ended here.
       await follower.flush();
       follower.load(await store.load(added));
       await follower.know(added, store.known);
       // Meanwhile another member may have joined.
-      this.#runs = mine.intersection(this.#checksHere());
+      const here = this.#checksHere();
+      this.#runs = here === mine ? mine : mine.intersection(here);
       follower.spread();
-    }
+    } else this.#runs = mine;
     this.#hasFollowed ||= this.#hasJoined;
   }
 
@@ -447,23 +459,29 @@ export class Member implements WorkShare {
     const { checks, showsAll } = this.#work;
     const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
     if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
-    const wanted = isTimeToShow
-      ? checks.map(({ name }) => name)
-      : checks.flatMap(({ name, dependsOn }) => this.#runs.has(name) ? dependsOn : []);
-    const others = [...new Set(wanted)].filter((name) => !this.#runs.has(name));
+    const others = isTimeToShow
+      ? checks.flatMap(({ name }) => this.#runs.has(name) ? [] : [name])
+      : this.#dependenciesElsewhere();
     if (others.length === 0) return;
     const records = await store.readOthers(others);
     follower.load(records.filter(({ name }) => !this.#runs.has(name)));
   }
 
+  /** The same set until hosts or config change: with many checks it takes long. */
   #checksHere(): ReadonlySet<string> {
-    const here = new Map<string, boolean>();
-    const names = [...this.#places].flatMap(([name, place]) => {
-      let isHere = here.get(place);
-      if (isHere === undefined) here.set(place, isHere = this.#isHere(place));
-      return isHere ? [name] : [];
-    });
-    return new Set(names);
+    if (this.#here !== null) return this.#here;
+    const placeOn = createPlacement(this.#hosts);
+    const { host } = this.#options;
+    const names = [...this.#places].flatMap(([name, place]) => placeOn(place) === host ? [name] : []);
+    return this.#here = new Set(names);
+  }
+
+  /** The dependencies of its checks that run elsewhere. */
+  #dependenciesElsewhere(): readonly string[] {
+    if (this.#dependencies?.of === this.#runs) return this.#dependencies.names;
+    const names = this.#work.checks.flatMap(({ name, dependsOn }) => this.#runs.has(name) ? dependsOn : []);
+    this.#dependencies = { of: this.#runs, names: names.filter((name) => !this.#runs.has(name)) };
+    return this.#dependencies.names;
   }
 
   /** Looks now and then for channels that nothing sends for any more. Their queues are taken like all others. */

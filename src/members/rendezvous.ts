@@ -2,18 +2,30 @@
  * Spreads work over members by rendezvous hashing (Thaler and Ravishankar): each name goes to the host that scores
  * highest with it. So a host that leaves gives away only its own names, and gets the same ones when it is back.
  */
-import { hash32 } from "../shared/hash.ts";
+import { hash32, mix32 } from "../shared/hash.ts";
 
 /** Returns the host that a name belongs to; `null` without hosts. */
 export function hostOf(name: string, hosts: readonly string[]): string | null {
-  const nameHash = hash32(name);
-  let best: { readonly host: string; readonly score: number } | null = null;
-  for (const host of hosts) {
-    const score = hash32(host, nameHash);
-    const isHigher = best === null || score > best.score || (score === best.score && host > best.host);
-    if (isHigher) best = { host, score };
-  }
-  return best?.host ?? null;
+  return createPlacement(hosts)(name);
+}
+
+/** The same for many names: each costs a few operations for each host. */
+export function createPlacement(hosts: readonly string[]): (name: string) => string | null {
+  const sorted = hosts.toSorted();
+  const hashes = Int32Array.from(sorted, (host) => hash32(host));
+  return (name) => {
+    const nameHash = hash32(name);
+    let best = -1;
+    let bestScore = -1;
+    for (let index = 0; index < hashes.length; index++) {
+      const score = mix32(nameHash ^ (hashes[index] ?? 0));
+      // Of the same score, the last host.
+      if (score < bestScore) continue;
+      best = index;
+      bestScore = score;
+    }
+    return sorted[best] ?? null;
+  };
 }
 
 /** What decides the place of a check. */

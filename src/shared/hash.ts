@@ -12,9 +12,14 @@ export function hash32(text: string, seed = OFFSET_BASIS): number {
   for (let index = 0; index < text.length; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   }
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return mix32(hash);
+}
+
+/** The last step of MurmurHash3: numbers that differ in one bit become numbers that are far apart. */
+export function mix32(value: number): number {
+  const once = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return (twice ^ (twice >>> 16)) >>> 0;
 }
 
 /** Hashes a text to so many hexadecimal digits, a multiple of 8. */

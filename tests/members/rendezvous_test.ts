@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { hostOf, placesOf } from "../../src/members/rendezvous.ts";
+import { createPlacement, hostOf, placesOf } from "../../src/members/rendezvous.ts";
 
 const HOSTS = ["fra-1", "fra-2", "nyc-1", "nyc-2", "sgp-1"];
 const NAMES = Array.from({ length: 10_000 }, (_, index) => `check ${index}`);
@@ -27,6 +27,11 @@ Deno.test("hostOf() gives only the names of a host away that leaves", () => {
       if (before !== leaving) assert.equal(hostOf(name, others), before);
     }),
   );
+});
+
+Deno.test("createPlacement() gives each name to the host that hostOf() returns", () => {
+  const placeOn = createPlacement(HOSTS);
+  for (const name of NAMES) assert.equal(placeOn(name), hostOf(name, HOSTS));
 });
 
 Deno.test("hostOf() spreads names evenly, also those of a host that left", () => {
