@@ -88,6 +88,10 @@ export function updateOf(
         notified: "ok",
         notifiedAtMs: null,
         notifiedProblemBeganAtMs: null,
+        recent: "",
+        sinceLowered: 0,
+        flappingSinceMs: null,
+        reminders: 0,
       },
       last: {
         condition,

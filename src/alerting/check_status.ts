@@ -114,6 +114,7 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
   return [
     said,
     isNotified ? "" : `[${describeSuppression(status)}]`,
+    record.condition.flappingSinceMs === null ? "" : "[flapping]",
     status.acknowledged === null ? "" : `[${describeAcknowledgement(status.acknowledged)}]`,
   ].filter((part) => part !== "").join(" ");
 }

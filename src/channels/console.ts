@@ -59,7 +59,7 @@ export function describeOutput({ notification: { output } }: MessageItem): strin
 
 /** What was before, and since when; as in `was ok, 3 results in a row since 2026-01-31T10:00:00Z`. */
 export function describeHistory(item: MessageItem): string {
-  return [describeOwnHistory(item), describeAcknowledgement(item), describeSummarized(item)].filter((part) =>
+  return [describeOwnHistory(item), ...describeNotes(item), describeSummarized(item)].filter((part) =>
     part !== ""
   ).join("; ");
 }
@@ -72,9 +72,12 @@ export function describeSummarized({ summarized }: MessageItem): string {
   } recovered before they could be sent`;
 }
 
-function describeAcknowledgement({ notification: { acknowledged } }: MessageItem): string {
-  if (acknowledged === null) return "";
-  return acknowledged === "" ? "acknowledged" : `acknowledged: ${truncate(acknowledged, NOTE_LENGTH_MAX)}`;
+function describeNotes({ notification: { acknowledged, flapping } }: MessageItem): readonly string[] {
+  const note = truncate(acknowledged ?? "", NOTE_LENGTH_MAX);
+  return [
+    acknowledged === null ? "" : note === "" ? "acknowledged" : `acknowledged: ${note}`,
+    flapping ? "flapping" : "",
+  ];
 }
 
 function describeOwnHistory({ notification, missedProblem }: MessageItem): string {

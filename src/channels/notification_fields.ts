@@ -25,6 +25,8 @@ interface NotificationFields {
   readonly host: string;
   /** The note of an acknowledgement, which may be empty; `null` without one. */
   readonly acknowledged: string | null;
+  /** Whether the check changes too often. */
+  readonly flapping: boolean;
 }
 
 /** The members of a notification. */
@@ -44,6 +46,7 @@ export function notificationFields(notification: Notification): NotificationFiel
     next_run_at: isoTime(notification.nextRunAtMs),
     host: notification.hostName,
     acknowledged: notification.acknowledged,
+    flapping: notification.flapping,
   };
 }
 

@@ -61,7 +61,7 @@ export function notificationBody(item: MessageItem): string {
     `Next run: ${time(notification.nextRunAtMs)}`,
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
-    ...acknowledgementLines(notification),
+    ...notes(notification),
   ];
   const summarized = describeSummarized(item);
   if (summarized !== "") lines.push(`Also: ${summarized}`);
@@ -84,15 +84,17 @@ export function notificationBrief(item: MessageItem): string {
     notificationSubject(item),
     ...output === "" ? [] : [`  ${output}`],
     `  ${began}`,
-    ...acknowledgementLines(notification).map((line) => `  ${line}`),
+    ...notes(notification).map((line) => `  ${line}`),
     ...summarized === "" ? [] : [`  Also: ${summarized}`],
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function acknowledgementLines({ acknowledged }: Notification): readonly string[] {
-  if (acknowledged === null) return [];
-  return [`Acknowledged: ${cleanLine(acknowledged, OUTPUT_LENGTH_MAX) || "yes"}`];
+function notes({ acknowledged, flapping }: Notification): readonly string[] {
+  return [
+    ...acknowledged === null ? [] : [`Acknowledged: ${cleanLine(acknowledged, OUTPUT_LENGTH_MAX) || "yes"}`],
+    ...flapping ? ["Flapping: it changes often"] : [],
+  ];
 }
 
 function history({ notification, missedProblem }: MessageItem): readonly string[] {

@@ -240,6 +240,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     title: itemFieldsOfOne.title ?? itemFieldsOfOne.check,
     occurrences: String(itemFieldsOfOne.occurrences),
     acknowledged: itemFieldsOfOne.acknowledged ?? "",
+    flapping: String(itemFieldsOfOne.flapping),
     test: String(isTest),
     summarized: String(itemFieldsOfOne.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,

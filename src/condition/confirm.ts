@@ -1,5 +1,6 @@
 import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
+import { countAtLeast } from "./recent_results.ts";
 
 /**
  * Where counting stops: far above any threshold that could be waited for (68 years at one observation a second),
@@ -22,6 +23,8 @@ export interface ConfirmationThresholds {
   readonly threshold: number;
   /** To lower it; 1 or more. */
   readonly recoveryThreshold: number;
+  /** Among how many results those that raise it are; absent: in a row. */
+  readonly within?: number;
 }
 
 /** A move of the confirmed condition. */
@@ -56,20 +59,31 @@ export function occurrences(counters: Counters, condition: Condition): number {
 }
 
 /**
- * Moves the confirmed condition: up to the lowest severity of the last `threshold` observations where that is worse, down
- * to the highest of the last `recoveryThreshold` where that is better. The last observation is among both, so
- * never both apply. `null` when it stays, as it does while there are fewer observations than the threshold.
+ * Moves the confirmed condition: up to the lowest severity of the last `threshold` results where that is worse, down
+ * to the highest of the last `recoveryThreshold` where that is better. The last result is among both, so never both
+ * apply. `null` when it stays, as it does while there are fewer results than the threshold.
+ *
+ * Where `within` is more than `threshold`, it goes up to the highest severity that `threshold` of so many results reach,
+ * the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.
  */
 export function confirm(
   counters: Counters,
   confirmed: Condition,
   thresholds: ConfirmationThresholds,
+  recent = "",
 ): ConfirmedChange | null {
-  const { threshold, recoveryThreshold } = thresholds;
+  const { threshold, recoveryThreshold, within = threshold } = thresholds;
   const from = severity(confirmed);
-  const raised = CONDITIONS.findLast((to) => severity(to) > from && counters.atLeast[to] >= threshold);
+  const window = within > threshold ? recent.slice(-within) : null;
+  const raised = CONDITIONS.findLast((to) =>
+    severity(to) > from && counters.atLeast[to] > 0 &&
+    (window === null ? counters.atLeast[to] : countAtLeast(window, to)) >= threshold
+  );
   if (raised !== undefined) {
-    return { from: confirmed, to: raised, reason: reasonFor(threshold, raised, " or worse") };
+    const reason = window === null
+      ? reasonFor(threshold, raised, " or worse")
+      : `${threshold} of the last ${window.length} results were ${rangeOf(raised, " or worse")}`;
+    return { from: confirmed, to: raised, reason };
   }
   const lowered = CONDITIONS.find((to) => severity(to) < from && counters.atMost[to] >= recoveryThreshold);
   if (lowered !== undefined) {
@@ -91,6 +105,10 @@ function mapCounts(
 }
 
 function reasonFor(results: number, condition: Condition, beyond: " or worse" | " or better"): string {
-  const range = condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
+  const range = rangeOf(condition, beyond);
   return results === 1 ? `the last result was ${range}` : `the last ${results} results were ${range}`;
+}
+
+function rangeOf(condition: Condition, beyond: " or worse" | " or better"): string {
+  return condition === "ok" || condition === "critical" ? condition : `${condition}${beyond}`;
 }

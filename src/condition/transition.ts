@@ -7,12 +7,17 @@
  * when it ends if it still matters, and forgotten if it does not.
  */
 import type { CheckSettings } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
+import { type Condition, severity } from "../domain/condition.ts";
 import type { ConditionState, NotificationEvent, Suppression } from "../domain/condition_state.ts";
-import { confirm, type ConfirmedChange, count, NO_RESULTS, occurrences } from "./confirm.ts";
+import { confirm, type ConfirmedChange, count, COUNT_MAX, NO_RESULTS, occurrences } from "./confirm.ts";
+import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
+import { addResult } from "./recent_results.ts";
 
 /** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
-export type ConditionPolicy = Pick<CheckSettings, "threshold" | "recoveryThreshold" | "annoy">;
+export type ConditionPolicy = Pick<
+  CheckSettings,
+  "threshold" | "recoveryThreshold" | "within" | "flapping" | "annoy"
+>;
 
 export interface Circumstances {
   /**
@@ -80,12 +85,19 @@ export function transition(
 ): Transition {
   const { condition, nowMs } = observed;
   const counters = count(state, condition);
-  const change = confirm(counters, state.confirmed, policy);
+  const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
+  const sinceLowered = Math.min(state.sinceLowered + 1, COUNT_MAX);
+  const change = confirm(counters, state.confirmed, policy, recent.slice(-sinceLowered));
+  const isLowered = change !== null && severity(change.to) < severity(change.from);
+  const isFlapping = flaps(recent, state.flappingSinceMs !== null);
   const confirmed = change === null ? state.confirmed : change.to;
   const isFailing = condition !== "ok" || confirmed !== "ok";
   const seen: ConditionState = {
     ...state,
     ...counters,
+    recent,
+    sinceLowered: isLowered ? 0 : sinceLowered,
+    flappingSinceMs: isFlapping ? state.flappingSinceMs ?? nowMs : null,
     confirmed,
     confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
     observed: condition,
@@ -97,7 +109,7 @@ export function transition(
   const decision = event === null
     ? decideReminder(policy, next, observed)
     : { event, reason: change === null ? "it was suppressed until now" : change.reason };
-  return { ...conclude(next, decision, observed), change };
+  return { ...conclude(policy, next, { ...observed, ...decision }), change };
 }
 
 /**
@@ -105,13 +117,17 @@ export function transition(
  * what it kept back, not by an hour's wait for the next run. Never makes a reminder. Not for the start of a run,
  * which is never a notification.
  */
-export function review(before: ConditionState, circumstances: Circumstances): Transition {
+export function review(
+  before: ConditionState,
+  circumstances: Circumstances,
+  policy: Pick<ConditionPolicy, "flapping"> = {},
+): Transition {
   const state = withNotified(before, circumstances);
   const event = dueEvent(state);
   const decision: Decision = event === null
     ? { event, reason: "nothing was suppressed" }
     : { event, reason: "it was suppressed until now" };
-  return { ...conclude(state, decision, circumstances), change: null };
+  return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
 }
 
 /** The state of a check that was never observed. */
@@ -120,11 +136,15 @@ export function initialState(): ConditionState {
     confirmed: "ok",
     confirmedSinceMs: null,
     ...NO_RESULTS,
+    recent: "",
+    sinceLowered: 0,
+    flappingSinceMs: null,
     observed: null,
     observedAtMs: null,
     problemBeganAtMs: null,
     notified: "ok",
     notifiedAtMs: null,
+    reminders: 0,
     notifiedProblemBeganAtMs: null,
   };
 }
@@ -187,9 +207,15 @@ function decideReminder(
   if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
   if (policy.annoy === false) return { event: null, reason: "the problem was notified" };
   if (policy.annoy === true) return { event: "reminder", reason: "the problem goes on" };
-  return isReminderDue(policy.annoy, state.notifiedAtMs, nowMs)
+  return isReminderDue(reminderIntervalMs(policy.annoy, state.reminders), state.notifiedAtMs, nowMs)
     ? { event: "reminder", reason: "the problem goes on and the last notification is long enough ago" }
     : { event: null, reason: "the last notification is not long enough ago" };
+}
+
+/** Of several intervals, each is for one reminder, and the last one for all that follow. */
+function reminderIntervalMs(annoy: number | readonly number[], reminders: number): number {
+  const intervals = [annoy].flat();
+  return intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
 }
 
 /**
@@ -201,14 +227,22 @@ function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: n
   return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= intervalMs * 0.9;
 }
 
+/** Whether one notification was already sent in place of all changes of a check that flaps. */
+function hasNotifiedFlapping(
+  { flapping }: Pick<ConditionPolicy, "flapping">,
+  { flappingSinceMs, notifiedAtMs }: ConditionState,
+): boolean {
+  return flapping === "once" && flappingSinceMs !== null && (notifiedAtMs ?? -Infinity) >= flappingSinceMs;
+}
+
 function conclude(
+  policy: Pick<ConditionPolicy, "flapping">,
   state: ConditionState,
-  decision: Decision,
-  { suppressedBy, nowMs }: Circumstances,
+  { event, reason, nowMs, ...circumstances }: Circumstances & Decision,
 ): Omit<Transition, "change"> {
-  const { event, reason } = decision;
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
+  const suppressedBy = circumstances.suppressedBy ?? (hasNotifiedFlapping(policy, state) ? "flapping" : null);
   const passes = event === "recovery" && (suppressedBy === "dependency" || suppressedBy === "until_ok");
   if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
@@ -219,6 +253,7 @@ function conclude(
       ...state,
       notified: state.confirmed,
       notifiedAtMs: nowMs,
+      reminders: event === "reminder" ? state.reminders + 1 : 0,
       notifiedProblemBeganAtMs: began,
     },
     occurrences: seen,

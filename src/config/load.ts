@@ -11,6 +11,7 @@ import { type Included, readIncluded } from "./include.ts";
 import { type ValidatedFile, validateFile } from "./check_rules.ts";
 import { channelNames, checkNames, type ConfigFile, openConfigFile } from "./config_file.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
+import { findThresholdProblems } from "./threshold_rules.ts";
 import { resolveNamedChannels, warnOfUnusedChannels } from "./named_channels.ts";
 import { openSchema, type Shape } from "./profile_schemas.ts";
 import { createConfigPlacer, findRepeatedNames, inTextOrder } from "./source_location.ts";
@@ -251,7 +252,7 @@ function resolveConfig(
   ];
   const fileOf = fileFinder(main, others);
   refuse(
-    findDependencyProblems(checks)
+    [...findDependencyProblems(checks), ...findThresholdProblems(checks)]
       .filter(({ path }) => !fileOf(String(path[1])).file.isUnresolved(path)),
   );
   const state = main.value["state"];

@@ -10,8 +10,11 @@ import type { RecordType } from "./dns.ts";
 import type { Thresholds } from "./thresholds.ts";
 import type { TimeLeft } from "./time_left.ts";
 
-/** Reminders of a problem: none, at every further result that is not `ok`, or at most one in this many milliseconds. */
-export type Annoy = boolean | number;
+/**
+ * Reminders of a problem: none, at every further result that is not `ok`, or at most one in this many milliseconds. Of
+ * several intervals, each is for one reminder, and the last one for all that follow.
+ */
+export type Annoy = boolean | number | readonly number[];
 
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings {
@@ -25,6 +28,10 @@ export interface CheckSettings {
   readonly threshold: number;
   /** How many results lower it; 1 or more. */
   readonly recoveryThreshold: number;
+  /** Among how many results the `threshold` is counted; not below it. Absent: in a row. */
+  readonly within?: number;
+  /** Which changes of a check that flaps are notified: all, or only the first. Absent: all. */
+  readonly flapping?: "all" | "once";
   /** Reminders while a problem lasts. */
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */

@@ -3,7 +3,7 @@ import type { Condition } from "./condition.ts";
 /** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-export type Suppression = "silence" | "until_ok" | "maintenance" | "no_notify" | "dependency";
+export type Suppression = "silence" | "until_ok" | "flapping" | "maintenance" | "no_notify" | "dependency";
 
 /** A number of observations for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
@@ -23,6 +23,12 @@ export interface ConditionState {
   readonly atLeast: ConditionCounts;
   /** How many results in a row, up to the last one, were at most of that severity. */
   readonly atMost: ConditionCounts;
+  /** The newest results, see `recent_results.ts`. */
+  readonly recent: string;
+  /** How many of these came after the confirmed condition was last lowered. */
+  readonly sinceLowered: number;
+  /** Since when the check changes too often; `null` if it does not. */
+  readonly flappingSinceMs: number | null;
   /** The condition last observed; `null` before the first observation. */
   readonly observed: Condition | null;
   /** Time of the last result; `null` before the first. */
@@ -36,6 +42,8 @@ export interface ConditionState {
   readonly notified: Condition;
   /** The last notification of any event. */
   readonly notifiedAtMs: number | null;
+  /** How many reminders there were since the last notification that is none. */
+  readonly reminders: number;
   /** When the problem last notified began, also after its recovery; `null` before the first. */
   readonly notifiedProblemBeganAtMs: number | null;
 }

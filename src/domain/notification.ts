@@ -25,4 +25,6 @@ export interface Notification {
   readonly hostName: string;
   /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: none has. */
   readonly acknowledged: string | null;
+  /** Whether the check changes too often. */
+  readonly flapping: boolean;
 }

@@ -14,6 +14,7 @@ export const TEMPLATE_FIELDS = [
   "next_run_at",
   "host",
   "acknowledged",
+  "flapping",
   "test",
   "summarized",
   "summary",

@@ -93,7 +93,7 @@ export function reviewRecord(
   check: Check,
   options: ReviewOptions & NotificationSource,
 ): RecordedUpdate {
-  const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options));
+  const { state, occurrences, verdict } = review(before.condition, circumstancesOf(options), check);
   const record: CheckRecord = verdict.kind === "notify" ? { ...before, condition: state } : before;
   const decided = decide(verdict, { record, check, occurrences, options });
   return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
@@ -192,6 +192,7 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
     hostName: options.hostName,
     acknowledged: options.acknowledged ?? null,
+    flapping: record.condition.flappingSinceMs !== null,
   };
   const queued = options.queue(notification, record.condition);
   return { record, occurrences, notification, queued, suppressed: null };

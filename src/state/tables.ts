@@ -56,11 +56,15 @@ const CONDITION_STATE: Codec<ConditionState> = object({
   confirmedSinceMs: nullable(number),
   atLeast: COUNTS,
   atMost: COUNTS,
+  recent: text,
+  sinceLowered: number,
+  flappingSinceMs: nullable(number),
   observed: nullable(condition),
   observedAtMs: nullable(number),
   problemBeganAtMs: nullable(number),
   notified: condition,
   notifiedAtMs: nullable(number),
+  reminders: number,
   notifiedProblemBeganAtMs: nullable(number),
 });
 
@@ -150,6 +154,7 @@ const NOTIFICATION: Codec<Notification> = object({
   nextRunAtMs: number,
   hostName: text,
   acknowledged: nullable(text),
+  flapping: flag,
 });
 
 /** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */

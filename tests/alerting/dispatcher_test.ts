@@ -56,6 +56,7 @@ function row(options: RowOptions = {}): QueuedNotification {
       nextRunAtMs: atMs + MINUTE,
       hostName: "host",
       acknowledged: null,
+      flapping: false,
     },
     missedProblem: null,
     summarized: 0,

@@ -29,6 +29,7 @@ function notification(event: NotificationEvent = "problem"): Notification {
     nextRunAtMs: NOW + 1000,
     hostName: "host",
     acknowledged: null,
+    flapping: false,
   };
 }
 

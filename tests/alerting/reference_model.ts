@@ -47,9 +47,13 @@ interface Known {
   confirmed: Condition;
   notified: Condition;
   notifiedAtMs: number;
+  /** Since the last notification that is none. */
+  reminders: number;
   /** When the problem that was notified began. */
   notifiedBeganAtMs: number;
   beganAtMs: number | null;
+  /** The length of the history when it was last lowered. */
+  loweredAt: number;
   observedAtMs: number;
 }
 
@@ -80,6 +84,7 @@ export function createReferenceModel(): ReferenceModel {
       const notification: ExpectedNotification = { ...news, event, previous: now.notified };
       now.notified = now.confirmed;
       now.notifiedAtMs = nowMs;
+      now.reminders = event === "reminder" ? now.reminders + 1 : 0;
       now.notifiedBeganAtMs = news.problemBeganAtMs;
       return { notification, news };
     },
@@ -92,25 +97,42 @@ function unseen(): Known {
     confirmed: "ok",
     notified: "ok",
     notifiedAtMs: -Infinity,
+    reminders: 0,
+    loweredAt: 0,
     notifiedBeganAtMs: 0,
     beganAtMs: null,
     observedAtMs: 0,
   };
 }
 
-/** Raised to the lowest of the last T where that is worse, lowered to the highest of the last R where that is better. */
-function settle({ history, confirmed }: Known, { threshold, recoveryThreshold }: Check): Condition {
+/**
+ * Raised to the highest severity that T of the last N reach since it was last lowered, lowered to the highest of the last
+ * R where that is better. Without N, to the lowest of the last T.
+ */
+function settle(known: Known, { threshold, recoveryThreshold, within = threshold }: Check): Condition {
+  const { history, confirmed, loweredAt } = known;
+  if (within > threshold) {
+    const window = history.slice(loweredAt).slice(-within);
+    const reached = window.sort((one, other) => severity(other) - severity(one))[threshold - 1] ?? "ok";
+    // The last result is one of those that count.
+    const last = history.at(-1) ?? "ok";
+    const raised = severity(reached) < severity(last) ? reached : last;
+    if (severity(raised) > severity(confirmed)) return raised;
+  }
   const bySeverity = (count: number): readonly Condition[] =>
     history.length < count ? [] : history.slice(-count).sort((one, other) => severity(one) - severity(other));
   const lowest = bySeverity(threshold)[0];
   const highest = bySeverity(recoveryThreshold).at(-1);
-  if (lowest !== undefined && severity(lowest) > severity(confirmed)) return lowest;
-  if (highest !== undefined && severity(highest) < severity(confirmed)) return highest;
+  if (within <= threshold && lowest !== undefined && severity(lowest) > severity(confirmed)) return lowest;
+  if (highest !== undefined && severity(highest) < severity(confirmed)) {
+    known.loweredAt = history.length;
+    return highest;
+  }
   return confirmed;
 }
 
 function dueEvent(
-  { confirmed, notified, notifiedAtMs, history }: Known,
+  { confirmed, notified, notifiedAtMs, reminders, history }: Known,
   { annoy }: Check,
   nowMs: number,
 ): NotificationEvent | null {
@@ -118,7 +140,10 @@ function dueEvent(
     return confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
   }
   if (confirmed === "ok" || history.at(-1) === "ok" || annoy === false) return null;
-  return annoy === true || nowMs - notifiedAtMs >= annoy * 0.9 ? "reminder" : null;
+  if (annoy === true) return "reminder";
+  const intervals = [annoy].flat();
+  const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
+  return nowMs - notifiedAtMs >= intervalMs * 0.9 ? "reminder" : null;
 }
 
 /** A dependency that has a problem, was last not ok, or was not looked at since the problem here began. */

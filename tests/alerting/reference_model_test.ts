@@ -367,7 +367,8 @@ function makeChecks(random: () => number): readonly Check[] {
       name: `check ${index}`,
       threshold: 1 + Math.floor(random() * 3),
       recoveryThreshold: 1 + Math.floor(random() * 3),
-      annoy: index % 5 === 0 ? true : index % 5 === 1 ? 5 * MINUTE : false,
+      annoy: ([true, 5 * MINUTE, [2 * MINUTE, 10 * MINUTE], false] as const)[index % 5] ?? false,
+      ...index % 4 === 1 && { within: 5 },
       dependsOn: index % 4 === 3 ? [`check ${index - 1}`, `check ${index - 3}`] : [],
     }),
     notifications: channels.filter((_channel, place) =>

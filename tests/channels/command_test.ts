@@ -81,6 +81,7 @@ Deno.test("commandKind hands the notification over in the environment, and nothi
     MONITOR_ACKNOWLEDGED: "",
     MONITOR_CHECK: "web",
     MONITOR_TITLE: "Website",
+    MONITOR_FLAPPING: "false",
     MONITOR_EVENT: "problem",
     MONITOR_CONDITION: "critical",
     MONITOR_PREVIOUS: "ok",

@@ -31,6 +31,7 @@ const REPORT: Notification = {
   nextRunAtMs: DECIDED_MS + 60_000,
   hostName: "server1",
   acknowledged: null,
+  flapping: false,
 };
 
 const CHANNEL: ChannelOf<"email"> = {
@@ -233,6 +234,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
       detail: `${"line\x07\n".repeat(500_000)}`,
       hostName: "server1\nCheck: forged",
       acknowledged: null,
+      flapping: false,
     }),
   ]));
   assert(subject.length <= 250);

@@ -16,7 +16,7 @@ import {
 
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
   fc.assert(
-    fc.property(steps({ suppressed: true, changing: true }), (history) => {
+    fc.property(steps({ suppressed: true, changing: true, once: true }), (history) => {
       assert.deepEqual(runMachine(history).map(sent), runDefinition(history));
     }),
     { numRuns: 3000 },
@@ -170,12 +170,25 @@ interface Sent {
 const SUPPRESSIONS: readonly Suppression[] = ["silence", "maintenance", "no_notify", "dependency"];
 
 function steps(
-  options: { readonly suppressed: boolean; readonly changing: boolean },
+  options: {
+    readonly suppressed: boolean;
+    readonly changing: boolean;
+    /** Whether some checks that flap have one notification. */
+    readonly once?: boolean;
+  },
 ): fc.Arbitrary<readonly Step[]> {
   const policy: fc.Arbitrary<ConditionPolicy> = fc.record({
     threshold: fc.integer({ min: 1, max: 5 }),
     recoveryThreshold: fc.integer({ min: 1, max: 5 }),
-    annoy: fc.oneof(fc.boolean(), fc.integer({ min: 1, max: 500 })) as fc.Arbitrary<Annoy>,
+    annoy: fc.oneof(
+      fc.boolean(),
+      fc.integer({ min: 1, max: 500 }),
+      fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 3 }),
+    ) as fc.Arbitrary<Annoy>,
+    within: fc.integer({ min: 1, max: 9 }),
+    flapping: options.once === true
+      ? fc.constantFrom("all" as const, "once" as const)
+      : fc.constant("all" as const),
   });
   const observed = fc.record({
     condition: fc.constantFrom(...CONDITIONS),
@@ -227,10 +240,21 @@ function runDefinition(history: readonly Step[]): Sent[] {
   let confirmed: Condition = "ok";
   let notified: Condition = "ok";
   let notifiedAtMs = -Infinity;
+  let reminders = 0;
+  let loweredAt = 0;
+  let flappingSinceMs: number | null = null;
   let notifiedBeganAtMs: number | null = null;
   history.forEach((step, index) => {
     const seen = history.slice(0, index + 1);
-    confirmed = confirmByDefinition(seen.map(({ condition }) => condition), confirmed, step.policy);
+    const conditions = seen.map(({ condition }) => condition);
+    const next = confirmByDefinition(conditions, confirmed, { ...step.policy, loweredAt });
+    if (severity(next) < severity(confirmed)) loweredAt = seen.length;
+    confirmed = next;
+    const percent = changePercentByDefinition(conditions);
+    const isFlapping: boolean = percent >= (flappingSinceMs === null ? 20 : 5);
+    flappingSinceMs = isFlapping ? flappingSinceMs ?? step.nowMs : null;
+    const isQuiet = step.policy.flapping === "once" && flappingSinceMs !== null &&
+      notifiedAtMs >= flappingSinceMs;
     isFailing.push(confirmed !== "ok" || step.condition !== "ok");
     const firstFailing = history[isFailing.lastIndexOf(false) + 1];
     const began = isFailing.at(-1) === true ? firstFailing?.nowMs ?? null : null;
@@ -243,16 +267,22 @@ function runDefinition(history: readonly Step[]): Sent[] {
       event = confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
     } else if (confirmed !== "ok" && step.condition !== "ok") {
       const { annoy } = step.policy;
-      const due = typeof annoy === "boolean" ? annoy : step.nowMs - notifiedAtMs >= annoy * 0.9;
+      const intervals = typeof annoy === "boolean" ? [] : [annoy].flat();
+      const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
+      const due = typeof annoy === "boolean" ? annoy : step.nowMs - notifiedAtMs >= intervalMs * 0.9;
       if (due) event = "reminder";
     }
     let verdict = "quiet";
     if (event !== null) {
-      if (step.suppressedBy === null || (step.suppressedBy === "dependency" && event === "recovery")) {
+      const isSuppressed = step.suppressedBy === null
+        ? isQuiet
+        : step.suppressedBy !== "dependency" || event !== "recovery";
+      if (!isSuppressed) {
         verdict = `notify ${event} since ${event === "recovery" ? notifiedBeganAtMs : began}`;
         notifiedBeganAtMs = confirmed === "ok" ? null : began;
         notified = confirmed;
         notifiedAtMs = step.nowMs;
+        reminders = event === "reminder" ? reminders + 1 : 0;
       } else {
         verdict = `suppressed ${event}`;
       }
@@ -265,17 +295,30 @@ function runDefinition(history: readonly Step[]): Sent[] {
 function confirmByDefinition(
   seen: readonly Condition[],
   confirmed: Condition,
-  { threshold, recoveryThreshold }: ConditionPolicy,
+  { threshold, recoveryThreshold, within = threshold, loweredAt }: ConditionPolicy & {
+    readonly loweredAt: number;
+  },
 ): Condition {
   const bySeverity = (conditions: readonly Condition[]) =>
     conditions.toSorted((one, other) => severity(one) - severity(other));
   const lowest = seen.length < threshold ? undefined : bySeverity(seen.slice(-threshold)).at(0);
-  if (lowest !== undefined && severity(lowest) > severity(confirmed)) return lowest;
+  const last = seen.at(-1) ?? "ok";
+  const reached = bySeverity(seen.slice(loweredAt).slice(-within)).at(-threshold) ?? "ok";
+  const raised = within > threshold ? severity(reached) < severity(last) ? reached : last : lowest ?? "ok";
+  if (severity(raised) > severity(confirmed)) return raised;
   const highest = seen.length < recoveryThreshold
     ? undefined
     : bySeverity(seen.slice(-recoveryThreshold)).at(-1);
   if (highest !== undefined && severity(highest) < severity(confirmed)) return highest;
   return confirmed;
+}
+
+/** The last 21 results have 20 changes; the weights grow from 0.8 to 1.2. */
+function changePercentByDefinition(seen: readonly Condition[]): number {
+  if (seen.length < 21) return 0;
+  const last = seen.slice(-21);
+  const weights = last.slice(1).map((one, index) => one === last[index] ? 0 : 0.8 + 0.4 * index / 19);
+  return weights.reduce((sum, weight) => sum + weight, 0) * 5;
 }
 
 function policyAt(history: readonly Step[], index: number): ConditionPolicy {
@@ -285,9 +328,9 @@ function policyAt(history: readonly Step[], index: number): ConditionPolicy {
 }
 
 function notificationFields(
-  { notified, notifiedAtMs, notifiedProblemBeganAtMs }: ConditionState,
-): Pick<ConditionState, "notified" | "notifiedAtMs" | "notifiedProblemBeganAtMs"> {
-  return { notified, notifiedAtMs, notifiedProblemBeganAtMs };
+  { notified, notifiedAtMs, notifiedProblemBeganAtMs, reminders }: ConditionState,
+): Pick<ConditionState, "notified" | "notifiedAtMs" | "notifiedProblemBeganAtMs" | "reminders"> {
+  return { notified, notifiedAtMs, notifiedProblemBeganAtMs, reminders };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -31,6 +31,10 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
       notified: "ok",
       notifiedAtMs: NOW_MS - 30_000,
       notifiedProblemBeganAtMs: null,
+      recent: "owcu",
+      sinceLowered: 3,
+      flappingSinceMs: null,
+      reminders: 2,
     },
     last: resultOf(),
     nextRunAtMs: NOW_MS + 60_000,
@@ -102,6 +106,7 @@ export function notificationOf(check: string, fields: Partial<Notification> = {}
     nextRunAtMs: NOW_MS + 60_000,
     hostName: "host.example",
     acknowledged: null,
+    flapping: false,
     ...fields,
   };
 }

@@ -25,6 +25,7 @@ export function makeNotification(notification: Partial<Notification> = {}): Noti
     nextRunAtMs: Date.UTC(2026, 0, 31, 10, 1),
     hostName: "web1",
     acknowledged: null,
+    flapping: false,
     ...notification,
   };
 }

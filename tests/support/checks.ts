@@ -14,6 +14,7 @@ export interface CheckOptions {
   readonly threshold?: number;
   readonly recoveryThreshold?: number;
   readonly annoy?: Check["annoy"];
+  readonly within?: number;
   readonly regularIntervalMs?: number;
   readonly attentiveIntervalMs?: number;
   readonly timeoutMs?: number;
@@ -32,6 +33,7 @@ function settings(options: CheckOptions): Omit<TestCheck, "kind" | "parameters">
     threshold,
     recoveryThreshold: options.recoveryThreshold ?? threshold,
     annoy: options.annoy ?? false,
+    ...options.within !== undefined && { within: options.within },
     schedule: options.schedule ??
       { regularIntervalMs, attentiveIntervalMs: options.attentiveIntervalMs ?? regularIntervalMs },
     maintenanceWindows: options.maintenanceWindows ?? [],

@@ -38,6 +38,10 @@ export function copyConditionState(state: ConditionState): ConditionState {
     notified: state.notified,
     notifiedAtMs: state.notifiedAtMs,
     notifiedProblemBeganAtMs: state.notifiedProblemBeganAtMs,
+    recent: state.recent,
+    sinceLowered: state.sinceLowered,
+    flappingSinceMs: state.flappingSinceMs,
+    reminders: state.reminders,
   };
 }
 
@@ -100,7 +104,8 @@ export function copyNotification(notification: Notification): Notification {
     occurrences: notification.occurrences,
     nextRunAtMs: notification.nextRunAtMs,
     hostName: notification.hostName,
-    acknowledged: null,
+    acknowledged: notification.acknowledged,
+    flapping: notification.flapping,
   };
 }
 

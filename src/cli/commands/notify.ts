@@ -188,6 +188,7 @@ function testMessage(check: Check | null, system: System): Message {
     nextRunAtMs: check === null ? nowMs : regularRunAfter(check, nowMs),
     hostName: system.hostName(),
     acknowledged: null,
+    flapping: false,
   } as const;
   return {
     id,

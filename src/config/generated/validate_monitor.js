@@ -2,9 +2,9 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"annoy":{"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
+const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
 const func1 = Object.prototype.hasOwnProperty;
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -165,7 +165,7 @@ return errors === 0;
 }
 validate60.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema25 = {"type":["boolean","integer","string"],"minimum":1,"format":"interval","default":false};
+const schema25 = {"type":"integer","minimum":1,"maximum":100};
 
 function validate62(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -177,8 +177,85 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(((typeof data !== "boolean") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema25.type}};
+if(!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))){
+const err0 = {instancePath,keyword:"type",params:{type: "integer"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data > 100 || isNaN(data)){
+const err1 = {instancePath,keyword:"maximum",params:{comparison: "<=", limit: 100}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data < 1 || isNaN(data)){
+const err2 = {instancePath,keyword:"minimum",params:{comparison: ">=", limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+validate62.errors = vErrors;
+return errors === 0;
+}
+validate62.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema26 = {"enum":["all","once"]};
+
+function validate64(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate64.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(!((data === "all") || (data === "once"))){
+const err0 = {instancePath,keyword:"enum",params:{allowedValues: schema26.enum}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+validate64.errors = vErrors;
+return errors === 0;
+}
+validate64.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema27 = {"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false};
+const schema28 = {"type":["integer","string"],"minimum":1,"format":"interval"};
+
+function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate67.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+const err0 = {instancePath,keyword:"type",params:{type: schema28.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -199,25 +276,23 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate62.errors = vErrors;
+validate67.errors = vErrors;
 return errors === 0;
 }
-validate62.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate67.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema26 = {"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}};
-const schema27 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
-function validate65(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate66(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate65.evaluated;
+const evaluated0 = validate66.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+if((((typeof data !== "boolean") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (typeof data !== "string")) && (!(Array.isArray(data)))){
 const err0 = {instancePath,keyword:"type",params:{type: schema27.type}};
 if(vErrors === null){
 vErrors = [err0];
@@ -239,17 +314,37 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate65.errors = vErrors;
+if(Array.isArray(data)){
+if(data.length < 1){
+const err2 = {instancePath,keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate67(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+}
+validate66.errors = vErrors;
 return errors === 0;
 }
-validate65.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate66.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema28 = {"type":"string","format":"time_zone"};
+const schema29 = {"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}};
+const schema30 = {"type":"string","format":"time_zone"};
 
-function validate68(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate68.evaluated;
+const evaluated0 = validate73.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -266,16 +361,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate68.errors = vErrors;
+validate73.errors = vErrors;
 return errors === 0;
 }
-validate68.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate73.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate64(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate64.evaluated;
+const evaluated0 = validate70.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -296,14 +391,14 @@ errors++;
 }
 }
 if(data.regular_interval !== undefined){
-if(!(validate65(data.regular_interval, {instancePath:instancePath+"/regular_interval",parentData:data,parentDataProperty:"regular_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data.regular_interval, {instancePath:instancePath+"/regular_interval",parentData:data,parentDataProperty:"regular_interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
 if(data.attentive_interval !== undefined){
-if(!(validate65(data.attentive_interval, {instancePath:instancePath+"/attentive_interval",parentData:data,parentDataProperty:"attentive_interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data.attentive_interval, {instancePath:instancePath+"/attentive_interval",parentData:data,parentDataProperty:"attentive_interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -320,8 +415,8 @@ errors++;
 }
 }
 if(data.time_zone !== undefined){
-if(!(validate68(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : join(vErrors, validate68.errors);
+if(!(validate73(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
 errors = vErrors.length;
 }
 }
@@ -336,18 +431,18 @@ vErrors.push(err2);
 }
 errors++;
 }
-validate64.errors = vErrors;
+validate70.errors = vErrors;
 return errors === 0;
 }
-validate64.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate70.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema29 = {"type":"array","items":{"$ref":"#/$defs/window"},"default":[]};
-const schema30 = {"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}};
+const schema31 = {"type":"array","items":{"$ref":"#/$defs/window"},"default":[]};
+const schema32 = {"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}};
 
-function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate77(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate72.evaluated;
+const evaluated0 = validate77.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -404,7 +499,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!(((((((data1 === "mon") || (data1 === "tue")) || (data1 === "wed")) || (data1 === "thu")) || (data1 === "fri")) || (data1 === "sat")) || (data1 === "sun"))){
-const err4 = {instancePath:instancePath+"/days/" + i0,keyword:"enum",params:{allowedValues: schema30.properties.days.items.enum}};
+const err4 = {instancePath:instancePath+"/days/" + i0,keyword:"enum",params:{allowedValues: schema32.properties.days.items.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -451,8 +546,8 @@ errors++;
 }
 }
 if(data.time_zone !== undefined){
-if(!(validate68(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate68.errors : join(vErrors, validate68.errors);
+if(!(validate73(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
 errors = vErrors.length;
 }
 }
@@ -479,16 +574,16 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate72.errors = vErrors;
+validate77.errors = vErrors;
 return errors === 0;
 }
-validate72.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate77.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate71.evaluated;
+const evaluated0 = validate76.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -498,8 +593,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate72(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : join(vErrors, validate72.errors);
+if(!(validate77(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
 }
@@ -514,17 +609,17 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate71.errors = vErrors;
+validate76.errors = vErrors;
 return errors === 0;
 }
-validate71.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate76.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema31 = {"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}};
+const schema33 = {"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}};
 
-function validate76(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate81(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate76.evaluated;
+const evaluated0 = validate81.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -656,18 +751,18 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate76.errors = vErrors;
+validate81.errors = vErrors;
 return errors === 0;
 }
-validate76.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate81.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema32 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema33 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
+const schema34 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
+const schema35 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
 
-function validate79(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate79.evaluated;
+const evaluated0 = validate84.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -675,7 +770,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema33.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema35.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -700,7 +795,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(!((((((data0 === "console") || (data0 === "file_touch")) || (data0 === "email")) || (data0 === "desktop_notification")) || (data0 === "webhook")) || (data0 === "command"))){
-const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema33.properties.kind.enum}};
+const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema35.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -752,7 +847,7 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(!(((data4 === "unknown") || (data4 === "warning")) || (data4 === "critical"))){
-const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema33.properties.conditions.items.enum}};
+const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema35.properties.conditions.items.enum}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -791,7 +886,7 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(!((((data6 === "problem") || (data6 === "change")) || (data6 === "recovery")) || (data6 === "reminder"))){
-const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema33.properties.events.items.enum}};
+const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema35.properties.events.items.enum}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -814,8 +909,8 @@ errors++;
 }
 }
 if(data.after !== undefined){
-if(!(validate65(data.after, {instancePath:instancePath+"/after",parentData:data,parentDataProperty:"after",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data.after, {instancePath:instancePath+"/after",parentData:data,parentDataProperty:"after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -834,8 +929,8 @@ errors++;
 }
 const len2 = data8.length;
 for(let i2=0; i2<len2; i2++){
-if(!(validate72(data8[i2], {instancePath:instancePath+"/hours/" + i2,parentData:data8,parentDataProperty:i2,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate72.errors : join(vErrors, validate72.errors);
+if(!(validate77(data8[i2], {instancePath:instancePath+"/hours/" + i2,parentData:data8,parentDataProperty:i2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate77.errors : join(vErrors, validate77.errors);
 errors = vErrors.length;
 }
 }
@@ -852,16 +947,16 @@ errors++;
 }
 }
 }
-validate79.errors = vErrors;
+validate84.errors = vErrors;
 return errors === 0;
 }
-validate79.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate84.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate78(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate78.evaluated;
+const evaluated0 = validate83.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -871,8 +966,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate79(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate79.errors : join(vErrors, validate79.errors);
+if(!(validate84(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
@@ -887,10 +982,10 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate78.errors = vErrors;
+validate83.errors = vErrors;
 return errors === 0;
 }
-validate78.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate83.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -940,33 +1035,45 @@ vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors
 errors = vErrors.length;
 }
 }
-if(data.annoy !== undefined){
-if(!(validate62(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
+if(data.within !== undefined){
+if(!(validate62(data.within, {instancePath:instancePath+"/within",parentData:data,parentDataProperty:"within",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate62.errors : join(vErrors, validate62.errors);
 errors = vErrors.length;
 }
 }
-if(data.schedule !== undefined){
-if(!(validate64(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
+if(data.flapping !== undefined){
+if(!(validate64(data.flapping, {instancePath:instancePath+"/flapping",parentData:data,parentDataProperty:"flapping",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate64.errors : join(vErrors, validate64.errors);
 errors = vErrors.length;
 }
 }
-if(data.maintenance_windows !== undefined){
-if(!(validate71(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
+if(data.annoy !== undefined){
+if(!(validate66(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate66.errors : join(vErrors, validate66.errors);
 errors = vErrors.length;
 }
 }
-if(data.locations !== undefined){
-if(!(validate76(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+if(data.schedule !== undefined){
+if(!(validate70(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate70.errors : join(vErrors, validate70.errors);
+errors = vErrors.length;
+}
+}
+if(data.maintenance_windows !== undefined){
+if(!(validate76(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
+if(data.locations !== undefined){
+if(!(validate81(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
+errors = vErrors.length;
+}
+}
 if(data.notifications !== undefined){
-if(!(validate78(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
+if(!(validate83(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
 errors = vErrors.length;
 }
 }
@@ -986,13 +1093,13 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema34 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
+const schema36 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate92.evaluated;
+const evaluated0 = validate97.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1021,7 +1128,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema34.properties, key0))){
+if(!(func1.call(schema36.properties, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -1068,42 +1175,54 @@ vErrors = vErrors === null ? validate60.errors : join(vErrors, validate60.errors
 errors = vErrors.length;
 }
 }
-if(data.annoy !== undefined){
-if(!(validate62(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
+if(data.within !== undefined){
+if(!(validate62(data.within, {instancePath:instancePath+"/within",parentData:data,parentDataProperty:"within",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate62.errors : join(vErrors, validate62.errors);
 errors = vErrors.length;
 }
 }
-if(data.schedule !== undefined){
-if(!(validate64(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
+if(data.flapping !== undefined){
+if(!(validate64(data.flapping, {instancePath:instancePath+"/flapping",parentData:data,parentDataProperty:"flapping",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate64.errors : join(vErrors, validate64.errors);
 errors = vErrors.length;
 }
 }
-if(data.maintenance_windows !== undefined){
-if(!(validate71(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
+if(data.annoy !== undefined){
+if(!(validate66(data.annoy, {instancePath:instancePath+"/annoy",parentData:data,parentDataProperty:"annoy",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate66.errors : join(vErrors, validate66.errors);
 errors = vErrors.length;
 }
 }
-if(data.locations !== undefined){
-if(!(validate76(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+if(data.schedule !== undefined){
+if(!(validate70(data.schedule, {instancePath:instancePath+"/schedule",parentData:data,parentDataProperty:"schedule",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate70.errors : join(vErrors, validate70.errors);
+errors = vErrors.length;
+}
+}
+if(data.maintenance_windows !== undefined){
+if(!(validate76(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
+if(data.locations !== undefined){
+if(!(validate81(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
+errors = vErrors.length;
+}
+}
 if(data.notifications !== undefined){
-if(!(validate78(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate78.errors : join(vErrors, validate78.errors);
+if(!(validate83(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
 errors = vErrors.length;
 }
 }
 if(data.depends_on !== undefined){
-let data10 = data.depends_on;
-if(Array.isArray(data10)){
-const len0 = data10.length;
+let data12 = data.depends_on;
+if(Array.isArray(data12)){
+const len0 = data12.length;
 for(let i0=0; i0<len0; i0++){
-if(typeof data10[i0] !== "string"){
+if(typeof data12[i0] !== "string"){
 const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err4];
@@ -1127,9 +1246,9 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data12 = data.for_each;
-if(!data12 || typeof data12 != "object"){
-const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema34.properties.for_each.type}};
+let data14 = data.for_each;
+if(!data14 || typeof data14 != "object"){
+const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema36.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1138,8 +1257,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(Array.isArray(data12)){
-if(data12.length < 1){
+if(Array.isArray(data14)){
+if(data14.length < 1){
 const err7 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
@@ -1149,11 +1268,11 @@ vErrors.push(err7);
 }
 errors++;
 }
-const len1 = data12.length;
+const len1 = data14.length;
 for(let i1=0; i1<len1; i1++){
-let data13 = data12[i1];
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(Object.keys(data13).length < 1){
+let data15 = data14[i1];
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(Object.keys(data15).length < 1){
 const err8 = {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err8];
@@ -1163,8 +1282,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key1 in data13){
-const _errs21 = errors;
+for(const key1 in data15){
+const _errs23 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
 const err9 = {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
@@ -1177,7 +1296,7 @@ vErrors.push(err9);
 errors++;
 }
 }
-var valid5 = _errs21 === errors;
+var valid5 = _errs23 === errors;
 if(!valid5){
 const err10 = {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}};
 if(vErrors === null){
@@ -1189,10 +1308,10 @@ vErrors.push(err10);
 errors++;
 }
 }
-for(const key2 in data13){
-let data14 = data13[key2];
-if(((typeof data14 !== "string") && (!((typeof data14 == "number") && (isFinite(data14))))) && (typeof data14 !== "boolean")){
-const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema34.properties.for_each.items.additionalProperties.type}};
+for(const key2 in data15){
+let data16 = data15[key2];
+if(((typeof data16 !== "string") && (!((typeof data16 == "number") && (isFinite(data16))))) && (typeof data16 !== "boolean")){
+const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema36.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1215,8 +1334,8 @@ errors++;
 }
 }
 }
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(Object.keys(data12).length < 1){
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(Object.keys(data14).length < 1){
 const err13 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err13];
@@ -1226,8 +1345,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key3 in data12){
-const _errs25 = errors;
+for(const key3 in data14){
+const _errs27 = errors;
 if(typeof key3 === "string"){
 if(!pattern3.test(key3)){
 const err14 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3};
@@ -1240,7 +1359,7 @@ vErrors.push(err14);
 errors++;
 }
 }
-var valid7 = _errs25 === errors;
+var valid7 = _errs27 === errors;
 if(!valid7){
 const err15 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}};
 if(vErrors === null){
@@ -1252,10 +1371,10 @@ vErrors.push(err15);
 errors++;
 }
 }
-for(const key4 in data12){
-let data15 = data12[key4];
-if(Array.isArray(data15)){
-if(data15.length < 1){
+for(const key4 in data14){
+let data17 = data14[key4];
+if(Array.isArray(data17)){
+if(data17.length < 1){
 const err16 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err16];
@@ -1265,11 +1384,11 @@ vErrors.push(err16);
 }
 errors++;
 }
-const len2 = data15.length;
+const len2 = data17.length;
 for(let i2=0; i2<len2; i2++){
-let data16 = data15[i2];
-if(((typeof data16 !== "string") && (!((typeof data16 == "number") && (isFinite(data16))))) && (typeof data16 !== "boolean")){
-const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema34.properties.for_each.additionalProperties.items.type}};
+let data18 = data17[i2];
+if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
+const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema36.properties.for_each.additionalProperties.items.type}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1294,15 +1413,15 @@ errors++;
 }
 }
 if(data.timeout !== undefined){
-if(!(validate65(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data18 = data.kind;
-if(!(((((((((((((((data18 === "test") || (data18 === "script")) || (data18 === "file_timestamp")) || (data18 === "http_request")) || (data18 === "tcp_connect")) || (data18 === "tls_certificate")) || (data18 === "disk_space")) || (data18 === "memory")) || (data18 === "load")) || (data18 === "dns_lookup")) || (data18 === "ping")) || (data18 === "process")) || (data18 === "systemd_unit")) || (data18 === "job")) || (data18 === "group"))){
-const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema34.properties.kind.enum}};
+let data20 = data.kind;
+if(!(((((((((((((((data20 === "test") || (data20 === "script")) || (data20 === "file_timestamp")) || (data20 === "http_request")) || (data20 === "tcp_connect")) || (data20 === "tls_certificate")) || (data20 === "disk_space")) || (data20 === "memory")) || (data20 === "load")) || (data20 === "dns_lookup")) || (data20 === "ping")) || (data20 === "process")) || (data20 === "systemd_unit")) || (data20 === "job")) || (data20 === "group"))){
+const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema36.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1313,8 +1432,8 @@ errors++;
 }
 }
 if(data.parameters !== undefined){
-let data19 = data.parameters;
-if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
+let data21 = data.parameters;
+if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
 const err20 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err20];
@@ -1336,10 +1455,10 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate92.errors = vErrors;
+validate97.errors = vErrors;
 return errors === 0;
 }
-validate92.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate97.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1714,8 +1833,8 @@ errors++;
 }
 }
 if(data5.fail_open_after !== undefined){
-if(!(validate65(data5.fail_open_after, {instancePath:instancePath+"/state/postgres/fail_open_after",parentData:data5,parentDataProperty:"fail_open_after",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data5.fail_open_after, {instancePath:instancePath+"/state/postgres/fail_open_after",parentData:data5,parentDataProperty:"fail_open_after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -1786,8 +1905,8 @@ errors++;
 }
 }
 if(data15.interval !== undefined){
-if(!(validate65(data15.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data15,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data15.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data15,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -1804,8 +1923,8 @@ errors++;
 }
 }
 if(data.maintenance_windows !== undefined){
-if(!(validate71(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate71.errors : join(vErrors, validate71.errors);
+if(!(validate76(data.maintenance_windows, {instancePath:instancePath+"/maintenance_windows",parentData:data,parentDataProperty:"maintenance_windows",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors);
 errors = vErrors.length;
 }
 }
@@ -1860,8 +1979,8 @@ errors++;
 }
 }
 if(data20.interval !== undefined){
-if(!(validate65(data20.interval, {instancePath:instancePath+"/report/interval",parentData:data20,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data20.interval, {instancePath:instancePath+"/report/interval",parentData:data20,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -1928,8 +2047,8 @@ errors++;
 }
 }
 if(data23.interval !== undefined){
-if(!(validate65(data23.interval, {instancePath:instancePath+"/metrics/interval",parentData:data23,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data23.interval, {instancePath:instancePath+"/metrics/interval",parentData:data23,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -2084,8 +2203,8 @@ errors++;
 }
 }
 if(data27.interval !== undefined){
-if(!(validate65(data27.interval, {instancePath:instancePath+"/listen/interval",parentData:data27,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate65.errors : join(vErrors, validate65.errors);
+if(!(validate67(data27.interval, {instancePath:instancePath+"/listen/interval",parentData:data27,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
 errors = vErrors.length;
 }
 }
@@ -2106,8 +2225,8 @@ let data33 = data.channels;
 if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
 for(const key7 in data33){
 let data34 = data33[key7];
-if(!(validate79(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate79.errors : join(vErrors, validate79.errors);
+if(!(validate84(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
@@ -2159,8 +2278,8 @@ if(data.checks !== undefined){
 let data35 = data.checks;
 if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
 for(const key8 in data35){
-if(!(validate92(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate92.errors : join(vErrors, validate92.errors);
+if(!(validate97(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate97.errors : join(vErrors, validate97.errors);
 errors = vErrors.length;
 }
 }

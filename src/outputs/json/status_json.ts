@@ -63,6 +63,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
       reason: maintenance.window.reason ?? "",
     },
     acknowledged,
+    flapping_since: time(record?.condition.flappingSinceMs),
   };
 }
 
