@@ -32,7 +32,7 @@ export function splitCommand(
   return { name: args[position] ?? null, rest: args.toSpliced(position, 1) };
 }
 
-/** Parts a command's own arguments from the command line of somebody else that follows `--`, where it takes one. */
+/** Splits off another command line that follows `--`, for commands that run one. */
 export function splitTrailing(
   command: Command,
   args: readonly string[],
@@ -43,8 +43,8 @@ export function splitTrailing(
 }
 
 /**
- * Takes the arguments before somebody else's command line apart. That is to run whatever is wrong with them, so a
- * error is handed to the command.
+ * Splits off the arguments before another command line. That command is to run in spite of errors in them, so an error
+ * is returned to ours.
  *
  * @throws {UsageError} If there is no command line.
  */

@@ -7,36 +7,39 @@ export interface OptionSpec {
   /** Without the dashes. */
   readonly name: string;
   readonly short?: string;
-  /** What the help calls the option's value, such as `PATH`; an option without it is a flag. */
+  /** The name of the option's value in the help, such as `PATH`; an option without it is a flag. */
   readonly value?: string;
   /** Whether it may be given several times; its values are then a list. @default false */
   readonly repeatable?: boolean;
-  /** Every value there is, where the list is closed: completions offer them, and nothing else is accepted. */
+  /** All accepted values, if the list is closed; completions offer them. */
   readonly choices?: readonly string[];
-  /** What its value names in the config, for completions. */
+  /** The part of the config that its value names, for completions. */
   readonly names?: Exclude<ConfigNames, "checks">;
-  /** What the help says of it; lower case, no final period. */
+  /** Its description in the help; lower case, no final period. */
   readonly description: string;
 }
 
 /** Which names of the config completions offer. */
 export type ConfigNames = "checks" | "channels" | "tags";
 
-/** What an operand is, for completions: the name of a check of the config, a path, or one of some words and then paths. */
+/**
+ * The meaning of an operand, for completions: the name of a check of the config, a path, or one of some words and then
+ * paths.
+ */
 type OperandKind = "check" | "path" | readonly string[];
 
-/** What the user typed, taken apart. */
+/** The parsed command line. */
 export interface Invocation {
   /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
   readonly options: ReadonlyMap<string, OptionValue>;
   readonly operands: readonly string[];
-  /** What follows `--`, where the command takes another one's command line; absent without `--`. */
+  /** The command line after `--`, for commands that run one; absent without `--`. */
   readonly trailing?: readonly string[];
-  /** What is wrong before `--`: the command that follows is to run all the same. */
+  /** The error before `--`: the command that follows has to run in spite of it. */
   readonly usageError?: UsageError;
 }
 
-/** What was given for an option. */
+/** The value of an option. */
 export type OptionValue = string | true | readonly string[];
 
 /** One command of the program. Its help is made from this. */
@@ -47,11 +50,11 @@ export interface Command {
   readonly summary: string;
   /** Behind the command's name in the usage line. */
   readonly operands: string;
-  /** How many operands there may be. */
+  /** The largest number of operands. */
   readonly operandsMax: number;
-  /** What completions offer for an operand; without it nothing. */
+  /** The meaning of an operand for completions; without it they offer nothing. */
   readonly operandKind?: OperandKind;
-  /** Whether a command line of somebody else may follow `--`, whose options are none of ours. @default false */
+  /** Whether another command line may follow `--`. @default false */
   readonly takesCommand?: boolean;
   readonly description: string;
   /** The page that describes it, below `docs/`. */
@@ -60,23 +63,23 @@ export interface Command {
   readonly options: readonly OptionSpec[];
   /** Options that it does not have, with the command to use instead. @default none */
   readonly replaced?: Readonly<Record<string, string>>;
-  /** Whole command lines for its help, each with what it does. */
+  /** Command lines for its help, each with its effect. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
   /**
-   * The classes of permissions that it uses, whatever the config says; the others are given up before it runs.
-   * Without it, the command itself gives up what the config does not need.
+   * The permission classes that it uses with any config; the others are dropped before it runs. Without it, the command
+   * itself drops the classes that the config does not need.
    */
   readonly uses?: readonly PermissionClass[];
-  /** How it may end, beside what may end every command. */
+  /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
   /** Does the work; the answer is the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
 }
 
-/** Thrown when what the user typed makes no sense. */
+/** Thrown if the command line is invalid. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  /** What to do instead; `null` where the message says all. */
+  /** The fix; `null` if the message has it. */
   readonly hint: string | null;
 
   /** Neither text ends with a period; the command line puts its own words before them. */
@@ -93,7 +96,6 @@ export const COMMON_OPTIONS: readonly OptionSpec[] = [
   { name: "version", short: "V", description: "version of monitor and its runtime" },
 ];
 
-/** The option that says which config is meant. */
 export const CONFIG_OPTION: OptionSpec = {
   name: "config",
   short: "c",
@@ -103,13 +105,13 @@ export const CONFIG_OPTION: OptionSpec = {
     "$XDG_CONFIG_HOME/monitor or /etc/monitor)",
 };
 
-/** What to do about a word that names no check but looks like a config file; `undefined` for other words. */
+/** Returns a hint for a word that names no check but resembles a config file; `undefined` for other words. */
 export function hintForFile(word: string): string | undefined {
   if (!/\.(jsonc?|json5|ya?ml|toml|conf|cfg)$/i.test(word)) return undefined;
   return `name the config file with: -c ${word}`;
 }
 
-/** The formats of a command that tells people or programs of the kept state. */
+/** The formats of a command that prints the stored state. */
 export const REPORT_FORMATS = ["pretty", "json"] as const;
 
 /** The option that chooses one of {@linkcode REPORT_FORMATS}. */

@@ -1,4 +1,4 @@
-/** What a whole config needs of the runtime's permissions: its checks, its text, its secrets and its state. */
+/** The permissions that a whole config needs: its checks, its text, its secrets and its state. */
 import { dirname, normalize } from "node:path";
 import { namedInPlaceholders } from "../config/placeholders.ts";
 import { absolutePath } from "../config/source.ts";
@@ -51,7 +51,7 @@ export async function permissionsOfConfig(
     notifies,
     channels,
   }, system);
-  // What is lacking may be a host.
+  // The missing part may be a host.
   const isOnNetwork = config.lacks.length > 0 ||
     requiredPermissions.some(({ permission }) => permission === "net");
   const place = await locateState(invocation, config, system);
@@ -97,18 +97,18 @@ function withControls(checks: readonly Check[], all: readonly Check[]): readonly
   return [...checks, ...others.map((check) => ({ ...check, notifications: [] }))];
 }
 
-/** Where they are set the runtime connects to what they name, whatever hosts are granted. */
+/** If these are set, the runtime connects to their hosts, whatever hosts are granted. */
 export const PROXY_VARIABLES: readonly string[] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
   .flatMap((name) => [name, name.toLowerCase()]);
 
 /** Thrown before anything runs, when something is not granted without which nothing can run. */
 export class MissingPermissionsError extends Error {
   override readonly name = "MissingPermissionsError";
-  /** What is missing; at least one. */
+  /** The missing permissions; at least one. */
   readonly missing: readonly RequiredPermission[];
   readonly hint: string;
 
-  /** The message tells nothing of the needs; whoever prints it lists them. */
+  /** The message doesn't contain the permissions; they are printed as a list. */
   constructor(
     missing: readonly RequiredPermission[],
     { ownConfig }: Pick<System, "ownConfig">,
@@ -127,13 +127,12 @@ export class MissingPermissionsError extends Error {
 }
 
 /**
- * Gives up the classes of which a config needs nothing, and answers what it needs and is not granted: a check that
- * needs it is `unknown`. While the machine lacks something that the config names, nobody knows what that will need,
- * so no class is given up that a reload might use.
+ * Drops the classes of which a config needs nothing, and returns the permissions that it needs and lacks: a check that
+ * needs one is `unknown`. While the machine lacks something that the config names, its permissions are unknown, so no
+ * class is dropped that a reload might use. Permissions for the environment, and for the system at the start, are
+ * optional: their values were read before.
  *
- * What is read of the environment, and of the system at the start, is optional: it was read by now, or it does without.
- *
- * @throws {MissingPermissionsError} If something is missing without which nothing can run.
+ * @throws {MissingPermissionsError} If nothing can run without a missing permission.
  */
 export function dropOtherPermissions(
   requiredPermissions: readonly RequiredPermission[],
@@ -147,7 +146,7 @@ export function dropOtherPermissions(
     requiredPermissions.filter((need) => !isReadAtStart(need)).map(({ permission }) => permission),
   );
   const isComplete = config.lacks.length === 0;
-  // A redirect may lead to TLS, whatever the config names.
+  // A redirect may lead to TLS, whatever the config has.
   if (used.has("net") || !isComplete) system.trustMachine();
   for (const permission of PERMISSION_CLASSES) {
     const mayBeUsed = used.has(permission) || !isComplete && !READ_AT_START.has(permission);
@@ -157,9 +156,9 @@ export function dropOtherPermissions(
 }
 
 /**
- * Answers what a config needs and is not granted, besides what is optional.
+ * Returns the permissions that a config needs and lacks, without optional ones.
  *
- * @throws {MissingPermissionsError} If nothing can run without some of it, or it was given up and takes a restart.
+ * @throws {MissingPermissionsError} If nothing can run without one of them, or it was dropped and needs a restart.
  */
 export function requireGranted(
   requiredPermissions: readonly RequiredPermission[],
@@ -203,7 +202,7 @@ function permissionsOfCommands({ commands }: OpenConfig): RequiredPermissions {
   return commands.size === 0 ? {} : { read: [...commands.values()], env: ["PATH"] };
 }
 
-/** The files of a config and the directories that its patterns look through, without what lies in such a directory. */
+/** The files of a config and the directories that its patterns search, without the files of such a directory. */
 function configPaths({ sources, listedDirectories }: OpenConfig): readonly string[] {
   // The runtime compares paths without looking at links, so ".." may be left out as a text.
   const directories = listedDirectories.map((directory) => normalize(directory));
@@ -222,8 +221,8 @@ function permissionsOfSecrets({ files }: OpenConfig): RequiredPermissions {
 }
 
 /**
- * The directory of a state that nobody named is the monitor's own. Of a named one only the files themselves are
- * needed, unless it turns out damaged and has to be quarantined under another name.
+ * The directory of a state without a configured path is the monitor's own. For a configured path only the files
+ * themselves are needed, unless the state is damaged and has to be quarantined under another name.
  */
 async function permissionsOfState(
   { path, named, postgres }: StateLocation,
@@ -243,5 +242,5 @@ async function permissionsOfState(
   return { read: paths, write: isDirectoryMissing ? [...paths, dirname(path)] : paths };
 }
 
-/** It is written beside its place first, and renamed. */
+/** The file is written under a temporary name first, and renamed. */
 const STATE_VARIABLES: readonly string[] = ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"];

@@ -4,8 +4,8 @@ import type { System } from "../domain/system.ts";
 import type { StateLocation } from "./state_location.ts";
 
 /**
- * Where the control socket of a service may be, the best place first; empty: it has none. The variables are read here, so this
- * is called before the permission to read them is dropped.
+ * Possible paths for the control socket of a service, the best first; empty: it has none. Call this before the
+ * permission to read the environment is dropped.
  */
 export function controlPathsOf(
   { path, postgres }: StateLocation,

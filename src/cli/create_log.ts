@@ -8,7 +8,7 @@ interface LogOptions {
   /** Gets each line at once, whole. */
   readonly sink: TextSink;
   readonly clock: Pick<Clock, "wallMs">;
-  /** What is further down {@linkcode LOG_LEVELS} is left out. */
+  /** Levels after this one in {@linkcode LOG_LEVELS} are not logged. */
   readonly level: LogLevel;
   /** `text` for people, `json` for programs. */
   readonly format: LogFormat;

@@ -12,7 +12,7 @@ interface DiagnosticOptions {
   readonly severity: "error" | "warning";
 }
 
-/** More than this many in one config help nobody; the rest is counted. */
+/** More errors of one config are only counted. */
 const SHOWN_MAX = 100;
 const EXCERPT_WIDTH = 100;
 /** Around a problem, so much text is searched for secrets. */
@@ -21,7 +21,7 @@ const MASKED_WIDTH = 8 * 1024;
 /** A member with a text for its value. The name is looked at by itself: in one go a long one would take minutes. */
 const TEXT_KEY = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
 
-/** What is in a name that says that its value is a secret. */
+/** Parts of names whose values are secrets. */
 const SECRET_NAME =
   /password|passwd|secret|token|auth(?!ority)|cookie|signature|credential|session|api[-_]?key/i;
 
@@ -39,8 +39,8 @@ function mask(text: string): string {
 }
 
 /**
- * Mistakes of a config: each with its place, the line it is in, and a caret below it. `source` is the config
- * itself; what is in an included file says so.
+ * Prints errors of a config: each with its source location, its line, and a caret below it. `source` is the config
+ * itself; errors of an included file have their own.
  */
 export function renderProblems(
   source: Source,

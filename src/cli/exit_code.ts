@@ -1,6 +1,6 @@
 import { type Condition, CONDITION_CODES, highestSeverity, severity } from "../domain/condition.ts";
 
-/** How the program ends, beside the conditions 0 to 3; numbers of 64 and more are those of BSD's sysexits. */
+/** The exit codes in addition to the conditions 0 to 3; from 64 on they are those of BSD's sysexits. */
 export const EXIT = {
   ok: 0,
   usage: 64,
@@ -53,7 +53,7 @@ export type Ending =
   | "config"
   | "interrupted";
 
-/** What a help says of the exit codes of some endings. Wrong usage, a bug and a full disk may end every command. */
+/** The descriptions of exit codes in the help. A usage error, a bug and a full disk are possible for every command. */
 export function exitCodeHelp(
   endings: readonly Ending[],
 ): readonly (readonly [codes: string, meaning: string])[] {
@@ -79,10 +79,10 @@ export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string]
 /** Conditions that `--fail-on` takes. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
 
-/** The lowest severity that makes a run fail. `unknown` always does: it means that nobody looked. */
+/** The lowest severity that fails a run. `unknown` always does: there is no data. */
 export type FailOn = typeof FAIL_ON_CONDITIONS[number];
 
-/** Makes the rule that tells which conditions fail a run. */
+/** Makes the rule that decides which conditions fail a run. */
 export function failRule(failOn: FailOn): (condition: Condition) => boolean {
   return (condition) =>
     condition === "unknown" || (condition !== "ok" && severity(condition) >= severity(failOn));

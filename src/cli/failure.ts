@@ -10,7 +10,7 @@ import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
 
-/** What is said of an error, and how the program ends because of it. */
+/** The message and the exit code of an error. */
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */
   readonly text: string;
@@ -18,7 +18,7 @@ interface Failure {
   readonly exitCode: number;
 }
 
-/** The one place where an error that ends a command is put into words and an exit code. */
+/** The one place that describes an error which ends a command, and chooses the exit code. */
 export function describeFailure(error: unknown, options: { readonly color: boolean }): Failure {
   if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
   if (error instanceof ConfigError) {
@@ -51,7 +51,7 @@ function isFullDevice(error: unknown): error is Error {
   return error instanceof Error && "code" in error && FULL_DEVICE_CODES.includes(error.code);
 }
 
-/** Thrown when what a command made cannot be written. */
+/** Thrown if the output of a command can't be written. */
 export class OutputError extends Error {
   override readonly name = "OutputError";
 }

@@ -4,7 +4,7 @@ import { PROJECT_URL } from "./project_url.ts";
 
 const WIDTH = 100;
 
-/** What the program does, in one sentence without its period. */
+/** The program in one sentence without its period. */
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
 /** The help of the whole program. */

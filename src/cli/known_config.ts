@@ -1,6 +1,6 @@
 /**
- * The config for commands that only read the state, or make notes in it. While it has errors, a service goes on with
- * what it loaded before, so these commands go by the names in the state.
+ * The config for commands that only read the state, or add to it. While it has errors, a service continues with its
+ * last valid one, so these commands use the names in the state.
  */
 import { ConfigError } from "../config/problem.ts";
 import { absolutePath } from "../config/source.ts";
@@ -68,7 +68,7 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
-/** The checks that run by what the state knows; of what else a config says of them there is nothing. */
+/** The checks in the state, without other settings of the config. */
 export function checksOfState(
   run: MonitorRun | null,
   records: readonly CheckRecord[],

@@ -1,12 +1,9 @@
 import { createRedactor } from "../shared/redact.ts";
 
-/**
- * Kept for the whole process: an error that nobody expected can come from anywhere, and the runtime's own words quote
- * what they are about.
- */
+/** Kept for the whole process: an unexpected error can come from anywhere, and the runtime's messages quote values. */
 const known = new Set<string>();
 
-/** Remembers values that must never be shown, whatever becomes of the program. */
+/** Registers values that must never be printed, whatever happens to the process. */
 export function rememberSecrets(secrets: readonly string[]): void {
   for (const secret of secrets) known.add(secret);
 }

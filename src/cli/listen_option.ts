@@ -25,7 +25,7 @@ export function listenOf(
 ): ListenSettings | null {
   const address = optionValue(invocation, LISTEN_OPTION.name);
   if (address === undefined) return listen;
-  // What the machine lacks of it may be the token.
+  // The missing part may be the token.
   if (listen === null && "listen" in written) return null;
   if (parseListenAddress(address) === null) {
     throw new UsageError(

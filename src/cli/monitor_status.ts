@@ -1,4 +1,4 @@
-/** What the state and its lock say of the process that runs the checks. */
+/** The process that runs the checks, by the state and its lock. */
 import { hashHex } from "../shared/hash.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
@@ -22,14 +22,14 @@ interface MonitorStatusOptions {
   readonly place: StateLocation;
   /** The config as it is now; `null` while it has errors. */
   readonly config: OpenConfig | null;
-  /** What is known of the checks; after a service was stopped, others may have run them. */
+  /** The state of the checks; after a service was stopped, other calls may have run them. */
   readonly records: readonly CheckRecord[];
   readonly system: Pick<System, "state">;
   /** The members that run checks, or died; `null` if the state isn't shared. */
   readonly members: readonly MemberStatus[] | null;
 }
 
-/** Says who runs the checks; `null` where nobody has said so yet. */
+/** Describes the process that runs the checks; `null` if none is recorded. */
 export function monitorStatusOf(
   run: MonitorRun | null,
   { place, config, records, system, members }: MonitorStatusOptions,
@@ -64,7 +64,7 @@ function stateOf(
     const hasRunSince = records.some(({ condition }) => (condition.observedAtMs ?? 0) > stoppedAtMs);
     return hasRunSince ? "cron" : "stopped";
   }
-  // No lock tells whether the process of another machine runs.
+  // No lock shows whether the process of another machine runs.
   if (members !== null) return "died";
   const lockPath = `${place.path}.lock`;
   // A call of check --once by hand has the lock, too.
@@ -78,7 +78,7 @@ function compareConfig(run: MonitorRun, config: OpenConfig | null): MonitorStatu
   return configHash(config) === run.configHash ? "same" : "edited";
 }
 
-/** A part of a line that sums up, such as `monitor running for 2 h`; `null`: there is nothing to say. */
+/** A part of a summary line, such as `monitor running for 2 h`; `null`: there is none. */
 export function describeMonitor(status: MonitorStatus | null, nowMs: number): string | null {
   if (status === null || status.state === "cron") return null;
   const { state, run } = status;
@@ -89,7 +89,7 @@ export function describeMonitor(status: MonitorStatus | null, nowMs: number): st
   return `monitor stopped ${describeDuration(Math.max(0, nowMs - run.stoppedAtMs))} ago`;
 }
 
-/** What there is to know besides: lines without their ends. */
+/** Further facts: lines without newlines. */
 export function describeMonitorTrouble(
   status: MonitorStatus | null,
   { nowMs, hasErrors }: { readonly nowMs: number; readonly hasErrors: boolean },

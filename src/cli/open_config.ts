@@ -56,7 +56,7 @@ interface OpenOptions extends LoadOptions {
 }
 
 /**
- * The same for a config that was found.
+ * The same for a config at a known location.
  *
  * @throws {ConfigError} If it has errors.
  */
@@ -115,7 +115,7 @@ async function withLocations(
   return locateChecks(checks, { fileOf, refusalOf: (check) => entryOf(check).withoutLocations ?? null });
 }
 
-/** What a kind finds wrong only when all else is right; all errors at once. */
+/** Errors that a kind finds in parameters that are valid by themselves; all errors at once. */
 function rejectErrors(
   { checks, source, sources, place }: LoadedConfig,
   found: readonly Problem[],
@@ -141,7 +141,7 @@ function rejectConfig(
 }
 
 /**
- * Holds checks to what a state can do that is not shared.
+ * Rejects checks that need a shared state if it is not shared.
  *
  * @throws {ConfigError} If one of them runs at several locations.
  */
@@ -175,7 +175,7 @@ function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly
   }));
 }
 
-/** What this machine lacks for whole kinds of channels, at each place that names one. */
+/** Things that this machine lacks for whole kinds of channels, at each channel of the kind. */
 async function findChannelLacks({ files }: LoadedConfig, system: System): Promise<readonly Problem[]> {
   const { findLacks } = await import("../channels/registry.ts");
   const channels = files.flatMap(({ source, written }) =>
@@ -205,7 +205,7 @@ export interface Selection {
   readonly tags: readonly string[];
 }
 
-/** What checks are chosen by. */
+/** A selection of checks. */
 type Choosable = Pick<Check, "name" | "tags" | "active">;
 
 /** Reads which checks a command is about: its operands are their names. */
@@ -252,9 +252,9 @@ export function selectChecks<C extends Choosable>(
 }
 
 /**
- * The same without those that are inactive.
+ * The same without inactive checks.
  *
- * @throws {UsageError} As above, and where a check that was named is inactive, or every one with the tag.
+ * @throws {UsageError} As above, and if a named check is inactive, or every one with the tag.
  */
 export function selectActiveChecks<C extends Choosable>(
   checks: readonly C[],

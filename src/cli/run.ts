@@ -22,7 +22,7 @@ export async function run(args: readonly string[], system: System): Promise<numb
   }
 }
 
-/** Says what nothing has caught, like any other error that ends the program; the answer is the exit code. */
+/** Prints an error that was not caught, like any other error that ends the program. Returns the exit code. */
 export function reportUncaught(error: unknown, system: System): number {
   const { text, exitCode } = describeFailure(error, { color: false });
   system.stderr.write(text);
@@ -30,13 +30,13 @@ export function reportUncaught(error: unknown, system: System): number {
 }
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
-  // Only behind options it takes all commands to tell which word is the command and which an option's value.
+  // Only behind options, all commands are needed to distinguish the command from an option's value.
   const { name, rest } = splitCommand(args, args[0]?.startsWith("-") ? await allCommands() : []);
   if (name === null) return answerWithoutCommand(rest, system);
   if (name === "help") return showHelp(rest[0] ?? null, system);
   const command = await loadCommand(name);
   const { own, trailing } = splitTrailing(command, rest);
-  // What follows -- is no option, whatever it looks like.
+  // A word after -- is no option.
   const options = own.slice(0, own.includes("--") ? own.indexOf("--") : own.length);
   if (options.includes("--help") || options.includes("-h")) return showHelp(name, system);
   const invocation = trailing === null

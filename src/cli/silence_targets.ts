@@ -1,4 +1,4 @@
-/** What the commands about silences and acknowledgements share: which checks are meant, their end, and how they are listed. */
+/** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
 import type { Silence } from "../domain/outbox.ts";
 import type { System } from "../domain/system.ts";
 import { parseIntervalText } from "../config/interval.ts";
@@ -9,7 +9,7 @@ import { checksOfState, openKnownConfig } from "./known_config.ts";
 import { isEverything, readSelection, selectChecks } from "./open_config.ts";
 import { stateAlongside, warnOfMissing } from "./read_state.ts";
 
-/** The opened state, and the checks that a call is about; `null` stands for all of them. */
+/** The opened state, and the checks of a call; `null`: all of them. */
 interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];

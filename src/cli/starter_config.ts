@@ -1,4 +1,4 @@
-/** What a new config begins with, up to its checks. */
+/** The beginning of a new config, up to its checks. */
 const SETTINGS = `// The config of monitor: checks, their schedules and notifications.
 //   monitor validate       prints errors
 //   monitor check --once   runs every check once
@@ -57,7 +57,7 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
 /** A new config that other checks are added to. */
 export const EMPTY_CONFIG = `${SETTINGS}  "checks": {}\n}\n`;
 
-/** What `monitor init` writes: valid and useful as it is on any Unix. A test keeps it so. */
+/** The config of `monitor init`: valid and useful as it is on any Unix. A test proves it. */
 export const STARTER_CONFIG = `${SETTINGS}  "checks": {
     // Free space and inodes of a file system. "memory" and "load" check the machine in the same way.
     "disk": {

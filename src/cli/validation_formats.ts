@@ -1,9 +1,9 @@
-/** What `monitor validate` found, for programs. */
+/** The output of `monitor validate` for programs. */
 import type { PlacedProblem } from "../config/problem.ts";
 import type { Source } from "../config/source_text.ts";
 import { printable } from "../shared/printable.ts";
 
-/** What was found in a config. */
+/** The outcome of validating a config. */
 export interface Validation {
   /** Whether the exit code is 0. */
   readonly isValid: boolean;
@@ -11,7 +11,7 @@ export interface Validation {
   readonly source: Source | null;
   readonly errors: readonly PlacedProblem[];
   readonly warnings: readonly PlacedProblem[];
-  /** Why the config can't be used, if no error of it says so. */
+  /** The reason why the config can't be used, if it is not one of the errors. */
   readonly failure: { readonly message: string; readonly hint: string | null } | null;
   readonly checkCount: number;
   readonly inactiveCount: number;

@@ -8,13 +8,12 @@ import { jsonText } from "../../shared/json_text.ts";
 import { type CheckFields, checkFields } from "../formats/check_fields.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 
-/** What a command asks a service for. */
+/** A request of a command to a service. */
 export type ControlRequest =
   | { readonly command: "reload" }
   /** Runs checks, and waits for their results. */
   | { readonly command: "run"; readonly names: readonly string[] };
 
-/** What comes back. */
 export type ControlResponse =
   | { readonly reload: ReloadOutcome }
   /** In the order of the names; `null`: this service does not run the check. */
@@ -24,7 +23,7 @@ export type ControlResponse =
 interface ControlOptions {
   readonly system: Pick<System, "clock" | "controlSockets">;
   readonly log: Pick<Log, "debug" | "warning">;
-  /** Where it may be, the best place first. */
+  /** Possible paths, the best first. */
   readonly paths: readonly string[];
   readonly scheduler: Pick<Scheduler, "runNow">;
   reload(): Promise<ReloadOutcome>;
@@ -32,9 +31,9 @@ interface ControlOptions {
 
 /** A service's control socket. */
 export interface Control {
-  /** Where it is; `null`: nowhere. */
+  /** Its path; `null`: it has none. */
   readonly path: string | null;
-  /** Tells what happened to commands that wait for it. */
+  /** Resolves the commands that wait for the event. */
   happened(event: SchedulerEvent): void;
   end(): Promise<void>;
 }

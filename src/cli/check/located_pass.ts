@@ -1,4 +1,4 @@
-/** What a single run does about checks with locations: it runs them at its own location, and decides by all results. */
+/** Checks with locations in a single run: it runs them at its own location, and decides by all results. */
 import type { Check } from "../../domain/check.ts";
 import type { SharedStore, StoredLocationResult } from "../../domain/membership.ts";
 import type { Result } from "../../domain/result.ts";

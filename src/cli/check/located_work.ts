@@ -1,4 +1,4 @@
-/** What a service does about checks with locations: it runs them at its own location, and decides about those it owns. */
+/** Checks with locations in a service: it runs them at its own location, and decides about those it owns. */
 import type { EarlyLook, SharedState } from "../../domain/membership.ts";
 import type { Member } from "../../members/member.ts";
 import { AgreedRuns } from "../../scheduler/agreed_runs.ts";
@@ -95,7 +95,7 @@ export class LocatedWork {
     }
   }
 
-  /** Goes by the changed share of the checks of this location. */
+  /** Follows the changed share of the checks of this location. */
   spread(): void {
     this.#runs?.spread();
   }

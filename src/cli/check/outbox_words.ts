@@ -1,7 +1,6 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
 
-/** How an event of the outbox is logged. */
 interface OutboxWords {
   readonly level: "info" | "warning" | "error";
   /** One line, without secrets of the channel; outputs of checks are not in it. */
@@ -37,7 +36,7 @@ export function describeUnfinished(rows: readonly QueuedNotification[], whatNext
   return `${countNotifications(rows)} not delivered to ${channel} before the run ended; ${whatNext}`;
 }
 
-/** Describes what is left to be sent when a run ended. */
+/** Describes the pending notifications at the end of a run. */
 export function describePending({ length }: readonly QueuedNotification[]): string {
   return length === 1 ? "1 notification is pending" : `${length} notifications are pending`;
 }

@@ -88,7 +88,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
   }
 }
 
-/** What runs checks with locations; `null` without any, or if the state is not shared. */
+/** Runs checks with locations; `null` without any, or if the state is not shared. */
 async function openLocated(
   checks: readonly Check[],
   { config, system, settings, shared }: OnceOptions & { readonly shared: SharedState | null },

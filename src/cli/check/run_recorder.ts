@@ -10,7 +10,7 @@ export interface RunRecorder {
   /** Writes the run again after the store failed or was replaced. */
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
-  /** Adds where the control socket is. */
+  /** Adds the path of the control socket. */
   controlled(path: string | null): Promise<void>;
 }
 

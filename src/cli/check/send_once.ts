@@ -1,6 +1,6 @@
 /**
- * How a single run sends what waits in a state that several processes share. If members run as services, they send. If
- * not, each channel queue is taken by one single run at a time.
+ * How a single run sends notifications of a state that several processes share. If members run as services, they send.
+ * If not, one single run at a time owns each channel queue.
  */
 import { pause } from "../../shared/deadline.ts";
 import type { Notifying } from "../../alerting/notifying.ts";

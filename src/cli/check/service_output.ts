@@ -15,7 +15,7 @@ export interface ServiceFacts {
   readonly inactive: number;
 }
 
-/** What became of a reload. */
+/** The outcome of a reload. */
 export type ReloadOutcome =
   | ServiceFacts & {
     readonly adopted: true;
@@ -31,11 +31,11 @@ interface StopFacts {
   readonly unfinished: readonly string[];
 }
 
-/** What the service prints on stdout. */
+/** The output of a service on stdout. */
 export interface ServiceOutput {
-  /** Prints what the service runs; the first line. */
+  /** Prints the first line. */
   started(facts: ServiceFacts, statePath: string | null): void;
-  /** Prints what happened, where the format has something for it. */
+  /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;
   reloaded(outcome: ReloadOutcome): void;
   /** The last that is printed. */
@@ -65,8 +65,8 @@ export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceO
 }
 
 /**
- * The output of the `ndjson` format: one event a line. The console channel's lines go where the log goes, since a
- * machine reads stdout. Members are only ever added.
+ * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, since a program
+ * reads stdout. Fields are only added.
  */
 export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,

@@ -54,7 +54,7 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** What is known of the outbox of a state that is unreachable. */
+/** Stands in for the outbox of a state that is unreachable. */
 const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 /** Starts the parts; the checks begin to run. */

@@ -25,26 +25,26 @@ export interface OutputFile {
   readonly path: string;
 }
 
-/** What was asked of `monitor check`. */
+/** The options of `monitor check`. */
 export interface CheckCommandSettings {
-  /** Whether each check runs once, rather than on its schedule until somebody stops it. */
+  /** Whether each check runs once, rather than on its schedule until a stop signal. */
   readonly once: boolean;
   /** Only checks whose planned time has come. */
   readonly due: boolean;
   /** `null` when none was asked for. */
   readonly format: FormatName | null;
-  /** The lowest severity that fails a run; only `once` heeds it. */
+  /** The lowest severity that fails a run; only for `once`. */
   readonly failOn: FailOn;
   /** Whether everything that a run does is printed. */
   readonly traces: boolean;
-  /** How many checks that start a process run at a time. */
+  /** The number of checks with a process that run at a time. */
   readonly concurrency: number;
   /** Whether notifications are made; if not, they are suppressed and stay due. */
   readonly notifies: boolean;
-  /** How much is logged; `once` keeps no log. */
+  /** The level of the log; `once` has no log. */
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
-  /** How long failing checks are retried; `null`: they are not. */
+  /** How long failing checks are retried; `null`: not at all. */
   readonly retryForMs: number | null;
   /** Files that the results are written to, in addition to stdout. */
   readonly outputs: readonly OutputFile[];

@@ -3,11 +3,11 @@ import { messageOf } from "../../shared/describe_error.ts";
 import type { TextSink } from "../../domain/text_sink.ts";
 
 /**
- * A sink for a program that is to go on whatever becomes of its output: nothing that is written throws. What cannot
- * be written (a full disk, a terminal that is gone) is lost.
+ * A sink that never throws, for a process that continues without its output. Text that can't be written (a full disk, a
+ * closed terminal) is lost.
  *
- * `onTrouble` is told once when writing begins to fail, with the reason, and once when it works again, with `null`. A
- * reader that has gone never comes back.
+ * Calls `onTrouble` once with the reason when writing begins to fail, and once with `null` when it succeeds again. A
+ * reader that has closed its end never returns.
  */
 export function createSteadySink(sink: TextSink, onTrouble: (reason: string | null) => void): TextSink {
   const trouble = createTrouble(onTrouble);
@@ -15,7 +15,7 @@ export function createSteadySink(sink: TextSink, onTrouble: (reason: string | nu
     write: (text) => {
       if (sink.closed) return;
       try {
-        // What failed may have been written in part: the next text begins on a line of its own.
+        // A failed text may have been written in part: the next one begins on its own line.
         sink.write(trouble.isPresent ? `\n${text}` : text);
       } catch (error) {
         return trouble.set(messageOf(error));

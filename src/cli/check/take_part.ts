@@ -1,4 +1,4 @@
-/** What a service does as one of several members that share a state. Only a shared state loads this. */
+/** A service as one of several members that share a state. Only a shared state loads this. */
 import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
@@ -15,7 +15,7 @@ import { StateHeldError } from "../state_errors.ts";
 
 export { startLocatedWork } from "./located_work.ts";
 
-/** What the command line asked of this member. */
+/** The options of the command line that concern a member. */
 export interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;
@@ -31,7 +31,7 @@ interface TakePartOptions {
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly work: MemberWork;
   readonly log: Log;
-  /** What follows the share of this member; asked once it has joined. */
+  /** The parts that follow the share of this member; called once it has joined. */
   parts(): {
     readonly repository: StateRepository;
     readonly notifying: Notifying;
@@ -86,7 +86,7 @@ export function takePart(
   });
 }
 
-/** What there is to do for members, as a config has it. Members with other options do not share work. */
+/** The work of members by a config. Members with other options do not share work. */
 export function toWork(
   config: OpenConfig,
   { checks }: ScheduledConfig,

@@ -56,7 +56,7 @@ export const beatCommand: Command = {
     trailing === undefined ? note(invocation, system) : runJob(trailing, invocation, system),
 };
 
-/** Looked at for secrets; what is kept of it is less. */
+/** Scanned for secrets; less of it is stored. */
 const TAIL_BYTES_MAX = 64 * 1024;
 
 /** The command does not wait longer than this for a config whose files all hang. */
@@ -67,13 +67,16 @@ function late(): Error {
   return new StoreError(`cannot find the state: ${reason}`, "other");
 }
 
-/** How long the command waits for its start to be kept while others write; then that is done while it runs. */
+/**
+ * How long the command waits for its start to be recorded while others write; after that, the start is recorded while
+ * it runs.
+ */
 const START_MS_MAX = 250;
 
-/** How long the end of a run is tried while others write. */
+/** How long recording the end of a run is retried while others write. */
 const END_MS_MAX = 120_000;
 
-/** Notes what somebody says of a job. There is no command to protect: what goes wrong is an error. */
+/** Records a check-in without a command. There is no command to protect: a failure is an error. */
 async function note(invocation: Invocation, system: System): Promise<number> {
   const jobLog = await openJobLog(invocation, system);
   const nowMs = system.clock.wallMs();
@@ -147,7 +150,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   return end.code;
 }
 
-/** Where the runs of one job are noted. */
+/** The stored runs of one job. */
 interface OpenJobLog {
   readonly name: string;
   readonly place: StateLocation;
@@ -223,7 +226,7 @@ async function keep(
 
 interface KeepOptions {
   readonly system: System;
-  /** How long it is tried while others write. */
+  /** How long a write is retried while others write. */
   readonly timeoutMs: number;
   /** Ends that earlier. */
   readonly signal?: AbortSignal;

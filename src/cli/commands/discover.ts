@@ -66,7 +66,7 @@ async function runDiscover(invocation: Invocation, system: System): Promise<numb
 
 const TARGET_LENGTH_MAX = 50;
 
-/** A numbered line for each: what is checked, and why. */
+/** A numbered line for each: the check, and the reason. */
 function renderList(proposed: readonly ProposedCheck[]): string {
   const targets = proposed.map(({ target }) => truncate(printable(target), TARGET_LENGTH_MAX));
   const width = Math.max(...targets.map(textWidth));

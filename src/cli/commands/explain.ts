@@ -20,7 +20,7 @@ import { printable } from "../../shared/printable.ts";
 import { wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 
-/** `monitor explain`: shows every effective setting and where it comes from. */
+/** `monitor explain`: shows every effective setting and its source. */
 export const explainCommand: Command = {
   name: "explain",
   summary: "show every effective setting and where it comes from",
@@ -62,7 +62,7 @@ export const explainCommand: Command = {
   },
 };
 
-/** What is shown of a setting: its path, its value, where it comes from. */
+/** A setting in the output: its path, its value, its source. */
 type Row = readonly [path: string, value: string, origin: string];
 
 function toRow({ path, value, origin }: ExplainedSetting): Row {
@@ -76,7 +76,7 @@ function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
   );
 }
 
-/** The settings of a check; what stands in an included file says in which. */
+/** The settings of a check; those of an included file have its name. */
 function explainIn(config: OpenConfig, name: string): readonly Row[] {
   const { written, reader } = config;
   const file = config.fileOf(name);

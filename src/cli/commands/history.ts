@@ -22,7 +22,7 @@ import { STATE_OPTION } from "../state_location.ts";
 
 const CHANGES_SHOWN = 20;
 
-/** `monitor history NAME`: what has become of a check. */
+/** `monitor history NAME`: the past of a check. */
 export const historyCommand: Command = {
   name: "history",
   summary: "show the changes, availability and durations of a check",

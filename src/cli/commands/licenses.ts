@@ -25,7 +25,7 @@ export const licensesCommand: Command = {
   },
 };
 
-/** The licenses of what is in the executable; `scripts/licenses.ts` gathers them. */
+/** The licenses of the packages in the executable; `scripts/licenses.ts` collects them. */
 export interface Licenses {
   readonly monitor: string;
   readonly packages: readonly LicensedPackage[];
@@ -35,7 +35,7 @@ export interface Licenses {
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;
-  /** What the package says of itself, such as `MIT`. */
+  /** The license by the package's own metadata, such as `MIT`. */
   readonly license: string;
   readonly text: string;
 }

@@ -56,7 +56,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   const { config, error, label, place } = await openKnownConfig(invocation, selection, system);
   const configured = config === null ? null : selectChecks(config.checks, selection);
   const path = output === "-" ? null : pathFromHere(output, system);
-  // Only a config without errors says which files are not to be overwritten.
+  // Only a config without errors shows which files must not be overwritten.
   if (path !== null && error !== null) throw error;
   const clash = path === null ? null : await config?.clashOf(path) ?? null;
   if (clash !== null) throw new UsageError(`--output ${clash}`);

@@ -43,7 +43,7 @@ const FORMAT_OPTION: OptionSpec = {
   description: "pretty, json or plugin (default: pretty)",
 };
 
-/** `monitor status`: what is known of every check, from the kept state. */
+/** `monitor status`: prints the state of every check. */
 export const statusCommand: Command = {
   name: "status",
   summary: "show the condition of every check",
@@ -135,7 +135,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   return exitCodeOf(conditions, fails);
 }
 
-/** What is not ok, and what is still to be sent. */
+/** Checks that are not ok, and pending notifications. */
 function problemsOf(known: StatusSnapshot): StatusSnapshot {
   return {
     ...known,
@@ -147,7 +147,7 @@ function problemsOf(known: StatusSnapshot): StatusSnapshot {
   };
 }
 
-/** The numbers of a run that does not count any more are not printed: whoever draws them would take them for new. */
+/** The numbers of an outdated run are not printed: a graph would take them for new. */
 function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
   const { check, record, condition, state } = status;
   const last = state === "current" ? record?.last : null;
@@ -164,13 +164,16 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
   readonly all: StatusSnapshot;
-  /** How many checks are left out since they are inactive. */
+  /** The number of inactive checks, which are not printed. */
   readonly inactiveCount: number;
-  /** Whether lines below each check tell of its runs. */
+  /** Whether the runs of each check are printed below it. */
   readonly detailed: boolean;
 }
 
-/** Lowest severity first, so that the highest stands at the end, where the eye is; then what waits, and what sums it up. */
+/**
+ * Lowest severity first, so that the highest is at the end, next to the prompt; then the queued notifications and the
+ * summary.
+ */
 function renderPretty(
   { statuses, notifications, monitor, configError }: StatusSnapshot,
   options: PrettyOptions,

@@ -101,7 +101,7 @@ async function validate(invocation: Invocation, system: System): Promise<number>
   return EXIT.ok;
 }
 
-/** What a program is to know: an invalid config is no failure of the command here. */
+/** The result for programs: an invalid config is no failure of the command here. */
 async function findProblems(invocation: Invocation, system: System): Promise<Validation> {
   try {
     const { checks, placedWarnings: warnings, source } = await open(invocation, system);

@@ -1,12 +1,12 @@
 /**
- * A line of bash up to the cursor: its words without their quotes, and where readline begins to replace the last of
- * them. bash itself hands a completion the words in pieces, broken at every colon, with all their quotes; taking
- * these off there would mean `eval`, which would run what somebody has only begun to type.
+ * A line of bash up to the cursor: its words without their quotes, and the position from which readline replaces the
+ * last of them. bash passes a completion the words in pieces, split at every colon, with their quotes. Removing these
+ * in bash would need `eval`, which would run an unfinished command.
  */
 export interface BashLine {
-  /** Without quotes and backslashes; the last one is where the cursor is, and may be empty. */
+  /** Without quotes and backslashes; the last one is at the cursor, and may be empty. */
   readonly words: readonly string[];
-  /** How many characters of the last word stand before what readline replaces. */
+  /** How many characters of the last word are before the part that readline replaces. */
   readonly keptLength: number;
   /** The quote that is open at the cursor. */
   readonly quote: "" | '"' | "'";
@@ -23,7 +23,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
   let isEscaped = false;
   for (const character of line) {
     if (isEscaped) {
-      // Between double quotes a backslash stands for itself before most characters.
+      // Between double quotes a backslash is literal before most characters.
       word += quote === '"' && !'$`"\\'.includes(character) ? `\\${character}` : character;
       isEscaped = false;
     } else if (character === "\\" && quote !== "'") {
@@ -52,7 +52,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
   return { words: [...words, word], keptLength: kept, quote };
 }
 
-/** A text so that bash takes it for one word, or for what follows in an open quote, which is not closed. */
+/** Quotes a text so that bash reads one word, or the continuation of an open quote, which is not closed. */
 export function quoteForBash(text: string, quote: BashLine["quote"]): string {
   if (quote === "'") return text.replaceAll("'", "'\\''");
   // An exclamation mark would be looked up in the history, and no backslash helps between double quotes.

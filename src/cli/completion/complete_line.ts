@@ -8,7 +8,7 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** What can stand where the cursor is. */
+/** A candidate for the word at the cursor. */
 export type Completion =
   | { readonly offers: "words"; readonly candidates: readonly Candidate[] }
   /** The shell completes paths better than we could. */
@@ -20,7 +20,7 @@ interface CompletionSources {
   namesIn(config: string | undefined, names: ConfigNames): Promise<readonly Candidate[]>;
 }
 
-/** Says what can stand in place of the last word. Candidates are not yet held to what is typed of it. */
+/** Returns the candidates for the last word, not yet filtered by its beginning. */
 export async function complete(
   words: readonly string[],
   { commands, namesIn }: CompletionSources,
@@ -64,7 +64,7 @@ export async function complete(
   );
 }
 
-/** What stands before the word that is completed. */
+/** The words before the one that is completed. */
 interface Typed {
   readonly word: string | null;
   readonly command: Command | null;
@@ -119,7 +119,7 @@ function fixedValuesOf(spec: OptionSpec, prefix: string): Completion {
   return offer(spec.choices.map((choice) => toCandidate(`${prefix}${choice}`)));
 }
 
-/** The short form is offered where it is what was typed, so that the shell goes on behind it. */
+/** The short form is offered if it was typed, so that the shell continues behind it. */
 function describeOption(current: string): (spec: OptionSpec) => Candidate {
   return ({ name, short, description }) => ({
     value: short !== undefined && current === `-${short}` ? current : `--${name}`,

@@ -5,13 +5,13 @@ export const SHELLS = ["bash", "zsh", "fish"] as const;
 /** One of {@linkcode SHELLS}. */
 export type Shell = typeof SHELLS[number];
 
-/** How one shell asks, and how it is answered. */
+/** How one shell asks for candidates and reads them. */
 interface ShellEntry {
-  /** What the shell reads; it calls `monitor __complete SHELL -- …`. */
+  /** The script for the shell; it calls `monitor __complete SHELL -- …`. */
   readonly script: string;
-  /** The words behind the program's name, up to the cursor, from what follows `--`. */
+  /** The words after the program's name, up to the cursor, from those after `--`. */
   words(asked: readonly string[]): readonly string[];
-  /** A candidate as the shell is to take it; `null` where it does not fit what is typed. */
+  /** A candidate in the shell's syntax; `null` if it doesn't match the typed beginning. */
   line(candidate: Candidate, asked: readonly string[]): string | null;
 }
 
@@ -96,12 +96,12 @@ complete -c monitor -f -a '(__monitor_complete)'
   },
 };
 
-/** zsh and fish choose and quote by themselves, and show what a word means. */
+/** zsh and fish filter and quote by themselves, and show descriptions. */
 function describedLine({ value, description }: Candidate): string {
   return description === "" ? value : `${value}\t${description}`;
 }
 
-/** What a shell gets to read: what is offered, then a candidate a line. */
+/** The output for a shell: the kind of candidates, then one a line. */
 export function answerText(shell: Shell, completion: Completion, asked: readonly string[]): string {
   if (completion.offers === "files") return "files\n";
   const lines = completion.candidates

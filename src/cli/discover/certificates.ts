@@ -3,7 +3,7 @@ import { type Discovery, namesIn, type Proposal, textOf } from "./discovery.ts";
 
 const WHAT = "certificates";
 
-/** Where servers keep their certificates, and how many levels of directories are below. */
+/** The directories of servers' certificates, and how many levels are below. */
 const DIRECTORIES: readonly (readonly [path: string, levels: number])[] = [
   ["/etc/letsencrypt/live", 1],
   ["/etc/nginx/ssl", 1],

@@ -17,7 +17,7 @@ import { discoverUnits } from "./systemd_units.ts";
 /** A check that is proposed. */
 export interface ProposedCheck {
   readonly check: NewCheck;
-  /** What is checked, in few words. */
+  /** The subject of the check, in few words. */
   readonly target: string;
   readonly reason: string;
 }
@@ -38,7 +38,7 @@ interface DiscoverOptions extends Pick<Discovery, "root" | "note"> {
   readonly target: ConfigTarget;
 }
 
-/** Proposes checks for what runs on this machine, except for what the config checks already. */
+/** Proposes checks for services of this machine, except for those that the config checks already. */
 export async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
   const { target, invocation, system } = options;
   const notes = new Set<string>();
@@ -69,14 +69,14 @@ async function readProposal({ words, cronJob }: Proposal, system: System): Promi
   return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
 }
 
-/** What the config can't hold, such as a host with an odd name, is not proposed. */
+/** A service with invalid values, such as a host with an odd name, is not proposed. */
 function ignoreUsage(error: unknown): readonly [] {
   if (error instanceof UsageError) return [];
   throw error;
 }
 
 /**
- * Makes the test whether a check looks at what others look at; what it was asked about counts from then on. Jobs of a
+ * Makes a filter for duplicates: whether a check has the subject of another one that it was called with. Jobs of a
  * crontab may have one name and yet be several.
  */
 async function createCoverage(

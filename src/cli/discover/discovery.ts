@@ -14,10 +14,10 @@ export interface Proposal {
   readonly cronJob?: CronJob;
 }
 
-/** What looking for proposals takes. */
+/** The machine, for searching. */
 export interface Discovery {
   readonly system: System;
-  /** What absolute paths are looked up in. @default the root directory */
+  /** The root of absolute paths. @default the root directory */
   readonly root?: string;
   /** Notes what could not be looked at, and why. */
   note(text: string): void;
@@ -30,11 +30,11 @@ const TIMEOUT_MS = 10_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 const REASON_LENGTH_MAX = 120;
 
-/** A command that prints what is there. */
+/** A command that lists services. */
 interface PrintingCommand {
   readonly name: string;
   readonly arguments: readonly string[];
-  /** What it prints, for notes. */
+  /** A description of its output, for notes. */
   readonly what: string;
   /** Exit codes with which it printed what there is. @default 0 */
   readonly codes?: readonly number[];
@@ -42,7 +42,7 @@ interface PrintingCommand {
   missing?(): void;
 }
 
-/** Returns what a command prints; `null`, with a note, if it can't be run. */
+/** Returns the output of a command; `null`, with a note, if it can't be run. */
 export async function printedBy(
   { name, arguments: words, what, codes = [0], missing }: PrintingCommand,
   { system, note }: Discovery,

@@ -24,7 +24,7 @@ export interface CheckFields {
   readonly performance_data: string;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. */
   readonly occurrences: number;
-  /** How many observations in a row raise the confirmed condition. */
+  /** How many results in a row raise the confirmed condition. */
   readonly threshold: number;
   readonly confirmed: Condition;
   /** The check's tags; often empty. */

@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Colors } from "../color.ts";
 
-/** How the word of each condition is colored, everywhere. */
+/** The color of each condition, everywhere. */
 export function conditionPaints(colors: Colors): Readonly<Record<Condition, (text: string) => string>> {
   return {
     ok: colors.green,

@@ -1,7 +1,7 @@
 import { type Condition, CONDITIONS } from "../../domain/condition.ts";
 import type { RunRecord } from "./format.ts";
 
-/** How many checks are in each condition; the members are in ascending order of severity. */
+/** The number of checks in each condition, in ascending order of severity. */
 type ConditionCounts = Readonly<Record<Condition, number>>;
 
 /** Counts the conditions of finished checks. */

@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 
-/** One finished check of a run, with what the condition machine makes of it. */
+/** One finished check of a run, with its confirmed condition. */
 export interface RunRecord {
   readonly result: Result;
   /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
@@ -15,7 +15,7 @@ export interface RunSummary {
   readonly condition: Condition;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** How long the whole run took, by the monotonic clock. */
+  /** The duration of the whole run, by the monotonic clock. */
   readonly durationMs: number;
   /** In the config's order. */
   readonly records: readonly RunRecord[];
@@ -37,7 +37,7 @@ export interface FormatOptions {
 
 /** A way to print a run. Texts end with a line feed, or are empty. */
 export interface Format {
-  /** What a run without any check counts as. @default "ok" */
+  /** The condition of a run without any check. @default "ok" */
   readonly withoutChecks?: Condition;
   record(record: RunRecord, options: FormatOptions): string;
   /** Called once at the end. */

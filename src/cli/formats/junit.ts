@@ -15,7 +15,7 @@ import { xmlAttribute, xmlText } from "./xml_text.ts";
 /** Readers show the message on one line or in a column; the text of the element has all of it. */
 const MESSAGE_LENGTH_MAX = 1000;
 
-/** How a check that fails the run is told: `unknown` means that nobody could look, which JUnit calls an error. */
+/** The element for a check that fails the run: `unknown` means no data, which JUnit calls an error. */
 const FAILURE_ELEMENTS: Readonly<Record<Condition, "failure" | "error">> = {
   ok: "failure",
   unknown: "error",
@@ -32,8 +32,8 @@ interface TestCase {
 }
 
 /**
- * JUnit XML, printed at the end of the run. It fails exactly what the exit code fails: `warning` and `critical`
- * as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
+ * JUnit XML, printed at the end of the run. It fails exactly the checks that the exit code fails: `warning` and
+ * `critical` as failures, `unknown` and checks without a result as errors; the output of the others is in `system-out`.
  */
 export const junitFormat: Format = {
   record: () => "",

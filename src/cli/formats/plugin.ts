@@ -12,7 +12,7 @@ import { NO_RESULT } from "./unfinished.ts";
 
 /** Cores keep about this much of a plugin's text; the performance data behind it is not counted. */
 const STATUS_BYTES_MAX = 4096;
-/** What one check may take of the status line, so that it does not push out the others. */
+/** The most text of one check in the status line, so that it does not displace the others. */
 const PROBLEM_BYTES_MAX = 300;
 const LINE_BYTES_MAX = 4096;
 
@@ -29,7 +29,7 @@ export interface PluginItem {
   readonly condition: Condition;
   /** One line for people; may be empty. */
   readonly output: string;
-  /** How long the run took; `null`: there is no run whose numbers are worth printing. */
+  /** The duration of the run; `null`: no run has current numbers. */
   readonly durationMs: number | null;
   /** A plugin's own text after `|`. */
   readonly performanceData: string;
@@ -37,7 +37,7 @@ export interface PluginItem {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** What a plugin that has checked nothing returns: an `ok` would hide that nothing is monitored. */
+/** The result of a plugin without checks: an `ok` would hide that nothing is monitored. */
 export const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
 
 /**

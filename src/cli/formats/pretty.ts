@@ -15,9 +15,9 @@ const UNFINISHED_NAMES_MAX = 5;
 const UNFINISHED_NAME_LENGTH_MAX = 60;
 
 /**
- * A table for people, lowest severity first, so that the highest stands at the end, where the eye is, and a line
- * that sums up. On a terminal texts wrap within their column, and where that leaves too little room the output
- * goes below the name; elsewhere nothing is wrapped.
+ * A table for people, lowest severity first, so that the highest is at the end, next to the prompt, and a summary line.
+ * On a terminal, texts wrap within their column, or the output goes below the name if there is too little room;
+ * elsewhere nothing is wrapped.
  */
 export const prettyFormat: Format = {
   record: () => "",
@@ -31,7 +31,7 @@ export const prettyFormat: Format = {
   },
 };
 
-/** Lowest severity first, within one in the config's order; what has no result stands before `unknown`. */
+/** Lowest severity first, within one in the config's order; checks without a result are before `unknown`. */
 function makeRows(summary: RunSummary, colors: Colors): readonly TableRow[] {
   return CONDITIONS.flatMap((condition) => [
     ...(condition === "unknown" ? summary.unfinished.map((name) => unfinishedRow(name, colors)) : []),

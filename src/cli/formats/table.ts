@@ -2,9 +2,9 @@ import type { Colors } from "../color.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { pad, wrap } from "../../shared/wrap.ts";
 
-/** Longer outputs and details are cut here, and the cut is said: the most severe checks must stay in sight. */
+/** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */
 const LINES_MAX = 10;
-/** With less room than this the output stands below the name instead of beside it. */
+/** With less room than this, the output is below the name instead of alongside it. */
 const OUTPUT_COLUMNS_MIN = 28;
 /** A single long name does not push all outputs away: off a terminal it sticks out, on one it wraps. */
 const NAME_COLUMNS_MAX = 60;
@@ -12,7 +12,7 @@ const NAME_COLUMNS_MAX = 60;
 const NAME_SHARE = 0.35;
 const WORD_COLUMNS = "CRITICAL".length;
 const GAP = "  ";
-/** A terminal that says it is narrower is not believed. */
+/** A smaller width of a terminal is taken for an error. */
 const COLUMNS_MIN = 20;
 const BELOW_INDENT = "    ";
 
@@ -34,7 +34,7 @@ export interface TableOptions {
   readonly colors: Colors;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
   readonly columns: number | null;
-  /** What the columns are called; without it they stand for themselves. */
+  /** The headings of the columns; without it there are none. */
   readonly header?: TableHeader;
 }
 
@@ -43,7 +43,7 @@ interface TableHeader {
   /** At most as wide as `CRITICAL`. */
   readonly word: string;
   readonly name: string;
-  /** Above the durations; where those stand below the names, before each of them. */
+  /** The heading of the durations; if those are below the names, it is before each of them. */
   readonly duration: string;
   readonly output: string;
 }
@@ -53,7 +53,7 @@ export function believableColumns(columns: number | null): number | null {
   return columns === null ? null : Math.max(columns, COLUMNS_MIN);
 }
 
-/** Where the columns of the table are. */
+/** The positions of the table's columns. */
 interface Layout {
   readonly nameColumns: number;
   readonly durationColumns: number;

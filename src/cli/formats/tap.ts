@@ -10,9 +10,9 @@ import { NO_RESULT } from "./unfinished.ts";
 const MESSAGE_LENGTH_MAX = 200;
 
 /**
- * TAP version 14 (https://testanything.org/tap-version-14-specification.html), printed at the end of the run in
- * the config's order. It fails exactly what the exit code fails. A check without a result is a `not ok` rather
- * than `Bail out!`, which would make a harness drop what the others found, and its other test programs too.
+ * TAP version 14 (https://testanything.org/tap-version-14-specification.html), printed at the end of the run in the
+ * config's order. It fails exactly the checks that the exit code fails. A check without a result is a `not ok` rather
+ * than `Bail out!`, which would make a harness drop the results of other checks and tests.
  */
 export const tapFormat: Format = {
   record: () => "",

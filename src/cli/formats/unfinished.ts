@@ -1,2 +1,2 @@
-/** What stands in the place of a result for a check that had none when the run was interrupted. */
+/** The text for a check without a result, because the run was interrupted. */
 export const NO_RESULT = "no result (interrupted)";

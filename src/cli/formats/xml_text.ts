@@ -2,7 +2,7 @@ import { escapeUTF8 } from "entities/escape";
 import { replaceUnsafe } from "../../shared/printable.ts";
 
 /**
- * What XML 1.0 does not allow, not even as a reference (https://www.w3.org/TR/xml/#charsets): most control
+ * Characters that XML 1.0 does not allow, not even as a reference (https://www.w3.org/TR/xml/#charsets): most control
  * characters, lone surrogates, U+FFFE and U+FFFF.
  */
 const NOT_ALLOWED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;

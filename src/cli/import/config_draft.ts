@@ -6,7 +6,7 @@ const NAME_LENGTH_MAX = 60;
 /** More are refused: every check of a host group on every host can be very many. */
 const CHECKS_MAX = 20_000;
 
-/** Thrown if a file stands for too many checks. */
+/** Thrown if a file has too many checks. */
 export class TooManyChecksError extends RangeError {
   /** The name of the class. */
   override readonly name = "TooManyChecksError";
@@ -27,7 +27,7 @@ export class ConfigDraft {
   readonly #leftOut: LeftOut[] = [];
   readonly #variables = new Map<string, string>();
   readonly #variableByValue = new Map<string, string>();
-  /** How often a name was asked for, so that the next free one is found at once. */
+  /** How often a name was requested, so that the next free one is found at once. */
   readonly #uses = new Map<string, number>();
 
   get checks(): ReadonlyMap<string, DraftCheck> {
@@ -158,7 +158,7 @@ export class ConfigDraft {
     );
   }
 
-  /** Removes what the schema does not accept, and lists it. Returns whether there was such a thing. */
+  /** Removes values that the schema rejects, and lists them. Returns whether there were any. */
   drop(section: "checks" | "channels", name: string, reason: string): boolean {
     const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
     if (!entries.delete(name)) return false;
@@ -222,7 +222,7 @@ function variableName(words: string): string {
     /^_+|_+$/g,
     "",
   );
-  // The end says which secret of an item it is.
+  // The end shows which secret of an item it is.
   const isLong = name.length > NAME_LENGTH_MAX;
   const short = isLong
     ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../config/syntax.ts";
 import type { CheckKind } from "../../domain/check.ts";
 
-/** A value of a config; what is `undefined` is left out. */
+/** A value of a config; `undefined` is omitted. */
 export type DraftValue = JsonValue | undefined | readonly DraftValue[] | {
   readonly [name: string]: DraftValue;
 };
@@ -19,7 +19,7 @@ export interface DraftWindow {
   readonly time_zone?: string | undefined;
 }
 
-/** What checks and `defaults` have in common. */
+/** The common settings of checks and `defaults`. */
 export interface DraftSettings {
   readonly tags?: readonly string[] | undefined;
   readonly active?: boolean | undefined;
@@ -54,7 +54,7 @@ export interface DraftChannel {
 
 /** Something of the source that the config does not have. */
 export interface LeftOut {
-  /** What it belongs to in the source, such as `endpoint "api"`. */
+  /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;
   /** The key or condition; `null`: nothing of the item is in the config. */
   readonly key: string | null;

@@ -74,7 +74,7 @@ const NESTING_MAX = 200;
 const VALUES_MAX = 500_000;
 /** The library looks through the text for each. */
 const ALIASES_MAX = 10_000;
-/** More errors help nobody. */
+/** Further errors are not listed. */
 const ERRORS_SHOWN = 20;
 
 /**

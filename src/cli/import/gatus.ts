@@ -76,7 +76,7 @@ interface Context {
   readonly draft: ConfigDraft;
 }
 
-/** What regular and external endpoints have in common. */
+/** The common keys of regular and external endpoints. */
 function commonOf(
   endpoint: Foreign,
   item: string,

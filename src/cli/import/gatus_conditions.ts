@@ -40,7 +40,7 @@ export function parseCondition(text: string): GatusCondition | null {
 /** Lists a condition that has no counterpart. */
 export type LeaveCondition = (condition: string, reason: string) => void;
 
-/** What is expected of an HTTP response, as `response` of `http_request`. */
+/** The expectations of an HTTP response, as `response` of `http_request`. */
 export function expectResponse(
   conditions: readonly GatusCondition[],
   leave: LeaveCondition,

@@ -15,7 +15,7 @@ import { escapePattern } from "./patterns.ts";
 /** A resource of a gossfile that is translated. */
 export interface GossContext {
   readonly resource: Foreign;
-  /** How the list of what was left out names it. */
+  /** The name in the list of lost settings. */
   readonly item: string;
   /** For the names of variables. */
   readonly name: string;
@@ -28,7 +28,7 @@ export interface GossPatterns {
   readonly expressions: readonly string[];
 }
 
-/** Reads expected patterns; what has no counterpart is listed. */
+/** Reads expected patterns; those without a counterpart are listed. */
 export function readPatterns(key: string, { resource, draft, item }: GossContext): GossPatterns {
   const value = fieldOf(resource, key);
   const texts: string[] = [];

@@ -247,7 +247,7 @@ class Translation {
   }
 }
 
-/** What a service has from its host, unless it says otherwise. */
+/** The settings that a service takes from its host, unless it has its own. */
 const INHERITED: readonly string[] = [
   "contacts",
   "contact_groups",

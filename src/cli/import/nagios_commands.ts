@@ -4,12 +4,12 @@ import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-/** What a check command becomes, or why it cannot. */
+/** The translation of a check command, or the reason why there is none. */
 export type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };
 
-/** What macros of a command stand for. */
+/** The values of a command's macros. */
 export interface CommandContext {
   readonly commands: ReadonlyMap<string, string>;
   readonly macros: ReadonlyMap<string, string>;
@@ -21,7 +21,7 @@ export interface CommandContext {
   readonly draft: ConfigDraft;
 }
 
-/** Where Debian and others have the plugins. */
+/** The directories of the plugins in Debian and other systems. */
 export const PLUGIN_DIRECTORY = "/usr/lib/nagios/plugins";
 
 /** Translates `check_command`: the name of a command and arguments with `!` between them. */

@@ -8,7 +8,7 @@ export function renderConfig(draft: ConfigDraft): string {
   return `${JSON.stringify(configOf(draft), null, 2)}\n`;
 }
 
-/** Where check-ins over HTTP arrive. */
+/** The URL for check-ins over HTTP. */
 const LISTEN_ADDRESS = "127.0.0.1:9797";
 
 function configOf({ settings, channels, checks }: ConfigDraft): unknown {
@@ -28,7 +28,7 @@ export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {
     .map((name) => ({ name, source: draft.sourceOf(name) ?? "the same variable in the source" }));
 }
 
-/** Returns the config with a comment above it: where it is from, the variables to set, and what it lacks. */
+/** Returns the config with a comment above it: the source, the variables to set, and the missing parts. */
 export function renderImport(draft: ConfigDraft, { origin }: { readonly origin: string }): string {
   const variables = variablesOf(draft);
   const lines = [

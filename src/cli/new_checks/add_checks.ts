@@ -65,7 +65,7 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
   return EXIT.ok;
 }
 
-/** What deserves a warning in new checks, such as a password in the text. */
+/** Returns warnings about new checks, such as a password in the text. */
 function warningsOf({ placedWarnings }: OpenConfig, checks: readonly NewCheck[]): readonly string[] {
   const starts = checks.map(({ name }) => describePath(["checks", name]));
   return placedWarnings.filter(({ path }) =>

@@ -23,7 +23,7 @@ export interface ConfigTarget {
   readonly path: string;
   /** `null`: there is none yet. */
   readonly config: OpenConfig | null;
-  /** Without a byte order mark; of a new one what it begins with. */
+  /** Without a byte order mark; for a new config, its beginning. */
   readonly text: string;
 }
 
@@ -33,7 +33,7 @@ interface Options {
 }
 
 /**
- * Finds and opens the config that checks are added to. If there is none, one is made: where `--config` says, else in
+ * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
  * the working directory.
  *
  * @throws {ConfigError} If it has errors.

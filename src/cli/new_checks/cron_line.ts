@@ -44,7 +44,7 @@ export function readCronLine(
   };
 }
 
-/** Where counting starts: a Friday, so that a weekend is soon met. */
+/** The start of the simulation: a Friday, so that it soon reaches a weekend. */
 const START_MS = Date.UTC(2026, 0, 2);
 const SPAN_MS = 2 * 366 * DAY_MS;
 const TIMES_MAX = 2000;
@@ -98,7 +98,7 @@ function asArguments(command: string): string {
   return (isPlain ? plain : `sh -c ${shellWord(plain.trimEnd())}`) + input;
 }
 
-/** What a command begins with that only decides where and whether it runs. */
+/** The beginning of a command that only decides where and whether it runs. */
 const GUARD = /^(?:(?:cd|test|\[)\s[^;&|]*(?:&&|\|\||;)\s*)+/;
 
 /** The first word that is no variable, shell word or option; the name of a script without its ending. */

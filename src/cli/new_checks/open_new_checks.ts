@@ -34,7 +34,7 @@ export async function openNewChecks(
   });
 }
 
-/** Returns what is wrong with new checks in a config as an error of the command line; other errors as they are. */
+/** Returns errors of new checks in a config as an error of the command line; other errors as they are. */
 export function asUsageError(error: unknown, checks: readonly NewCheck[]): unknown {
   if (!(error instanceof ConfigError) || error.problems.length === 0) return error;
   const [{ hint } = { hint: null }] = error.problems;
@@ -42,7 +42,7 @@ export function asUsageError(error: unknown, checks: readonly NewCheck[]): unkno
   return new UsageError(texts.join("; "), texts.length === 1 && hint !== null ? hint : undefined);
 }
 
-/** What is wrong, at the key that was typed. */
+/** The error, at the key that was typed. */
 function describe({ path, message }: PlacedProblem, checks: readonly NewCheck[]): string {
   const place = checks.map(({ name, kind }) => ({
     kind,

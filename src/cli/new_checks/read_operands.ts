@@ -17,18 +17,18 @@ export interface NewCheck {
   readonly kind: CheckKind;
   /** As in the config. */
   readonly parameters: JsonObject;
-  /** Where it comes from, if a line of a crontab was named. */
+  /** The source, if it is a line of a crontab. */
   readonly cronJob?: CronJob;
 }
 
-/** What operands of `monitor add` and `monitor try` may be. */
+/** The accepted operands of `monitor add` and `monitor try`. */
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
 
 /** What the operands are read with. */
 interface Reading {
   readonly system: System;
   readonly reader: SchemaReader;
-  /** Every kind with what it makes of a target. */
+  /** Every kind with its reading of a target. */
   readonly targets: ReadonlyMap<string, CheckTarget<CheckKind>>;
 }
 

@@ -21,11 +21,11 @@ interface TryOptions {
   readonly config: OpenConfig;
   /** Whether everything that a run does is printed. */
   readonly traces: boolean;
-  /** What is used afterwards; permissions of other classes are dropped. @default nothing */
+  /** Classes that are used afterwards; the others are dropped. @default nothing */
   readonly required?: readonly RequiredPermission[];
 }
 
-/** What came of trying. */
+/** The outcome of trying. */
 interface Tried {
   readonly records: readonly RunRecord[];
   /** The exit code of a signal that ended it; `null`: it came to its end. */

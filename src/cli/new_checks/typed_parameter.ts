@@ -111,7 +111,7 @@ function typesOf(value: JsonValue): readonly string[] {
   return [typeof value];
 }
 
-/** Puts a value at a path into parameters, next to what is there. */
+/** Puts a value at a path into parameters, next to the others. */
 export function withParameter(parameters: JsonObject, { path, value }: TypedParameter): JsonObject {
   const [key = "", ...rest] = path;
   if (rest.length === 0) return { ...parameters, [key]: value };

@@ -36,7 +36,7 @@ interface CheckInOptions {
   readonly redact: Redact;
 }
 
-/** Looked at for secrets; what is kept of it is less. */
+/** Scanned for secrets; less of it is stored. */
 const TAIL_BYTES_MAX = 65_536;
 
 /** What a check-in says: a start, or an end with an exit code. */
