@@ -25,6 +25,7 @@ export class ConfigDraft {
   readonly #checks = new Map<string, DraftCheck>();
   readonly #channels = new Map<string, DraftChannel>();
   readonly #leftOut: LeftOut[] = [];
+  readonly #leftOutIds = new Set<string>();
   readonly #variables = new Map<string, string>();
   readonly #variableByValue = new Map<string, string>();
   /** How often a name was requested, so that the next free one is found at once. */
@@ -71,9 +72,13 @@ export class ConfigDraft {
     return name;
   }
 
-  /** Lists something of the source that the config does not have; `key` is `null` for a whole item. */
+  /** Lists something of the source that the config does not have; `key` is `null` for a whole item. Each once. */
   leaveOut(item: string, key: string | null, reason: string): void {
-    this.#leftOut.push({ item, key, reason });
+    const left = { item, key, reason };
+    const id = JSON.stringify(left);
+    if (this.#leftOutIds.has(id)) return;
+    this.#leftOutIds.add(id);
+    this.#leftOut.push(left);
   }
 
   /**

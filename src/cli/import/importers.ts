@@ -1,7 +1,7 @@
 import type { Importer } from "./importer.ts";
 
 /** The tools whose configs can be imported, in the order in which the help lists them. */
-export const IMPORTED_TOOLS = ["gatus", "uptime-kuma", "nagios", "goss", "healthchecks"] as const;
+export const IMPORTED_TOOLS = ["gatus", "uptime-kuma", "monit", "nagios", "goss", "healthchecks"] as const;
 
 /** One of {@linkcode IMPORTED_TOOLS}. */
 export type ImportedTool = typeof IMPORTED_TOOLS[number];
@@ -10,6 +10,7 @@ export type ImportedTool = typeof IMPORTED_TOOLS[number];
 export const IMPORTERS: Readonly<Record<ImportedTool, () => Promise<Importer>>> = {
   gatus: async () => (await import("./gatus.ts")).gatusImporter,
   "uptime-kuma": async () => (await import("./uptime_kuma.ts")).uptimeKumaImporter,
+  monit: async () => (await import("./monit.ts")).monitImporter,
   nagios: async () => (await import("./nagios.ts")).nagiosImporter,
   goss: async () => (await import("./goss.ts")).gossImporter,
   healthchecks: async () => (await import("./healthchecks.ts")).healthchecksImporter,

@@ -1,0 +1,132 @@
+import type { DraftParameters } from "./draft_parts.ts";
+import type { MonitCheck } from "./monit_connections.ts";
+import { comparisonIn, has, type MonitToken, timeIn } from "./monit_statements.ts";
+import { spanText } from "./span_text.ts";
+
+/** Changes the parameters of a service's own check, or returns why a test has no counterpart. */
+export type ApplyTest = (test: readonly MonitToken[], parameters: Changing) => string | null;
+
+/** Parameters in the making. */
+type Changing = Record<string, DraftParameters[string]>;
+
+const SIZES: Readonly<Record<string, string>> = {
+  b: "B",
+  kb: "KiB",
+  mb: "MiB",
+  gb: "GiB",
+  byte: "B",
+  kilobyte: "KiB",
+  megabyte: "MiB",
+  gigabyte: "GiB",
+};
+
+/** A size of Monit, which counts by 1024; `null` for anything else. */
+function sizeOf(value: number, unit: string): string | null {
+  const name = SIZES[unit.replace(/s$/, "")] ?? SIZES[unit];
+  return name === undefined ? null : `${value} ${name}`;
+}
+
+/** `space usage > 80%`, `space free < 1 GB`, and the same of inodes. */
+export function applyFilesystemTest(test: readonly MonitToken[], parameters: Changing): string | null {
+  const key = has(test, "inode", "inodes") ? "free_inodes" : has(test, "space") ? "free" : null;
+  const comparison = comparisonIn(test);
+  if (key === null || comparison === null) return "use a script check";
+  const { operator, value, unit } = comparison;
+  const isFree = has(test, "free");
+  if (isFree !== operator.startsWith("<")) return "a limit in the other direction";
+  if (unit === "%") parameters[key] = { critical_below: `${isFree ? value : Math.max(0, 100 - value)}%` };
+  else {
+    const limit = key === "free" ? sizeOf(value, unit) : value;
+    if (!isFree || limit === null) return "disk_space has limits of what is free";
+    parameters[key] = { critical_below: limit };
+  }
+  return null;
+}
+
+/** `memory > 200 MB` and `uptime < 5 minutes` of a process. */
+export function applyProcessTest(test: readonly MonitToken[], parameters: Changing): string | null {
+  if (has(test, "exist", "exists")) return null;
+  const comparison = comparisonIn(test);
+  if (has(test, "mem", "memory", "totalmem", "totalmemory") && comparison?.operator.startsWith(">")) {
+    const size = sizeOf(comparison.value, comparison.unit);
+    if (size === null) return "process has limits of memory in bytes";
+    parameters["memory"] = { critical_above: size };
+    return null;
+  }
+  const spanMs = timeIn(test, 0);
+  if (has(test, "uptime") && comparison !== null && spanMs !== null) {
+    const isAbove = comparison.operator.startsWith(">");
+    parameters["age"] = { [isAbove ? "critical_above" : "critical_below"]: spanText(spanMs) };
+    return null;
+  }
+  if (has(test, "restart", "restarts")) return "monitor restarts nothing";
+  return "use a script check";
+}
+
+/** `timestamp > 26 hours` and `size < 1 MB` of a file. */
+export function applyFileTest(test: readonly MonitToken[], parameters: Changing): string | null {
+  if (has(test, "exist", "exists")) return null;
+  const comparison = comparisonIn(test);
+  const ageMs = timeIn(test, 0);
+  const isTime = has(test, "timestamp", "mtime", "modification");
+  if (isTime && !has(test, "changed") && comparison?.operator.startsWith(">") && ageMs !== null) {
+    parameters["warning_age"] = spanText(ageMs);
+    parameters["critical_age"] = spanText(ageMs);
+    return null;
+  }
+  const size = comparison === null ? null : sizeOf(comparison.value, comparison.unit);
+  if (has(test, "size") && !has(test, "changed") && comparison?.operator.startsWith("<") && size !== null) {
+    parameters["size_min"] = size;
+    return null;
+  }
+  return "use a script check";
+}
+
+/** Tests of the machine, each a check. */
+export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
+  const comparison = comparisonIn(test);
+  if (comparison === null || !comparison.operator.startsWith(">")) return "use a script check";
+  const { value, unit } = comparison;
+  if (has(test, "swap")) {
+    const limit = unit === "%" ? `${value}%` : sizeOf(value, unit);
+    if (limit === null) return "the unit has no counterpart";
+    return { kind: "memory", parameters: { available: {}, swap_used: { critical_above: limit } } };
+  }
+  if (has(test, "memory", "mem")) {
+    if (unit !== "%") return "memory has limits of what is available";
+    return { kind: "memory", parameters: { available: { critical_below: `${Math.max(0, 100 - value)}%` } } };
+  }
+  const [load] = test.flatMap(({ word }, index) => {
+    const minutes = /^loadavg(?:\(?(\d+)min\)?)?$/.exec(word)?.[1] ??
+      (word === "loadavg" ? test[index + 2]?.word.replace("min", "") : null);
+    return minutes === null || minutes === undefined ? [] : [minutes];
+  });
+  if (load === undefined) return "use a script check";
+  if (!has(test, "core")) return "load counts for each processor: divide the limit by their number";
+  return {
+    kind: "load",
+    parameters: { load5: {}, [`load${load}`]: { critical_above: value } },
+  };
+}
+
+/** Conditions of exit codes for `status != 0` and the like. */
+export function exitCodeConditions(test: readonly MonitToken[]): DraftParameters | string {
+  if (has(test, "changed")) return "a change of the status has no counterpart";
+  const comparison = comparisonIn(test);
+  if (comparison === null) return "use exit_code_conditions";
+  const fails = FAILURES[comparison.operator];
+  if (fails === undefined) return "use exit_code_conditions";
+  const codes = [0, 1, 2, 3, 4, 5, 126, 127, comparison.value];
+  return Object.fromEntries(
+    codes.map((code) => [String(code), fails(code, comparison.value) ? "critical" : "ok"]),
+  );
+}
+
+const FAILURES: Readonly<Record<string, (code: number, value: number) => boolean>> = {
+  "==": (code, value) => code === value,
+  "!=": (code, value) => code !== value,
+  ">": (code, value) => code > value,
+  ">=": (code, value) => code >= value,
+  "<": (code, value) => code < value,
+  "<=": (code, value) => code <= value,
+};
