@@ -58,6 +58,10 @@ export interface Installation {
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
   /** Whether nothing is pending. */
   isQueueEmpty(): Promise<boolean>;
+  /** A check of the config. */
+  checkOf(name: string): Readonly<Record<string, unknown>>;
+  /** Waits until each check has run again. */
+  ranAgain(): Promise<void>;
   /** Lets all checks fail, or be well again, and waits until each was notified. */
   turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
   /** What was sent, and what the members logged. */
@@ -79,16 +83,17 @@ export async function withInstallation(
     const names = Array.from({ length: 12 }, (_, index) => `web${index}`);
     const place = server.place();
     const { directory } = server;
+    const checkOf = (name: string, channels: readonly unknown[] = [hook.channel]) => ({
+      kind: "http_request",
+      parameters: {
+        request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
+      },
+      notifications: channels,
+    });
     const writeConfig: Installation["writeConfig"] = (others = {}, channels = [hook.channel]) =>
       harness.writeConfig(
         Object.fromEntries(
-          names.map((name) => [name, {
-            kind: "http_request",
-            parameters: {
-              request: { target: targets.url(name), headers: { [MEMBER_HEADER]: "${env:MEMBER}" } },
-            },
-            notifications: channels,
-          }]),
+          names.map((name) => [name, checkOf(name, channels)]),
         ),
         {
           state: {
@@ -127,6 +132,12 @@ export async function withInstallation(
       writeConfig,
       expect,
       isQueueEmpty,
+      checkOf,
+      ranAgain: async () => {
+        const before = new Map(targets.runs);
+        const hasRun = (name: string): boolean => (targets.runs.get(name) ?? 0) > (before.get(name) ?? 0);
+        await until("each check to run", () => names.every(hasRun), describe);
+      },
       describe,
       start: (member, args = [], role = place.user) => {
         const program = harness.start(["check", "--member", member, ...args], {

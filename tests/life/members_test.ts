@@ -122,11 +122,19 @@ test("a member with another config than most runs nothing, until most have it", 
 
 test("members send their own notifications while the database is away, and write back", async () => {
   await using server = await startPostgres();
-  await withShared(async ({ hook, names, start, run, turn, assertEachOnce }) => {
-    const members = ["a", "b"].map((name) => start(name)) as [Program, Program];
+  await withShared(async ({ hook, names, start, run, turn, ranAgain, writeConfig, assertEachOnce }) => {
+    const heartbeat = `${server.directory}/heartbeat`;
+    const beatAtMs = (): number => Deno.statSync(heartbeat).mtime?.getTime() ?? 0;
+    writeConfig({ heartbeat: { path: heartbeat, interval: 1 } });
+    const members = [start("a", ["--listen", "127.0.0.1:0"]), start("b")] as const;
+    const [url = ""] = (await members[0].stderr.next("listening on http://")).match(/http:\S+?:\d+/) ?? [];
     await turn(500);
     await server.kill();
     await turn(200, { isStored: false });
+    const lastBeatMs = beatAtMs();
+    for (let count = 0; count < 3; count++) await ranAgain();
+    assert.equal(beatAtMs(), lastBeatMs, "the outgoing heartbeat stops");
+    assert.match(await (await fetch(`${url}/metrics`)).text(), /^monitor_shared_state_connected 0$/m);
     const texts = hook.posts.slice(-2).flatMap(({ notifications }) =>
       notifications.map(({ output }) => output)
     );
@@ -135,6 +143,7 @@ test("members send their own notifications while the database is away, and write
     await server.start();
     await members[0].stderr.next("shared state reachable again");
     await turn(500);
+    await until("the next heartbeat", () => beatAtMs() > lastBeatMs);
     await stop(...members);
     assertEachOnce();
     const { stdout } = await run("history", names[0] ?? "");
@@ -258,6 +267,37 @@ test("a member that waits for its database exits with 74 if it may not use it", 
   }, server);
 }, POSTGRES);
 
+test("silences and dependencies count at every member, wherever they were made or run", async () => {
+  await withShared(
+    async ({ names, hook, targets, start, run, turn, ranAgain, writeConfig, checkOf, describe }) => {
+      const [router = "", ...others] = names;
+      // The first dependency decides where a check runs, so that the router runs elsewhere for some.
+      const dependent = others.map((name, index) => [`${name} page`, {
+        ...checkOf(name),
+        depends_on: [others[(index + 1) % others.length], router],
+      }]);
+      const checks = Object.fromEntries([...names.map((name) => [name, checkOf(name)]), ...dependent]);
+      writeConfig({ checks });
+      const members = [start("a"), start("b")];
+      await turn(500);
+      await turn(200);
+      const pages = hook.posts.flatMap(({ notifications }) => notifications)
+        .filter(({ check, event }) => check.endsWith(" page") && event === "problem");
+      assert.deepEqual(pages.map(({ check }) => check), [], "dependencies suppress");
+      assert.equal((await run("silence", "--all", "--for", "1h")).code, 0);
+      const before = hook.posts.length;
+      // Each member reads silences with its heartbeat.
+      for (let count = 0; count < 3; count++) await ranAgain();
+      names.forEach((name) => targets.statuses.set(name, 500));
+      for (let count = 0; count < 3; count++) await ranAgain();
+      assert.equal(hook.posts.length, before, describe());
+      assert.equal((await run("unsilence", "--all")).code, 0);
+      await turn(500);
+      await stop(...members);
+    },
+  );
+}, POSTGRES);
+
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {
   await withShared(async ({ targets, names, run, hook, writeConfig, assertEachOnce, expect }) => {
     // However long the calls take, no check is due again.
@@ -325,7 +365,7 @@ test("monitor members shows who is live, has the active config, and runs what", 
     ]);
     assert.deepEqual(page.slice(1), ["b: live", "c: live"]);
     const served = await (await fetch(`${url}/api/v1/status`)).json();
-    assert.deepEqual(served.monitor.members[0], { member: "a", live: false });
+    assert.deepEqual(served.monitor.members[0], { member: "a", live: false, location: null });
     const { stdout: text } = await run("members", "--format", "json");
     const members = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
     assert.deepEqual(members.map(({ member, live }) => [member, live]), [["a", false], ["b", true], [
