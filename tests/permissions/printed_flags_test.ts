@@ -35,6 +35,22 @@ test(
   requiresTools("kill"),
 );
 
+test("monitor permissions: a check with locations needs what its control check needs", () =>
+  withPermissions(async (harness) => {
+    const request = (port: number) => ({ request: { target: `http://192.0.2.1:${port}/` } });
+    harness.writeConfig({
+      web: {
+        kind: "http_request",
+        parameters: request(81),
+        locations: { from: ["fra", "nyc"], control: "net" },
+      },
+      net: { kind: "http_request", parameters: request(82) },
+      other: { kind: "http_request", parameters: request(83) },
+    });
+    const { stdout } = await harness.run(["permissions", "web", "--format", "json"]);
+    assert.deepStrictEqual(JSON.parse(stdout).net, ["192.0.2.1:81", "192.0.2.1:82"]);
+  }));
+
 test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
   withPermissions(async (harness) => {
     for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${harness.directory}/${name}`);

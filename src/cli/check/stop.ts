@@ -46,8 +46,9 @@ export function createStop(options: StopOptions): Stop {
     if (member === null || member.hosts.length === 0) await recorder.stopped(nowMs);
     if (hasTime) await outputs.stopped(nowMs);
   };
+  const runningChecks = (): readonly string[] => [...scheduler.running, ...located?.running ?? []];
   const stop = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
-    const running = [...scheduler.running, ...located?.running ?? []];
+    const running = runningChecks();
     log.info(`stopping after ${signal}${running.length === 0 ? "" : `; waiting for ${list(running)}`}`);
     // The others run its checks meanwhile.
     member?.withdraw().catch(stopped.reject);
@@ -70,7 +71,7 @@ export function createStop(options: StopOptions): Stop {
   };
   const stopAtOnce = async (signal: "SIGINT" | "SIGTERM"): Promise<number> => {
     isAtOnce = true;
-    const unfinished = scheduler.running;
+    const unfinished = runningChecks();
     log.warning(`stopping at once after another ${signal}`);
     await repository.flush();
     await recordStop({ hasTime: false });
