@@ -3,6 +3,7 @@ import { ListenError, type ServeOptions } from "../../../src/domain/http_servers
 import { createHttpServers } from "../../../src/system/http/http_servers.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
+import { shortOrFull } from "../../../testing/full_form.ts";
 import { inTime, until } from "../../life/in_time.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
@@ -30,10 +31,15 @@ async function withServer(
 }
 
 /** Sends bytes, and returns all that comes back. */
-async function converse(port: number, sent: string): Promise<string> {
+function converse(port: number, sent: string): Promise<string> {
+  return inTime("the response", converseForLong(port, sent));
+}
+
+/** The same without a deadline. */
+async function converseForLong(port: number, sent: string): Promise<string> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   await connection.write(new TextEncoder().encode(sent));
-  return await inTime("the response", new Response(connection.readable).text());
+  return await new Response(connection.readable).text();
 }
 
 Deno.test("HttpServers: a request gets its response, and the connection ends", () =>
@@ -158,6 +164,42 @@ Deno.test("HttpServers: of very many connections 256 are open, and the others ha
     for (const connection of idle) connection.close();
     assert.match(await last, / 200 /);
   }));
+
+const CROWD = shortOrFull(300, 10_000);
+
+/** As a browser does: the system resets connections beyond its queue (`somaxconn`), or loses what they send. */
+async function converseUntilServed(port: number): Promise<string> {
+  for (;;) {
+    try {
+      const response = await converseForLong(port, "GET / HTTP/1.1\r\n\r\n");
+      if (response !== "") return response;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionReset)) throw error;
+    }
+  }
+}
+
+Deno.test(`HttpServers: of ${CROWD} clients at once each gets its response, 256 at a time at most`, async () => {
+  let present = 0;
+  let presentMax = 0;
+  const options: ServeOptions = {
+    handle: async () => {
+      presentMax = Math.max(presentMax, ++present);
+      // Some turns, so that many are there at once.
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+      present--;
+      return { status: 200, headers: {}, body: "fine" };
+    },
+    onBug: ECHO.onBug,
+  };
+  await withServer(async (port) => {
+    const responses = await Promise.all(
+      Array.from({ length: CROWD }, () => converseUntilServed(port)),
+    );
+    assert.equal(responses.filter((response) => response.endsWith("fine")).length, CROWD);
+  }, { options });
+  assert.ok(presentMax <= 256, String(presentMax));
+});
 
 Deno.test("HttpServers: what can't be listened to is said in words", async () => {
   const servers = createHttpServers(createRealClock());
