@@ -15,6 +15,7 @@ const SECTIONS: readonly (readonly [title: string, definition: string])[] = [
   ["`schedule`", "schedule"],
   ["A maintenance window", "window"],
   ["`locations`", "locations"],
+  ["An announcement", "announcement"],
   ["A channel", "channel"],
 ];
 

@@ -114,6 +114,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   channel_name: checkKnown,
   time_of_day: checkTimeOfDay,
   time_zone: checkTimeZone,
+  date: checkDate,
   duration: checkDuration,
   size_or_percentage: (item) => checkLimit(item, "size_or_percentage"),
   count_or_percentage: (item) => checkLimit(item, "count_or_percentage"),
@@ -342,6 +343,20 @@ function checkTimeOfDay({ path, value, written }: FormattedValue): Pick<Problem,
       isEnd ? "24:00" : "23:59"
     }"`,
   };
+}
+
+function checkDate({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (isDate(String(value))) return null;
+  return {
+    message: `${quoteValue(written)} is not a date, expected one such as "2026-01-31" or "2026-01-31 22:00"`,
+  };
+}
+
+/** The last digits of a day that does not exist differ once it is read. */
+function isDate(text: string): boolean {
+  const [, day, time = "00:00"] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d))?$/.exec(text) ?? [];
+  const ms = Date.parse(`${day}T${time}Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(`${day}T${time}`);
 }
 
 function checkTimeZone({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {

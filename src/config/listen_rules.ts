@@ -19,15 +19,17 @@ export function describeExposure(listen: Omit<ListenSettings, "intervalMs">): st
   return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;
 }
 
-/** Warns of tags that no check has. */
+/** Warns of public tags that no check has, by the key that names them. */
 export function warnOfPublicTags(
-  listen: ListenSettings | null,
+  publicTags: Readonly<Record<string, readonly string[] | undefined>>,
   checks: readonly Check[],
 ): readonly Problem[] {
   const known = new Set(checks.flatMap(({ tags }) => tags));
-  return (listen?.public ?? []).flatMap((tag, index) =>
-    known.has(tag)
-      ? []
-      : [{ path: ["listen", "public", index], message: `no check has the tag ${quoteValue(tag)}` }]
+  return Object.entries(publicTags).flatMap(([key, tags = []]) =>
+    tags.flatMap((tag, index) =>
+      known.has(tag)
+        ? []
+        : [{ path: [key, "public", index], message: `no check has the tag ${quoteValue(tag)}` }]
+    )
   );
 }

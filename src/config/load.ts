@@ -3,6 +3,7 @@ import type { Check } from "../domain/check.ts";
 import type { Heartbeat } from "../domain/heartbeat.ts";
 import type { ListenSettings } from "../domain/listen_settings.ts";
 import type { ReportFile } from "../domain/report_file.ts";
+import type { PageText } from "../domain/page_text.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
@@ -68,6 +69,8 @@ export interface LoadedConfig {
   readonly heartbeat: Heartbeat | null;
   /** The file of the HTML report; `null`: none. */
   readonly report: ReportFile | null;
+  /** The words of the config on every page; `null`: none. */
+  readonly page: PageText | null;
   /** The file of metrics that the config asks for; `null`: none. */
   readonly metrics: MetricsFile | null;
   /** The HTTP endpoint that the config asks for; `null`: none. */
@@ -142,6 +145,7 @@ export async function loadConfig(
     postgres: postgresIn(main.written, main.file.source.directory),
     heartbeat: resolved.heartbeat,
     report: resolved.report,
+    page: resolved.page === null ? null : withoutSecretsInPage(resolved.page, redact),
     metrics,
     listen,
     warnings: withoutRepeats([
@@ -224,7 +228,8 @@ async function readConfig(
 
 /** The resolved config. */
 interface ResolvedConfig
-  extends Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "report" | "metrics" | "listen"> {
+  extends
+    Pick<LoadedConfig, "channels" | "statePath" | "heartbeat" | "report" | "page" | "metrics" | "listen"> {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
@@ -263,6 +268,7 @@ function resolveConfig(
     statePath: typeof state === "string" ? absolutePath(state, main.file.source.directory) : null,
     heartbeat: keyOf("heartbeat") as Heartbeat | null,
     report: keyOf("report") as ReportFile | null,
+    page: keyOf("page") as PageText | null,
     metrics: keyOf("metrics") as MetricsFile | null,
     listen: keyOf("listen") as ListenSettings | null,
     fileOf,
@@ -307,7 +313,7 @@ async function refuseClashes(
 /** Lists what deserves a warning, other than secrets. */
 function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, report, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
@@ -317,7 +323,7 @@ function listWarnings(
     ...warnOfUnusedChannels(included.files, checks),
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
-    ...warnOfPublicTags(listen, checks),
+    ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];
 }
@@ -368,6 +374,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   defaults: "the checks that use it are unknown",
   heartbeat: "no heartbeat is sent",
   report: "no HTML report is written",
+  page: "the HTML report has no title, description and announcements",
   metrics: "no metrics are written",
   listen: "the HTTP endpoint does not start",
   maintenance_windows: "the window is ignored",
@@ -393,6 +400,14 @@ function locateSetting(
 /** A title is shown and kept wherever its check is. */
 function withoutSecretsInTitles(checks: readonly Check[], redact: Redact): readonly Check[] {
   return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
+}
+
+function withoutSecretsInPage({ title, description, announcements }: PageText, redact: Redact): PageText {
+  return {
+    ...title !== undefined && { title: redact(title) },
+    ...description !== undefined && { description: redact(description) },
+    announcements: announcements.map((note) => ({ ...note, text: redact(note.text) })),
+  };
 }
 
 function kindPath(name: string): ConfigPath {

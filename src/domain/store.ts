@@ -119,10 +119,13 @@ export interface Rollup {
   readonly failedStreakMax: number;
 }
 
-/** The sum of a check's roll-ups over a longer span. */
+/** What roll-ups are added up to. */
+export type SumSpan = "hour" | "day" | "check";
+
+/** The sum of a check's roll-ups over a span. */
 export interface RollupSum {
   readonly name: string;
-  /** Start of the day in UTC, or of the first roll-up. */
+  /** Start of the hour, of the day in UTC, or of the first roll-up. */
   readonly startMs: number;
   readonly runs: number;
   /** How many of them failed (were not ok). */
@@ -203,11 +206,12 @@ export interface Store {
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;
   /**
    * The roll-ups of many checks whose span ends after a time and does not begin after another, added up here, since they may
-   * be very many: to days in UTC, or to one sum a check. In no order of checks, the oldest first of each.
+   * be very many: to days in UTC, or to one sum a check; or those of hours alone, as they are. In no order of checks, the
+   * oldest first of each.
    */
   rollupSums(
     names: readonly string[],
-    options: { readonly sinceMs: number; readonly untilMs: number; readonly each: "day" | "check" },
+    options: { readonly sinceMs: number; readonly untilMs: number; readonly each: SumSpan },
   ): Promise<readonly RollupSum[]>;
   /** The last 50 runs of some checks, in no order of checks; a check that never ran is left out. */
   recentRuns(names: readonly string[]): Promise<readonly RecentRuns[]>;

@@ -167,6 +167,7 @@ test("without the token, only checks with a public tag are shown, without output
     const authorization = `Bearer ${TOKEN}`;
     const paths = [
       "/",
+      "/checks/web%2Fshop",
       "/api/v1/status",
       "/api/v1/checks/web%2Fshop",
       "/api/v1/history/web%2Fshop",
@@ -183,6 +184,7 @@ test("without the token, only checks with a public tag are shown, without output
       assert.match(whole.text, /secret output/, path);
     }
     assert.equal((await get(`${origin}/api/v1/checks/inner`)).status, 404);
+    assert.equal((await get(`${origin}/checks/inner`)).status, 404);
     assert.equal((await get(`${origin}/metrics`)).status, 401);
     const badge = await get(`${origin}/badge/web%2Fshop.svg`);
     assert.equal(badge.headers.get("cross-origin-resource-policy"), "cross-origin");

@@ -4,50 +4,94 @@
  */
 import assert from "node:assert/strict";
 import axe from "axe-core";
+import type { Check } from "../../src/domain/check.ts";
+import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
+import { truncate } from "../../src/shared/truncate.ts";
 import { demoChecks } from "../../scripts/make_history.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 import { inTime } from "../life/in_time.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { withDemo } from "./demo_page.ts";
+import { PAGE_STATES, writeState } from "./states.ts";
 
-const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;
-const SCHEMES = ["light", "dark"] as const;
+const VIEWS = {
+  "phone-light": { width: 360, height: 780, scheme: "light" },
+  "phone-dark": { width: 360, height: 780, scheme: "dark" },
+  "laptop-light": { width: 1280, height: 900, scheme: "light" },
+  "laptop-dark": { width: 1280, height: 900, scheme: "dark" },
+  "wall-light": { width: 2560, height: 1440, scheme: "light" },
+  "wall-dark": { width: 2560, height: 1440, scheme: "dark" },
+} as const;
+const PICTURES = Deno.env.get("PAGE_PICTURES");
 const PAGE_BYTES_MAX = 1_000_000;
 
-for (const count of [3, shortOrFull(30, 1000)]) {
-  Deno.test({
-    ...requiresBrowser(),
-    name: `writeReport() makes a page of ${count} checks that a browser and axe-core find nothing wrong with`,
-    fn: (t) =>
-      withDemo(count, async ({ page }) => {
-        const html = await page();
-        assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
-        await withServedPage(html, (address) =>
-          withBrowser(async (browser) => {
-            for (const [device, size] of Object.entries(SIZES)) {
-              for (const scheme of SCHEMES) {
-                await t.step(`${device}, ${scheme}`, async () => {
-                  await browser.look({ ...size, scheme });
-                  await browser.open("about:blank");
-                  await browser.requests();
-                  await browser.open(address);
-                  await keepPicture(`${count}-${device}-${scheme}`, browser);
-                  assert.deepEqual(await browser.console(), []);
-                  assert.deepEqual(await browser.requests(), [address], "it asks for nothing else");
-                  assert.equal(await browser.run(IS_DARK), scheme === "dark");
-                  assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
-                  await assertNamed(browser, count);
-                  if (count === 3) assert.deepEqual(await findFaults(browser, "document", {}), []);
-                  else assert.deepEqual(await findFaults(browser, SAMPLE, COLORS_ONLY), []);
-                  if (count !== 3 && device === "phone" && scheme === "light") {
-                    assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLORS), []);
-                  }
-                });
+type View = keyof typeof VIEWS;
+const EVERY_VIEW = Object.keys(VIEWS) as View[];
+const ONE_OF_EACH_SIZE: readonly View[] = ["phone-light", "laptop-dark", "wall-light"];
+
+/** Every view for people who look at pictures; else one of each size, and of the other states one in all. */
+function viewsOf(state: string): readonly View[] {
+  if (PICTURES !== undefined) return EVERY_VIEW;
+  return shortOrFull(state === "everything" ? ONE_OF_EACH_SIZE : ["phone-light"], EVERY_VIEW);
+}
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "writeReport() makes pages of every state that a browser and axe-core find nothing wrong with",
+  fn: (t) =>
+    withBrowser(async (browser) => {
+      for (const [name, state] of Object.entries(PAGE_STATES)) {
+        await withServedPage(await writeState(state), async (address) => {
+          for (const view of viewsOf(name)) {
+            await t.step(`${name}, ${view}`, async () => {
+              await openPage(browser, address, view);
+              await keepPicture(`${name}-${view}`, browser);
+              assert.deepEqual(await findFaults(browser, "document", EXCEPT_REFRESH), []);
+              await assertNamed(browser, state.shown.map(({ check }) => check), state.public);
+            });
+          }
+        });
+      }
+    }),
+});
+
+const MANY = shortOrFull(30, 1000);
+
+Deno.test({
+  ...requiresBrowser(),
+  name: `writeReport() makes a page of ${MANY} checks that a browser and axe-core find nothing wrong with`,
+  fn: (t) =>
+    withDemo(MANY, async ({ page }) => {
+      const html = await page();
+      assert.ok(new TextEncoder().encode(html).length < PAGE_BYTES_MAX, `${html.length} characters`);
+      await withServedPage(html, (address) =>
+        withBrowser(async (browser) => {
+          for (const view of viewsOf("many")) {
+            await t.step(view, async () => {
+              await openPage(browser, address, view);
+              await keepPicture(`${MANY}-${view}`, browser);
+              await assertNamed(browser, demoChecks(MANY));
+              assert.deepEqual(await findFaults(browser, SAMPLE, COLORS_ONLY), []);
+              if (view === "phone-light") {
+                assert.deepEqual(await findFaults(browser, "document", WITHOUT_COLORS), []);
               }
-            }
-          }));
-      }),
-  });
+            });
+          }
+        }));
+    }),
+});
+
+/** Opens a page, which asks for nothing else, writes nothing to the console, and fits into the window. */
+async function openPage(browser: Browser, address: string, view: View): Promise<void> {
+  await browser.look(VIEWS[view]);
+  await browser.open("about:blank");
+  await browser.requests();
+  await browser.open(address);
+  assert.deepEqual(await browser.console(), []);
+  const own = (await browser.requests()).filter((url) => !url.endsWith("/live.js"));
+  assert.deepEqual(own, [address], "it asks for nothing else");
+  assert.equal(await browser.run(IS_DARK), VIEWS[view].scheme === "dark");
+  assert.equal(await browser.run(OVERFLOW), 0, "nothing is wider than the window");
 }
 
 /**
@@ -57,7 +101,10 @@ for (const count of [3, shortOrFull(30, 1000)]) {
 const SAMPLE = `{ include: [document.querySelector("header"), ...["k", "u", "w", "x"].flatMap((name) =>
   [...document.querySelectorAll(".c>." + name)].slice(0, 2))] }`;
 const COLORS_ONLY = { runOnly: ["color-contrast"] };
-const WITHOUT_COLORS = { rules: { "color-contrast": { enabled: false } } };
+/** A file can't be renewed otherwise; it stays where it was scrolled to. The live page has a script instead. */
+const REFRESH = { "meta-refresh": { enabled: false } };
+const EXCEPT_REFRESH = { rules: REFRESH };
+const WITHOUT_COLORS = { rules: { ...REFRESH, "color-contrast": { enabled: false } } };
 
 const IS_DARK = "return matchMedia('(prefers-color-scheme: dark)').matches";
 const OVERFLOW = "return Math.max(0, document.documentElement.scrollWidth - innerWidth)";
@@ -67,7 +114,9 @@ async function withServedPage(html: string, use: (address: string) => Promise<vo
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     ({ url }) =>
-      new URL(url).pathname === "/"
+      new URL(url).pathname.endsWith("/live.js")
+        ? new Response(LIVE_SCRIPT, { headers: { "content-type": "text/javascript" } })
+        : new URL(url).pathname === "/"
         ? new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } })
         : new Response(null, { status: 404 }),
   );
@@ -84,19 +133,27 @@ interface AccessibleNode {
   readonly name?: { readonly value: string };
 }
 
-/** Every check is a heading of its name, and has a picture that is described. */
-async function assertNamed(browser: Browser, count: number): Promise<void> {
+/** Every check that is shown is a heading, and pictures say when something was not ok. */
+async function assertNamed(
+  browser: Browser,
+  checks: readonly Pick<Check, "name" | "title" | "tags">[],
+  publicTags?: readonly string[],
+): Promise<void> {
   const { nodes } = await browser.command("Accessibility.getFullAXTree", {}) as {
     readonly nodes: readonly AccessibleNode[];
   };
   const namesOf = (role: string): readonly string[] =>
     nodes.filter((node) => !node.ignored && node.role?.value === role).map(({ name }) => name?.value ?? "");
   const headings = namesOf("heading");
-  const titles = demoChecks(count).map(({ title }) => title ?? "");
-  assert.deepEqual(titles.filter((title) => headings.filter((name) => name === title).length !== 1), []);
-  const pictures = namesOf("image");
-  assert.equal(pictures.length, count);
-  for (const picture of pictures) assert.match(picture, /^Days: \d+ .*\. Runs took \d/);
+  const isShown = ({ tags }: Pick<Check, "tags">): boolean =>
+    publicTags === undefined || tags.some((tag) => publicTags.includes(tag));
+  for (const check of checks) {
+    const title = truncate(check.title ?? check.name, 120);
+    assert.equal(headings.filter((name) => name === title).length, isShown(check) ? 1 : 0, title);
+  }
+  for (const picture of namesOf("graphics-symbol")) {
+    assert.match(picture, /^(90 d: |24 h: |\d+ of \d+ runs )(failed runs|unknown|warning|critical): .*\d$/);
+  }
   assert.deepEqual(namesOf("navigation"), ["Sections"]);
 }
 
@@ -121,8 +178,7 @@ async function findFaults(
 }
 
 async function keepPicture(name: string, browser: Browser): Promise<void> {
-  const directory = Deno.env.get("PAGE_PICTURES");
-  if (directory === undefined) return;
-  await Deno.mkdir(directory, { recursive: true });
-  await Deno.writeFile(`${directory}/${name}.png`, await browser.picture());
+  if (PICTURES === undefined) return;
+  await Deno.mkdir(PICTURES, { recursive: true });
+  await Deno.writeFile(`${PICTURES}/${name}.png`, await browser.picture());
 }

@@ -30,6 +30,7 @@ export async function withDemo(
     timeZone: "Europe/Berlin",
     configLabel: "/etc/monitor/monitor.jsonc",
     intervalMs: 60_000,
+    text: null,
     notRunning: null,
   };
   try {

@@ -550,13 +550,28 @@ export function testStore(
     );
   });
 
+  test("returns the roll-ups of hours, not those that became days", async (store) => {
+    const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
+    await store.save([
+      updateOf("web", { rollup: entryOf(day) }),
+      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS, { condition: "critical", failedStreak: 1 }) }),
+    ]);
+    await pruneAll(store, NOW_MS);
+    const sums = await store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "hour" });
+    assert.deepEqual(sums.map(({ startMs, runs, failedRuns }) => [startMs, runs, failedRuns]), [
+      [NOW_MS - HOUR_MS, 1, 0],
+      [NOW_MS, 1, 1],
+    ]);
+  });
+
   test("adds up nothing from the future", async (store) => {
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS) }),
       updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "critical", lasted: "critical" }) }),
       updateOf("web", { rollup: entryOf(NOW_MS + 400 * DAY_MS) }),
     ]);
-    for (const each of ["day", "check"] as const) {
+    for (const each of ["hour", "day", "check"] as const) {
       const options = { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS + HOUR_MS - 1, each };
       const sums = await store.rollupSums(["web"], options);
       assert.deepEqual(sums.map(({ runs, lastedMs }) => ({ runs, lastedMs })), [

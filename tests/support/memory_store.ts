@@ -65,10 +65,16 @@ export function createMemoryStore(): Store {
       answer(() =>
         [...new Set(names)].flatMap((name) => {
           const rollups = [...kept.get(name)?.rollups.values() ?? []].filter((rollup) =>
-            endOf(rollup) > sinceMs && rollup.startMs <= untilMs
+            endOf(rollup) > sinceMs && rollup.startMs <= untilMs &&
+            (each !== "hour" || rollup.spanMs === HOUR_MS)
           );
           const firstMs = Math.min(...rollups.map((rollup) => rollup.startMs));
-          return sumUp(rollups, each === "day" ? ({ startMs }) => startOf(startMs, DAY_MS) : () => firstMs);
+          const starts = {
+            hour: ({ startMs }: Rollup) => startMs,
+            day: ({ startMs }: Rollup) => startOf(startMs, DAY_MS),
+            check: () => firstMs,
+          };
+          return sumUp(rollups, starts[each]);
         })
       ),
     recentRuns: (names) =>

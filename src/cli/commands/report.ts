@@ -6,6 +6,7 @@ import {
   CONFIG_OPTION,
   type Invocation,
   optionValue,
+  optionValues,
   UsageError,
 } from "../command_definition.ts";
 import { isEverything, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
@@ -38,10 +39,18 @@ export const reportCommand: Command = {
       value: "FILE",
       description: "output file, or - for stdout (default: -)",
     },
+    {
+      name: "public",
+      value: "TAG",
+      repeatable: true,
+      names: "tags",
+      description: "only checks with TAG, without outputs, host name and config",
+    },
   ],
   examples: [
     ["monitor report -o monitor.html", "write every check to a file"],
     ["monitor report -o web.html web shop", "write two checks"],
+    ["monitor report -o status.html --public web", "write a status page for everybody"],
   ],
   operandKind: "check",
   endings: ["done", "name", "state", "permission", "config"],
@@ -60,6 +69,14 @@ async function runReport(invocation: Invocation, system: System): Promise<number
   if (path !== null && error !== null) throw error;
   const clash = path === null ? null : await config?.clashOf(path) ?? null;
   if (clash !== null) throw new UsageError(`--output ${clash}`);
+  const named = optionValues(invocation, "public");
+  if (config !== null) selectChecks(config.checks, { names: [], tags: named });
+  // Written over the file that the config keeps up to date, it must not show more than that.
+  const publicTags = named.length > 0
+    ? named
+    : path === config?.report?.path
+    ? config?.report?.public
+    : undefined;
   const { writeReport } = await import("../../outputs/html_report/write_report.ts");
   const store = await readState(place, system);
   try {
@@ -73,6 +90,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
     const facts = pageFacts({
       label,
       page: config?.report ?? null,
+      text: config?.page ?? null,
       path,
       notRunning: isStopped ? { stoppedAtMs: monitor.run.stoppedAtMs } : null,
     }, system);
@@ -80,6 +98,7 @@ async function runReport(invocation: Invocation, system: System): Promise<number
       store,
       checks,
       isWhole: isEverything(selection),
+      public: publicTags,
       facts,
       clock: system.clock,
     });

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
+const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1}}},"page":{"type":"object","additionalProperties":false,"properties":{"title":{"type":"string","minLength":1},"description":{"type":"string","minLength":1},"announcements":{"type":"array","items":{"$ref":"#/$defs/announcement"},"default":[]}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"announcement":{"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -1093,13 +1093,123 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema36 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
-const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
+const schema36 = {"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}};
 
-function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate97.evaluated;
+const evaluated0 = validate94.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.date === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "date"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.text === undefined){
+const err1 = {instancePath,keyword:"required",params:{missingProperty: "text"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "date") || (key0 === "text")) || (key0 === "until"))){
+const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.date !== undefined){
+if(!(typeof data.date === "string")){
+const err3 = {instancePath:instancePath+"/date",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.text !== undefined){
+let data1 = data.text;
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err4 = {instancePath:instancePath+"/text",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/text",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.until !== undefined){
+if(!(typeof data.until === "string")){
+const err6 = {instancePath:instancePath+"/until",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate94.errors = vErrors;
+return errors === 0;
+}
+validate94.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema37 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
+const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
+
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate99.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1128,7 +1238,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema36.properties, key0))){
+if(!(func1.call(schema37.properties, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -1248,7 +1358,7 @@ errors++;
 if(data.for_each !== undefined){
 let data14 = data.for_each;
 if(!data14 || typeof data14 != "object"){
-const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema36.properties.for_each.type}};
+const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema37.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1311,7 +1421,7 @@ errors++;
 for(const key2 in data15){
 let data16 = data15[key2];
 if(((typeof data16 !== "string") && (!((typeof data16 == "number") && (isFinite(data16))))) && (typeof data16 !== "boolean")){
-const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema36.properties.for_each.items.additionalProperties.type}};
+const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema37.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1388,7 +1498,7 @@ const len2 = data17.length;
 for(let i2=0; i2<len2; i2++){
 let data18 = data17[i2];
 if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
-const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema36.properties.for_each.additionalProperties.items.type}};
+const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema37.properties.for_each.additionalProperties.items.type}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1421,7 +1531,7 @@ errors = vErrors.length;
 if(data.kind !== undefined){
 let data20 = data.kind;
 if(!(((((((((((((((data20 === "test") || (data20 === "script")) || (data20 === "file_timestamp")) || (data20 === "http_request")) || (data20 === "tcp_connect")) || (data20 === "tls_certificate")) || (data20 === "disk_space")) || (data20 === "memory")) || (data20 === "load")) || (data20 === "dns_lookup")) || (data20 === "ping")) || (data20 === "process")) || (data20 === "systemd_unit")) || (data20 === "job")) || (data20 === "group"))){
-const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema36.properties.kind.enum}};
+const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema37.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1455,10 +1565,10 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate97.errors = vErrors;
+validate99.errors = vErrors;
 return errors === 0;
 }
-validate97.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate99.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1942,7 +2052,7 @@ vErrors.push(err35);
 errors++;
 }
 for(const key4 in data20){
-if(!((key4 === "path") || (key4 === "interval"))){
+if(!(((key4 === "path") || (key4 === "interval")) || (key4 === "public"))){
 const err36 = {instancePath:instancePath+"/report",keyword:"additionalProperties",params:{additionalProperty: key4}};
 if(vErrors === null){
 vErrors = [err36];
@@ -1984,9 +2094,11 @@ vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors
 errors = vErrors.length;
 }
 }
-}
-else {
-const err39 = {instancePath:instancePath+"/report",keyword:"type",params:{type: "object"}};
+if(data20.public !== undefined){
+let data23 = data20.public;
+if(Array.isArray(data23)){
+if(data23.length < 1){
+const err39 = {instancePath:instancePath+"/report/public",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1995,12 +2107,12 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
-if(data.metrics !== undefined){
-let data23 = data.metrics;
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-if(data23.path === undefined){
-const err40 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
+const len2 = data23.length;
+for(let i2=0; i2<len2; i2++){
+let data24 = data23[i2];
+if(typeof data24 === "string"){
+if(data24.length < 1){
+const err40 = {instancePath:instancePath+"/report/public/" + i2,keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2009,9 +2121,9 @@ vErrors.push(err40);
 }
 errors++;
 }
-for(const key5 in data23){
-if(!(((key5 === "path") || (key5 === "interval")) || (key5 === "name"))){
-const err41 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key5}};
+}
+else {
+const err41 = {instancePath:instancePath+"/report/public/" + i2,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2021,11 +2133,9 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(data23.path !== undefined){
-let data24 = data23.path;
-if(typeof data24 === "string"){
-if(data24.length < 1){
-const err42 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
+}
+else {
+const err42 = {instancePath:instancePath+"/report/public",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2035,8 +2145,9 @@ vErrors.push(err42);
 errors++;
 }
 }
+}
 else {
-const err43 = {instancePath:instancePath+"/metrics/path",keyword:"type",params:{type: "string"}};
+const err43 = {instancePath:instancePath+"/report",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2046,17 +2157,12 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(data23.interval !== undefined){
-if(!(validate67(data23.interval, {instancePath:instancePath+"/metrics/interval",parentData:data23,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
-errors = vErrors.length;
-}
-}
-if(data23.name !== undefined){
-let data26 = data23.name;
-if(typeof data26 === "string"){
-if(data26.length < 1){
-const err44 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
+if(data.page !== undefined){
+let data25 = data.page;
+if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
+for(const key5 in data25){
+if(!(((key5 === "title") || (key5 === "description")) || (key5 === "announcements"))){
+const err44 = {instancePath:instancePath+"/page",keyword:"additionalProperties",params:{additionalProperty: key5}};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2066,8 +2172,11 @@ vErrors.push(err44);
 errors++;
 }
 }
-else {
-const err45 = {instancePath:instancePath+"/metrics/name",keyword:"type",params:{type: "string"}};
+if(data25.title !== undefined){
+let data26 = data25.title;
+if(typeof data26 === "string"){
+if(data26.length < 1){
+const err45 = {instancePath:instancePath+"/page/title",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2077,9 +2186,8 @@ vErrors.push(err45);
 errors++;
 }
 }
-}
 else {
-const err46 = {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}};
+const err46 = {instancePath:instancePath+"/page/title",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2089,11 +2197,11 @@ vErrors.push(err46);
 errors++;
 }
 }
-if(data.listen !== undefined){
-let data27 = data.listen;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-if(data27.address === undefined){
-const err47 = {instancePath:instancePath+"/listen",keyword:"required",params:{missingProperty: "address"}};
+if(data25.description !== undefined){
+let data27 = data25.description;
+if(typeof data27 === "string"){
+if(data27.length < 1){
+const err47 = {instancePath:instancePath+"/page/description",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2102,9 +2210,9 @@ vErrors.push(err47);
 }
 errors++;
 }
-for(const key6 in data27){
-if(!((((key6 === "address") || (key6 === "token")) || (key6 === "public")) || (key6 === "interval"))){
-const err48 = {instancePath:instancePath+"/listen",keyword:"additionalProperties",params:{additionalProperty: key6}};
+}
+else {
+const err48 = {instancePath:instancePath+"/page/description",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2114,9 +2222,19 @@ vErrors.push(err48);
 errors++;
 }
 }
-if(data27.address !== undefined){
-if(!(typeof data27.address === "string")){
-const err49 = {instancePath:instancePath+"/listen/address",keyword:"type",params:{type: "string"}};
+if(data25.announcements !== undefined){
+let data28 = data25.announcements;
+if(Array.isArray(data28)){
+const len3 = data28.length;
+for(let i3=0; i3<len3; i3++){
+if(!(validate94(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate94.errors : join(vErrors, validate94.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err49 = {instancePath:instancePath+"/page/announcements",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2126,11 +2244,9 @@ vErrors.push(err49);
 errors++;
 }
 }
-if(data27.token !== undefined){
-let data29 = data27.token;
-if(typeof data29 === "string"){
-if(data29.length < 16){
-const err50 = {instancePath:instancePath+"/listen/token",keyword:"minLength",params:{limit: 16}};
+}
+else {
+const err50 = {instancePath:instancePath+"/page",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2140,8 +2256,11 @@ vErrors.push(err50);
 errors++;
 }
 }
-else {
-const err51 = {instancePath:instancePath+"/listen/token",keyword:"type",params:{type: "string"}};
+if(data.metrics !== undefined){
+let data30 = data.metrics;
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+if(data30.path === undefined){
+const err51 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2150,12 +2269,9 @@ vErrors.push(err51);
 }
 errors++;
 }
-}
-if(data27.public !== undefined){
-let data30 = data27.public;
-if(Array.isArray(data30)){
-if(data30.length < 1){
-const err52 = {instancePath:instancePath+"/listen/public",keyword:"minItems",params:{limit: 1}};
+for(const key6 in data30){
+if(!(((key6 === "path") || (key6 === "interval")) || (key6 === "name"))){
+const err52 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key6}};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2164,12 +2280,12 @@ vErrors.push(err52);
 }
 errors++;
 }
-const len2 = data30.length;
-for(let i2=0; i2<len2; i2++){
-let data31 = data30[i2];
+}
+if(data30.path !== undefined){
+let data31 = data30.path;
 if(typeof data31 === "string"){
 if(data31.length < 1){
-const err53 = {instancePath:instancePath+"/listen/public/" + i2,keyword:"minLength",params:{limit: 1}};
+const err53 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2180,7 +2296,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/listen/public/" + i2,keyword:"type",params:{type: "string"}};
+const err54 = {instancePath:instancePath+"/metrics/path",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -2190,9 +2306,17 @@ vErrors.push(err54);
 errors++;
 }
 }
+if(data30.interval !== undefined){
+if(!(validate67(data30.interval, {instancePath:instancePath+"/metrics/interval",parentData:data30,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
 }
-else {
-const err55 = {instancePath:instancePath+"/listen/public",keyword:"type",params:{type: "array"}};
+}
+if(data30.name !== undefined){
+let data33 = data30.name;
+if(typeof data33 === "string"){
+if(data33.length < 1){
+const err55 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -2202,15 +2326,8 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data27.interval !== undefined){
-if(!(validate67(data27.interval, {instancePath:instancePath+"/listen/interval",parentData:data27,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err56 = {instancePath:instancePath+"/listen",keyword:"type",params:{type: "object"}};
+const err56 = {instancePath:instancePath+"/metrics/name",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -2220,18 +2337,9 @@ vErrors.push(err56);
 errors++;
 }
 }
-if(data.channels !== undefined){
-let data33 = data.channels;
-if(data33 && typeof data33 == "object" && !Array.isArray(data33)){
-for(const key7 in data33){
-let data34 = data33[key7];
-if(!(validate84(data34, {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data33,parentDataProperty:key7,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
-errors = vErrors.length;
 }
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.kind === undefined){
-const err57 = {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}};
+else {
+const err57 = {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -2240,8 +2348,12 @@ vErrors.push(err57);
 }
 errors++;
 }
-if(data34.parameters === undefined){
-const err58 = {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}};
+}
+if(data.listen !== undefined){
+let data34 = data.listen;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+if(data34.address === undefined){
+const err58 = {instancePath:instancePath+"/listen",keyword:"required",params:{missingProperty: "address"}};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -2250,9 +2362,9 @@ vErrors.push(err58);
 }
 errors++;
 }
-}
-else {
-const err59 = {instancePath:instancePath+"/channels/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+for(const key7 in data34){
+if(!((((key7 === "address") || (key7 === "token")) || (key7 === "public")) || (key7 === "interval"))){
+const err59 = {instancePath:instancePath+"/listen",keyword:"additionalProperties",params:{additionalProperty: key7}};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -2262,9 +2374,9 @@ vErrors.push(err59);
 errors++;
 }
 }
-}
-else {
-const err60 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+if(data34.address !== undefined){
+if(!(typeof data34.address === "string")){
+const err60 = {instancePath:instancePath+"/listen/address",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -2274,18 +2386,11 @@ vErrors.push(err60);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data35 = data.checks;
-if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
-for(const key8 in data35){
-if(!(validate97(data35[key8], {instancePath:instancePath+"/checks/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate97.errors : join(vErrors, validate97.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(data34.token !== undefined){
+let data36 = data34.token;
+if(typeof data36 === "string"){
+if(data36.length < 16){
+const err61 = {instancePath:instancePath+"/listen/token",keyword:"minLength",params:{limit: 16}};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -2295,14 +2400,169 @@ vErrors.push(err61);
 errors++;
 }
 }
-}
 else {
-const err62 = {instancePath,keyword:"type",params:{type: "object"}};
+const err62 = {instancePath:instancePath+"/listen/token",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err62];
 }
 else {
 vErrors.push(err62);
+}
+errors++;
+}
+}
+if(data34.public !== undefined){
+let data37 = data34.public;
+if(Array.isArray(data37)){
+if(data37.length < 1){
+const err63 = {instancePath:instancePath+"/listen/public",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+const len4 = data37.length;
+for(let i4=0; i4<len4; i4++){
+let data38 = data37[i4];
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err64 = {instancePath:instancePath+"/listen/public/" + i4,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/listen/public/" + i4,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+}
+}
+else {
+const err66 = {instancePath:instancePath+"/listen/public",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+if(data34.interval !== undefined){
+if(!(validate67(data34.interval, {instancePath:instancePath+"/listen/interval",parentData:data34,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err67 = {instancePath:instancePath+"/listen",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+}
+if(data.channels !== undefined){
+let data40 = data.channels;
+if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
+for(const key8 in data40){
+let data41 = data40[key8];
+if(!(validate84(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
+errors = vErrors.length;
+}
+if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
+if(data41.kind === undefined){
+const err68 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+if(data41.parameters === undefined){
+const err69 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+}
+}
+else {
+const err71 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data42 = data.checks;
+if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
+for(const key9 in data42){
+if(!(validate99(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate99.errors : join(vErrors, validate99.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+}
+}
+else {
+const err73 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
 }
 errors++;
 }

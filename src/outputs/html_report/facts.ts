@@ -1,16 +1,27 @@
 import type { ReportFile } from "../../domain/report_file.ts";
+import type { PageText } from "../../domain/page_text.ts";
 import type { System } from "../../domain/system.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
 export type PageFacts = Pick<
   ReportSnapshot,
-  "nowMs" | "hostName" | "timeZone" | "configLabel" | "intervalMs" | "isLive" | "notRunning"
+  | "nowMs"
+  | "hostName"
+  | "timeZone"
+  | "configLabel"
+  | "text"
+  | "intervalMs"
+  | "isLive"
+  | "isOfOneCheck"
+  | "notRunning"
 >;
 
 interface PageFactsOptions {
   readonly label: string;
   /** The page that the config keeps fresh; `null`: none, or the config has errors. */
   readonly page: ReportFile | null;
+  /** The words of the config. */
+  readonly text: PageText | null;
   /** Where this page is written; `null`: to stdout. */
   readonly path: string | null;
   /** Whether anything runs the checks, as far as that is known. */
@@ -19,7 +30,7 @@ interface PageFactsOptions {
 
 /** What a page that is written to a path says of itself. */
 export function pageFacts(
-  { label, page, path, notRunning }: PageFactsOptions,
+  { label, page, text, path, notRunning }: PageFactsOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,
 ): PageFacts {
   return {
@@ -27,16 +38,24 @@ export function pageFacts(
     hostName: system.hostName(),
     timeZone: system.timeZone(),
     configLabel: label,
+    text,
     intervalMs: page !== null && page.path === path ? page.intervalMs : null,
     notRunning,
   };
 }
 
+interface LivePageOptions {
+  readonly label: string;
+  readonly text: PageText | null;
+  readonly intervalMs: number;
+  readonly isOfOneCheck: boolean;
+}
+
 /** What a page that the monitor itself serves says of itself. */
 export function livePageFacts(
-  { label, intervalMs }: { readonly label: string; readonly intervalMs: number },
+  { label, text, intervalMs, isOfOneCheck }: LivePageOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,
 ): PageFacts {
-  const facts = pageFacts({ label, page: null, path: null, notRunning: null }, system);
-  return { ...facts, intervalMs, isLive: true };
+  const facts = pageFacts({ label, page: null, text, path: null, notRunning: null }, system);
+  return { ...facts, intervalMs, isLive: true, isOfOneCheck };
 }

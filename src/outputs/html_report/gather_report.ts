@@ -6,10 +6,20 @@ import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import { readServices } from "../../state/read_services.ts";
 import type { PageFacts } from "./facts.ts";
-import { DAYS_SHOWN, type PageCheck, type PageDay, type ReportSnapshot } from "./snapshot.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
+import {
+  DAYS_SHOWN,
+  HOURS_SHOWN,
+  type PageCheck,
+  type PageDay,
+  type PageSlot,
+  type ReportSnapshot,
+} from "./snapshot.ts";
+import { firstHourMs } from "./strips.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 
 const CHANGES_EACH = 5;
+/** On the page of one check. */
+const CHANGES_OF_ONE_CHECK = 50;
 /** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
 const CHECKS_AT_A_TIME = 8;
 
@@ -44,7 +54,7 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
   for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
     await pause();
     const some = active.slice(index, index + CHECKS_AT_A_TIME);
-    shown.push(...await gatherChecks(some, { store, nowMs, recordOf, inactive, silences }));
+    shown.push(...await gatherChecks(some, { store, facts, recordOf, inactive, silences }));
   }
   const names = new Set(checks.map((check) => check.name));
   const isShown = (name: string | null): boolean => isWhole || name === null || names.has(name);
@@ -68,7 +78,7 @@ async function keptRecords(store: Store | null): Promise<RecordOf> {
 
 interface ChecksOptions {
   readonly store: Store | null;
-  readonly nowMs: number;
+  readonly facts: PageFacts;
   readonly recordOf: RecordOf;
   readonly inactive: ReadonlySet<string>;
   readonly silences: readonly Silence[];
@@ -76,7 +86,7 @@ interface ChecksOptions {
 
 async function gatherChecks(
   checks: readonly ShownCheck[],
-  { store, nowMs, recordOf, inactive, silences }: ChecksOptions,
+  { store, facts: { nowMs, isOfOneCheck }, recordOf, inactive, silences }: ChecksOptions,
 ): Promise<readonly PageCheck[]> {
   const names = checks.map((check) => check.name);
   const sums = async ({ days, each }: typeof SPANS[number]): Promise<Sums> =>
@@ -86,6 +96,8 @@ async function gatherChecks(
     );
   const sumsOfSpans: Sums[] = [];
   for (const span of SPANS) sumsOfSpans.push(await sums(span));
+  const recent = new Map((await store?.recentRuns(names) ?? []).map(({ name, runs }) => [name, runs]));
+  const limit = isOfOneCheck === true ? CHANGES_OF_ONE_CHECK : CHANGES_EACH;
   const found: PageCheck[] = [];
   for (const check of checks) {
     const record = recordOf(check.name);
@@ -98,16 +110,18 @@ async function gatherChecks(
         ms: days * DAY_MS,
         ...addUp(own[index] ?? [], (lastedMs) => addPresent(lastedMs, record, nowMs)),
       })),
+      hours: withPresent(toHours(own[0] ?? [], nowMs), status),
       days: withPresent(toDays(own.at(-1) ?? [], nowMs), status),
-      changes: await store?.changes(check.name, { sinceMs: 0, limit: CHANGES_EACH }) ?? [],
+      recent: recent.get(check.name) ?? [],
+      changes: await store?.changes(check.name, { sinceMs: 0, limit }) ?? [],
     });
   }
   return found;
 }
 
-/** The last one is read by days, which the strips show. */
+/** The first one is read by hours and the last one by days, which the strips show. */
 const SPANS = [
-  { label: "24 h", days: 1, each: "check" },
+  { label: "24 h", days: 1, each: "hour" },
   { label: "7 d", days: 7, each: "check" },
   { label: `${DAYS_SHOWN} d`, days: DAYS_SHOWN, each: "day" },
 ] as const;
@@ -134,23 +148,36 @@ function addUp(
   };
 }
 
+function toHours(sums: readonly RollupSum[], nowMs: number): readonly PageSlot[] {
+  const byStart = new Map(sums.map((sum) => [sum.startMs, sum]));
+  const firstMs = firstHourMs(nowMs);
+  return Array.from({ length: HOURS_SHOWN }, (_, index) => toSlot(byStart.get(firstMs + index * HOUR_MS)));
+}
+
 function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
   const byDay = new Map(sums.map((sum) => [Math.floor(sum.startMs / DAY_MS), sum]));
   const today = Math.floor(nowMs / DAY_MS);
   return Array.from({ length: DAYS_SHOWN }, (_, index) => {
     const sum = byDay.get(today - DAYS_SHOWN + 1 + index);
-    return sum === undefined ? UNWATCHED : { highest: highestOf(sum), durationMeanMs: meanOf(sum) };
+    return { ...toSlot(sum), durationMeanMs: sum === undefined ? null : meanOf(sum) };
   });
 }
 
-/** What is confirmed now counts for today, though it has not lasted until another run. */
-function withPresent(days: readonly PageDay[], { condition, state }: CheckStatus): readonly PageDay[] {
-  const today = days.at(-1);
-  if (today === undefined || state !== "current") return days;
-  return days.with(-1, { ...today, highest: highestSeverity([condition, today.highest ?? condition]) });
+function toSlot(sum: RollupSum | undefined): PageSlot {
+  return sum === undefined
+    ? { highest: null, failedRuns: 0 }
+    : { highest: highestOf(sum), failedRuns: sum.failedRuns };
 }
 
-const UNWATCHED: PageDay = { highest: null, durationMeanMs: null };
+/** What is confirmed now counts for the present hour and day, though it has not lasted until another run. */
+function withPresent<Slot extends PageSlot>(
+  slots: readonly Slot[],
+  { condition, state }: CheckStatus,
+): readonly Slot[] {
+  const present = slots.at(-1);
+  if (present === undefined || state !== "current") return slots;
+  return slots.with(-1, { ...present, highest: highestSeverity([condition, present.highest ?? condition]) });
+}
 
 const HIGHEST_FIRST = CONDITIONS.toReversed();
 

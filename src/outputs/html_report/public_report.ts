@@ -1,6 +1,16 @@
-import type { CheckStatus } from "../../alerting/check_status.ts";
-import type { KeptResult } from "../../domain/store.ts";
+import type { CheckStatus, ShownCheck } from "../../alerting/check_status.ts";
+import type { ConditionChange, KeptResult } from "../../domain/store.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
+
+/** The active checks that have one of some tags, with these tags alone. */
+export function publicChecks<Shown extends Pick<ShownCheck, "tags" | "active">>(
+  checks: readonly Shown[],
+  tags: readonly string[],
+): readonly Shown[] {
+  return checks
+    .map((check) => ({ ...check, tags: check.tags.filter((tag) => tags.includes(tag)) }))
+    .filter((check) => check.active && check.tags.length > 0);
+}
 
 /** A status for everybody: without outputs, what they are made of, and why nothing is sent. */
 export function publicStatus<Status extends CheckStatus>(status: Status): Status {
@@ -30,18 +40,33 @@ function publicResult({ condition, startedAtMs, durationMs, lateMs }: KeptResult
   };
 }
 
-/** A page for everybody: without outputs, notifications and silences, the host and the config. */
+/** A change for everybody. Lists what is shown, so that what is added to changes stays hidden. */
+export function publicChange({ name, atMs, from, to }: ConditionChange): ConditionChange {
+  return { name, atMs, from, to, output: "", trace: "" };
+}
+
+/** A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown. */
 export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
   return {
     ...snapshot,
+    isPublic: true,
     hostName: "",
     configLabel: "",
     checks: snapshot.checks.map((check) => ({
-      ...publicStatus(check),
-      changes: check.changes.map((change) => ({ ...change, output: "" })),
+      ...withoutNotifications(publicStatus(check)),
+      maintenance: check.maintenance,
+      changes: check.changes.map(publicChange),
     })),
     rows: [],
     members: null,
     silences: [],
   };
+}
+
+/** Whether somebody was notified is nobody else's business. */
+function withoutNotifications<Status extends CheckStatus>(status: Status): Status {
+  const { record } = status;
+  if (record === null) return status;
+  const { condition } = record;
+  return { ...status, record: { ...record, condition: { ...condition, notified: condition.confirmed } } };
 }

@@ -31,6 +31,7 @@ export function publishedReportOf(
     const facts = pageFacts({
       label: config.source.label,
       page: report,
+      text: config.page,
       path: report.path,
       notRunning: stoppedAtMs === null ? null : { stoppedAtMs },
     }, system);
@@ -38,6 +39,7 @@ export function publishedReportOf(
       store: repository.store,
       checks: source.select(config.checks),
       isWhole,
+      public: report.public,
       facts,
       recordOf: (name) => repository.recordOf(name, facts.nowMs),
       clock: system.clock,

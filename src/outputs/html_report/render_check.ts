@@ -1,47 +1,66 @@
 import type { Condition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
+import { durationText } from "../../shared/duration_text.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { describeStatus } from "../../alerting/check_status.ts";
-import { renderChart, STROKE_CLASSES } from "./chart.ts";
+import type { PageScale } from "./page_scale.ts";
+import { renderStrips, STROKE_CLASSES } from "./strips.ts";
 import { renderMeasures } from "./render_measures.ts";
 import { htmlBlock, htmlLine } from "./html_text.ts";
-import type { PageCheck, PageSpan } from "./snapshot.ts";
-import type { TimeText } from "./time_text.ts";
+import { isUnconfirmed, type PageCheck, type PageSpan, type ReportSnapshot } from "./snapshot.ts";
+import type { PlainTime, TimeText } from "./time_text.ts";
 
 /** How much of each text is shown, in UTF-16 units. */
-export const TEXT_MAX = { name: 120, output: 240, detail: 1500, changeOutput: 120, trace: 4096 } as const;
+export const TEXT_MAX = {
+  name: 120,
+  output: 240,
+  detail: 1500,
+  changeOutput: 120,
+  trace: 4096,
+  note: 1000,
+} as const;
 
-interface CheckOptions {
-  /** When the page was made; wall time, milliseconds since 1970. */
-  readonly nowMs: number;
+/** What of a check has room on the page. */
+export interface Room {
+  /** So many of its changes. */
+  readonly changes: number;
+  /** The further lines of the last output. */
+  readonly hasOutput: boolean;
+  /** The trace of the run that confirmed a problem. */
+  readonly hasTrace: boolean;
+}
+
+/** What the items of one page have in common. */
+export interface ItemOptions {
+  readonly snapshot: ReportSnapshot;
+  readonly plainTime: PlainTime;
   readonly time: TimeText;
-  /** How many days a point of the line stands for. */
-  readonly daysPerPoint: number;
-  /** The changes of this check that have room on the page, the newest first. */
-  readonly changes: readonly ConditionChange[];
-  /** Whether the further lines of the last output have room on the page. */
-  readonly hasDetail: boolean;
+  readonly scale: PageScale;
+  roomOf(status: PageCheck): Room;
+  /** Whether the item has its tags, as it does not stand below them. */
+  readonly hasTags: boolean;
 }
 
 /** A check as an item of a list, headed by its title, or its name where it has none. */
-export function renderCheck(status: PageCheck, options: CheckOptions): string {
-  const { check, condition, days, spans } = status;
-  const name = htmlLine(check.name, TEXT_MAX.name);
-  const title = check.title === undefined || check.title.trim() === "" ? null : check.title;
-  const output = htmlLine(describeStatus(status, options.nowMs), TEXT_MAX.output);
+export function renderCheck(status: PageCheck, options: ItemOptions): string {
+  const { condition, spans } = status;
+  const { snapshot } = options;
+  const { nowMs } = snapshot;
+  const output = htmlLine(describeStatus(status, nowMs), TEXT_MAX.output);
   return [
-    `<li class=${STROKE_CLASSES[condition]}><h3>${
-      title === null ? name : htmlLine(title, TEXT_MAX.name)
-    }</h3>`,
-    title === null ? "" : `<p class=n>${name}</p>`,
-    `<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}</p>`,
+    `<li class=${STROKE_CLASSES[condition]}>`,
+    renderName(status, options),
+    `<p class=s><b>${CONDITION_WORDS[condition]}</b>${renderSince(status, options)}${
+      renderMarks(status, options)
+    }</p>`,
     output === "" ? "" : `<p class=o>${output}</p>`,
     renderMeasures(status.record?.last?.metrics ?? {}),
     renderAvailability(spans),
     renderFaults(spans),
-    renderChart(days, options),
+    renderStrips(status, { ...options, nowMs }),
     renderMore(status, options),
+    snapshot.isOfOneCheck === true ? renderRuns(status, options) : "",
     "\n",
   ].join("");
 }
@@ -53,13 +72,45 @@ const CONDITION_WORDS: Readonly<Record<Condition, string>> = {
   critical: "Critical",
 };
 
-function renderSince({ record, state, condition }: PageCheck, { time, nowMs }: CheckOptions): string {
+/** On a live page a link to all that is known of it. */
+function renderName({ check }: PageCheck, { snapshot, hasTags }: ItemOptions): string {
+  const { isLive, isOfOneCheck, isPublic } = snapshot;
+  const name = htmlLine(check.name, TEXT_MAX.name);
+  const title = check.title === undefined || check.title.trim() === "" ? null : check.title;
+  const heading = title === null ? name : htmlLine(title, TEXT_MAX.name);
+  const hasLink = isLive === true && isOfOneCheck !== true;
+  const words = [
+    ...title === null || isPublic === true ? [] : [name],
+    ...hasTags ? check.tags.map((tag) => htmlLine(tag, TEXT_MAX.name)) : [],
+  ];
+  return `<div><h3>${
+    hasLink ? `<a href="checks/${encodeURIComponent(check.name.toWellFormed())}">${heading}</a>` : heading
+  }</h3>${words.length === 0 ? "" : `<p class=n>${words.join(" · ")}</p>`}</div>`;
+}
+
+function renderSince(
+  { record, state, condition }: PageCheck,
+  { time, snapshot: { nowMs } }: ItemOptions,
+): string {
   if (record === null || record.last === null) return "";
   if (state !== "current") return `, last run ${time(record.last.startedAtMs)}`;
   const { confirmedSinceMs } = record.condition;
   if (confirmedSinceMs === null) return "";
   const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - confirmedSinceMs))}`;
   return ` since ${time(confirmedSinceMs)}${lasted}`;
+}
+
+/** What else is to be known of a condition at a glance. */
+function renderMarks(status: PageCheck, { time }: ItemOptions): string {
+  const { maintenance, isSilenced, record } = status;
+  const marks = [
+    ...isUnconfirmed(status) ? [`${record?.last?.condition}, not confirmed`] : [],
+    ...maintenance === null
+      ? []
+      : [`maintenance${maintenance.untilMs === null ? "" : ` until ${time(maintenance.untilMs)}`}`],
+    ...isSilenced ? ["silenced"] : [],
+  ];
+  return marks.map((mark) => ` <em>${mark}</em>`).join("");
 }
 
 /** The share of ok in each span, with how much of it was observed where that is not all. */
@@ -70,7 +121,7 @@ function renderAvailability(spans: readonly PageSpan[]): string {
     const observed = shares === null ? null : describeObserved(observedMs, ms);
     return `${label} <b>${share}</b>${observed === null ? "" : ` <small>${observed}</small>`}`;
   });
-  return `<p class=a><i>Availability</i> ${shown.join(" ")}</p>`;
+  return `<p class=a>${shown.join(" ")}</p>`;
 }
 
 /** What else there was, confirmed or not; a span that adds nothing to the shorter one is left out. */
@@ -88,26 +139,49 @@ function renderFaults(spans: readonly PageSpan[]): string {
 
 const PLACES = { places: 2 };
 
-function renderMore({ record }: PageCheck, { time, changes, hasDetail }: CheckOptions): string {
-  const detail = hasDetail ? record?.last?.detail ?? "" : "";
+function renderMore(status: PageCheck, { time, roomOf }: ItemOptions): string {
+  const room = roomOf(status);
+  const { record } = status;
+  const changes = status.changes.slice(0, room.changes);
+  const detail = room.hasOutput ? record?.last?.detail ?? "" : "";
   // Of the problem that lasts.
-  const trace = hasDetail ? changes[0]?.trace ?? "" : "";
-  if (detail === "" && changes.length === 0) return "";
+  const trace = room.hasTrace ? status.changes[0]?.trace ?? "" : "";
   const items = changes.map((change) => `<li>${time(change.atMs)} ${renderMove(change)}`).join("");
   const summary = changes.length === 0
     ? "Full output"
     : changes.length === 1
     ? "Last change"
     : `Last ${changes.length} changes`;
-  return `<details><summary>${summary}</summary>${
-    detail === "" ? "" : `<pre>${htmlBlock(detail, TEXT_MAX.detail)}</pre>`
-  }${items === "" ? "" : `<ul class=e>${items}</ul>`}</details>${
-    trace === ""
-      ? ""
-      : `<details><summary>Trace of the run that confirmed the problem</summary><pre>${
-        htmlBlock(trace, TEXT_MAX.trace)
-      }</pre></details>`
-  }`;
+  return [
+    renderDetails(
+      "changes",
+      summary,
+      `${detail === "" ? "" : `<pre>${htmlBlock(detail, TEXT_MAX.detail)}</pre>`}${
+        items === "" ? "" : `<ul class=e>${items}</ul>`
+      }`,
+    ),
+    renderDetails(
+      "trace",
+      "Trace of the run that confirmed the problem",
+      trace === "" ? "" : `<pre>${htmlBlock(trace, TEXT_MAX.trace)}</pre>`,
+    ),
+  ].join("");
+}
+
+function renderRuns({ recent }: PageCheck, { time }: ItemOptions): string {
+  const items = recent.map(({ endedAtMs, condition, durationMs }) =>
+    `<li>${time(endedAtMs)} <b>${condition}</b> ${durationText(durationMs)}`
+  );
+  return renderDetails(
+    "runs",
+    `Last ${recent.length} runs`,
+    items.length === 0 ? "" : `<ul class=e>${items.join("")}</ul>`,
+  );
+}
+
+/** The script of the live page finds open ones again by their class. */
+function renderDetails(kind: "changes" | "trace" | "runs", summary: string, content: string): string {
+  return content === "" ? "" : `<details class=${kind}><summary>${summary}</summary>${content}</details>`;
 }
 
 /** What a change of a confirmed condition was, and the output that decided it. */

@@ -2,16 +2,25 @@ import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { QueuedNotification, Silence } from "../../domain/outbox.ts";
-import type { ConditionChange } from "../../domain/store.ts";
+import type { PageText } from "../../domain/page_text.ts";
+import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
 
 /** How many days the strips and lines of the page show, today included. */
 export const DAYS_SHOWN = 90;
+/** How many hours the strips show, the present one included. */
+export const HOURS_SHOWN = 24;
+
+/** An hour of a check, or a day in UTC. */
+export interface PageSlot {
+  /** The highest severity that was confirmed for some of it; `null` without data. */
+  readonly highest: Condition | null;
+  /** How many runs were not ok, confirmed or not. */
+  readonly failedRuns: number;
+}
 
 /** A day of a check, in UTC. */
-export interface PageDay {
-  /** The highest severity that was confirmed for some of it; `null` when nobody looked. */
-  readonly highest: Condition | null;
+export interface PageDay extends PageSlot {
   /** How long its runs took on average; `null` without a run. */
   readonly durationMeanMs: number | null;
 }
@@ -27,8 +36,12 @@ export interface PageSpan extends Availability, RunCounts {
 export interface PageCheck extends CheckStatus {
   /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
   readonly spans: readonly PageSpan[];
+  /** {@linkcode HOURS_SHOWN} of them, the last one is the present one. */
+  readonly hours: readonly PageSlot[];
   /** {@linkcode DAYS_SHOWN} of them, the last one is today. */
   readonly days: readonly PageDay[];
+  /** The last 50 runs, the newest first. */
+  readonly recent: readonly RecentRun[];
   /** The last ones, the newest first. */
   readonly changes: readonly ConditionChange[];
 }
@@ -43,10 +56,16 @@ export interface ReportSnapshot {
   readonly timeZone: string;
   /** The config, as its owner calls it; empty: it is not shown. */
   readonly configLabel: string;
+  /** The words of the config; `null`: none. */
+  readonly text: PageText | null;
   /** From one page to the next; `null` where it is not renewed by itself. */
   readonly intervalMs: number | null;
   /** Whether the monitor itself serves it, so that it renews itself in the browser. @default false */
   readonly isLive?: boolean;
+  /** Whether it is the live page of one check, with all of its details. @default false */
+  readonly isOfOneCheck?: boolean;
+  /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
+  readonly isPublic?: boolean;
   /** Why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or nothing is known. */
   readonly notRunning: { readonly stoppedAtMs: number | null } | null;
   /** Active checks, in the config's order. */
@@ -60,4 +79,10 @@ export interface ReportSnapshot {
   /** Those that are not over. */
   readonly silences: readonly Silence[];
   readonly isKept: boolean;
+}
+
+/** Whether a check fails, or recovers, without being confirmed as such yet. */
+export function isUnconfirmed({ record, state }: PageCheck): boolean {
+  return state === "current" && record !== null && record.last !== null &&
+    record.last.condition !== record.condition.confirmed;
 }

@@ -1,8 +1,11 @@
-/** A time as HTML: in the page's zone for people, in UTC for machines. */
+/** A time in the page's zone as HTML. */
 export type TimeText = (timeMs: number) => string;
 
+/** A time in the page's zone, such as `2026-01-31 10:00`. */
+export type PlainTime = (timeMs: number) => string;
+
 /** Makes what writes times in a zone. One formatter serves a page: making one costs more than a thousand uses. */
-export function createTimeText(timeZone: string): TimeText {
+export function createPlainTime(timeZone: string): PlainTime {
   // Swedish dates are written as ISO 8601 has them: 2026-01-31 10:00.
   const format = new Intl.DateTimeFormat("sv-SE", {
     timeZone,
@@ -12,8 +15,12 @@ export function createTimeText(timeZone: string): TimeText {
     hour: "2-digit",
     minute: "2-digit",
   });
-  return (timeMs) =>
-    `<time datetime=${new Date(timeMs).toISOString().slice(0, 16)}Z>${format.format(timeMs)}</time>`;
+  return (timeMs) => format.format(timeMs);
+}
+
+/** Returns what writes the same as HTML. */
+export function toTimeText(plainTime: PlainTime): TimeText {
+  return (timeMs) => `<time>${plainTime(timeMs)}</time>`;
 }
 
 /** The zone's distance from UTC at a time, such as `UTC+1` or `UTC`. */

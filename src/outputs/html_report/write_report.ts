@@ -1,12 +1,12 @@
 import type { Clock } from "../../domain/clock.ts";
 import { createYield } from "../../shared/yielding.ts";
 import { type GatherOptions, gatherReport } from "./gather_report.ts";
+import { publicChecks, publicReport } from "./public_report.ts";
 import { renderReport } from "./render_report.ts";
-import type { ReportSnapshot } from "./snapshot.ts";
 
 interface PageOptions extends Omit<GatherOptions, "pause"> {
-  /** Changes what was gathered, before it is rendered. @default nothing */
-  filter?(snapshot: ReportSnapshot): ReportSnapshot;
+  /** Tags of the checks that a page for everybody shows; absent: it is none. */
+  readonly public?: readonly string[] | undefined;
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
 }
 
@@ -15,11 +15,19 @@ interface PageOptions extends Omit<GatherOptions, "pause"> {
  *
  * @throws {StoreError} If the state cannot be read.
  */
-export async function writeReport({ clock, filter, ...options }: PageOptions): Promise<string> {
+export async function writeReport(
+  { clock, public: tags, checks, isWhole, ...options }: PageOptions,
+): Promise<string> {
   const pause = createYield(clock);
-  const snapshot = await gatherReport({ ...options, pause });
+  const shown = tags === undefined ? checks : publicChecks(checks, tags);
+  const gathered = await gatherReport({
+    ...options,
+    checks: shown,
+    isWhole: isWhole && tags === undefined,
+    pause,
+  });
   let text = "";
-  for (const piece of renderReport(filter?.(snapshot) ?? snapshot)) {
+  for (const piece of renderReport(tags === undefined ? gathered : publicReport(gathered))) {
     text += piece;
     await pause();
   }

@@ -6,7 +6,7 @@ import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/h
 import { StoreError } from "../../domain/store.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { parseListenAddress } from "../../shared/listen_address.ts";
-import { contentPolicy } from "../html_report/render_report.ts";
+import { contentPolicy } from "../html_report/render_head.ts";
 import type { MetricsFormat } from "../metrics/exposition.ts";
 import { type Access, accessOf, refusePublic } from "./access.ts";
 import { findPingTargets, handleCheckIn, type PingTarget } from "./check_ins.ts";
@@ -117,7 +117,10 @@ export class Endpoint {
     const [one = "", two = "", three = ""] = rest;
     switch (JSON.stringify([area, rest.length])) {
       case '["",0]':
-        return await show("text/html; charset=utf-8", () => view.page(), PAGE_HEADERS);
+        return await show("text/html; charset=utf-8", () => view.page(null), PAGE_HEADERS);
+      case '["checks",1]':
+        if (!view.has(one)) break;
+        return await show("text/html; charset=utf-8", () => view.page(one), PAGE_HEADERS);
       case '["live.js",0]':
         return await show("text/javascript; charset=utf-8", () => Promise.resolve(LIVE_SCRIPT));
       case '["feed.atom",0]':

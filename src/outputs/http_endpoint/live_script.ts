@@ -1,6 +1,6 @@
 /**
  * The script of the live page. It fetches the page again and replaces its header and its list. What the reader opened, focused
- * or scrolled to is found again by the name of the check.
+ * or scrolled to is found again by the name of the check and the class of the details.
  */
 export const LIVE_SCRIPT = `"use strict";
 (() => {
@@ -12,17 +12,20 @@ export const LIVE_SCRIPT = `"use strict";
   let isFetching = false;
 
   const itemOf = (element) => element.closest(".c>li");
-  const nameOf = (item) => item && (item.querySelector(".n") || item.querySelector("h3")).textContent;
+  const nameOf = (item) => item && item.querySelector("h3").innerHTML;
   const items = () => new Map([...document.querySelectorAll(".c>li")].map((item) => [nameOf(item), item]));
-  const alike = (scope, tag, item) => [...scope.querySelectorAll(tag)].filter((one) => itemOf(one) === item);
+  const kindOf = (element) => element.closest("details")?.className;
+  const alike = (tag, kind, item) =>
+    [...(item || document).querySelectorAll(tag)].filter((one) => itemOf(one) === item && kindOf(one) === kind);
   const placeOf = (element) => {
     const item = itemOf(element);
     const tag = element.localName;
-    return { name: nameOf(item), tag, index: alike(item || document, tag, item).indexOf(element) };
+    const kind = kindOf(element);
+    return { name: nameOf(item), tag, kind, index: alike(tag, kind, item).indexOf(element) };
   };
-  const find = ({ name, tag, index }, known) => {
+  const find = ({ name, tag, kind, index }, known) => {
     const item = name === null ? null : known.get(name);
-    return item === undefined ? undefined : alike(item || document, tag, item)[index];
+    return item === undefined ? undefined : alike(tag, kind, item)[index];
   };
   const topItem = () => scrollY > 0 && [...document.querySelectorAll(".c>li")]
     .find((item) => item.getBoundingClientRect().bottom > 0);
@@ -50,7 +53,7 @@ export const LIVE_SCRIPT = `"use strict";
   };
 
   const update = async () => {
-    const response = await fetch("./", { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
+    const response = await fetch("", { cache: "no-cache", signal: AbortSignal.timeout(2 * intervalMs) });
     if (!response.ok) throw new Error("status " + response.status);
     const text = await response.text();
     if (!getSelection().isCollapsed) return;

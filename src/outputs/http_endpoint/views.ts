@@ -8,7 +8,7 @@ import { allChanges } from "../../state/all_changes.ts";
 import { readServices } from "../../state/read_services.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { livePageFacts } from "../html_report/facts.ts";
-import { publicReport, publicStatus } from "../html_report/public_report.ts";
+import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
@@ -38,13 +38,10 @@ export class Views {
   /** Selects the checks that the reader may see. */
   constructor(sources: ViewSources) {
     const { config, access } = sources;
-    const tags = new Set(config.listen?.public);
     const selected = sources.select(config.checks);
     this.#sources = sources;
     this.#inactive = inactiveNames(config.checks);
-    this.#checks = access === "full" ? selected : selected
-      .map((check) => ({ ...check, tags: check.tags.filter((tag) => tags.has(tag)) }))
-      .filter((check) => check.tags.length > 0 && check.active);
+    this.#checks = access === "full" ? selected : publicChecks(selected, config.listen?.public ?? []);
   }
 
   /** Whether there is an active check of this name. */
@@ -52,18 +49,23 @@ export class Views {
     return this.#find(name) !== undefined;
   }
 
-  /** The live page. */
-  page(): Promise<string> {
+  /** The live page of all checks, or with all details of one. */
+  page(name: string | null): Promise<string> {
     const { system, repository, config, isWhole, intervalMs } = this.#sources;
-    const facts = livePageFacts({ label: config.source.label, intervalMs }, system);
+    const facts = livePageFacts({
+      label: config.source.label,
+      text: config.page,
+      intervalMs,
+      isOfOneCheck: name !== null,
+    }, system);
     return writeReport({
       store: repository.store,
-      checks: this.#checks,
-      isWhole: isWhole && !this.#isPublic,
+      checks: name === null ? this.#checks : [this.#get(name)],
+      isWhole: isWhole && name === null,
       facts,
       recordOf: (name) => repository.recordOf(name, facts.nowMs),
       clock: system.clock,
-      ...this.#isPublic && { filter: publicReport },
+      public: this.#isPublic ? config.listen?.public ?? [] : undefined,
     });
   }
 
@@ -147,7 +149,7 @@ export class Views {
 
   async *#changesOf(name: string): AsyncGenerator<ConditionChange> {
     for await (const change of allChanges(this.#sources.repository.store, name)) {
-      yield this.#isPublic ? { ...change, output: "" } : change;
+      yield this.#isPublic ? publicChange(change) : change;
     }
   }
 }

@@ -10,6 +10,7 @@ import type {
   Rollup,
   RollupSum,
   Store,
+  SumSpan,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
 import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sqlite/sqlite_checks.ts";
@@ -302,12 +303,13 @@ export async function readRollups(
 }
 
 const FAILED = "observed_unknown + observed_warning + observed_critical";
-const START = {
+const START: Readonly<Record<SumSpan, string>> = {
+  hour: "start_ms",
   day: `floor(start_ms / ${DAY_MS}) * ${DAY_MS}`,
   check: "min(start_ms)",
 };
 
-function selectSums(each: "day" | "check"): string {
+function selectSums(each: SumSpan): string {
   return `SELECT name, json_agg(json_build_array(start_ms, runs, failed, streak, ok, unknown, warning, critical, duration))::text AS sums
     FROM (SELECT checks.name AS name, ${
     START[each]
@@ -316,8 +318,8 @@ function selectSums(each: "day" | "check"): string {
         sum(lasted_warning_ms) AS warning, sum(lasted_critical_ms) AS critical, sum(rollups.duration_total_ms) AS duration
       FROM checks JOIN rollups ON rollups.check_id = checks.id
       WHERE checks.name = ANY($1::text[]) AND start_ms > $2::float8 - ${DAY_MS} AND start_ms + span_ms > $2 AND start_ms <= $3
-        AND span_ms IN (${DAY_MS}, ${HOUR_MS})
-      GROUP BY checks.name${each === "day" ? `, ${START.day}` : ""}) AS sums
+        AND span_ms IN (${each === "hour" ? "" : `${DAY_MS}, `}${HOUR_MS})
+      GROUP BY checks.name${each === "check" ? "" : `, ${START[each]}`}) AS sums
     GROUP BY name`;
 }
 

@@ -10,6 +10,7 @@ import type {
   RollupEntry,
   RollupSum,
   Store,
+  SumSpan,
 } from "../../domain/store.ts";
 import { columnText, json, list, number } from "../codec.ts";
 import type { Row, SqliteConnection } from "./sqlite_connection.ts";
@@ -22,6 +23,7 @@ import {
   SELECT_CHANGES,
   SELECT_CHECK_SUMS,
   SELECT_DAY_SUMS,
+  SELECT_HOUR_SUMS,
   SELECT_RECENT,
   SELECT_RECORDS,
   SELECT_ROLLUPS,
@@ -103,9 +105,14 @@ export function readRollupSums(
   names: readonly string[],
   { sinceMs, untilMs, each }: Parameters<Store["rollupSums"]>[1],
 ): readonly RollupSum[] {
-  const statement = each === "day" ? SELECT_DAY_SUMS : SELECT_CHECK_SUMS;
-  return connection.all(statement, toNames(names), sinceMs, untilMs).flatMap(sumsOf);
+  return connection.all(SELECT_SUMS[each], toNames(names), sinceMs, untilMs).flatMap(sumsOf);
 }
+
+const SELECT_SUMS: Readonly<Record<SumSpan, string>> = {
+  hour: SELECT_HOUR_SUMS,
+  day: SELECT_DAY_SUMS,
+  check: SELECT_CHECK_SUMS,
+};
 
 /** Implements `recentRuns()` of the store. */
 export function readRecentRuns(

@@ -76,6 +76,13 @@ export const SELECT_CHECK_SUMS = `SELECT name, ${PACKED} FROM (
     SELECT checks.id AS id, checks.name AS name, min(start_ms) AS start_ms, ${SUMS} ${ROLLUPS_OF_NAMES} GROUP BY checks.id
   ) GROUP BY id`;
 
+/** The same of roll-ups of hours alone, as they are. */
+export const SELECT_HOUR_SUMS = `SELECT name, ${PACKED} FROM (
+    SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs,
+      ${FAILED} AS failed, failed_streak_max, lasted_ok_ms, lasted_unknown_ms, lasted_warning_ms, lasted_critical_ms, rollups.duration_total_ms
+    ${ROLLUPS_OF_NAMES} AND span_ms = ${HOUR_MS}
+  ) GROUP BY id`;
+
 /** Adds a check's hourly roll-ups that began before a time to those of their days. */
 export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
   SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}

@@ -1,0 +1,75 @@
+/** The head of the page, and what it may load. */
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { htmlLine } from "./html_text.ts";
+import { TEXT_MAX } from "./render_check.ts";
+import type { ReportSnapshot } from "./snapshot.ts";
+import { STYLE } from "./style.ts";
+
+/** Returns everything above what is seen. */
+export function renderHead(snapshot: ReportSnapshot, problemCount: number): string {
+  const { checks, notRunning, isOfOneCheck } = snapshot;
+  const highest = CONDITIONS.findLast((condition) => checks.some((status) => status.condition === condition));
+  const subject = isOfOneCheck === true ? checks[0]?.check.title ?? checks[0]?.check.name : undefined;
+  const title = [
+    ...notRunning === null ? [] : ["not running"],
+    ...problemCount === 0 ? [] : [isOfOneCheck === true ? highest : `${problemCount} not ok`],
+    ...subject === undefined ? [] : [subject],
+    pageTitle(snapshot),
+  ].join(": ");
+  return `<!doctype html>
+<html lang=en>
+<meta charset=utf-8>
+<meta name=viewport content="width=device-width, initial-scale=1">
+<meta http-equiv=Content-Security-Policy content="${contentPolicy(snapshot)}">
+<meta name=robots content=noindex>
+<link rel=icon href="data:image/svg+xml,${icon(highest ?? "ok")}">
+<title>${htmlLine(title, TEXT_MAX.output)}</title>
+<style>${STYLE}</style>
+${renderRefresh(snapshot)}`;
+}
+
+function pageTitle({ text, hostName }: ReportSnapshot): string {
+  return text?.title ?? (hostName === "" ? "monitor" : `monitor on ${hostName}`);
+}
+
+/** What the page may load. The endpoint sends the same as a header. */
+export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): string {
+  const live = isLive ? "; script-src 'self'; connect-src 'self'" : "";
+  return `default-src 'none'; style-src 'unsafe-inline'; img-src data:${live}`;
+}
+
+/** Where the live page of all checks is, seen from a page. Paths are relative, since a proxy may serve them below one of its own. */
+export function rootOf({ isOfOneCheck }: ReportSnapshot): string {
+  return isOfOneCheck === true ? "../" : "";
+}
+
+/**
+ * A file is loaded again at its interval, and so is a live page without JavaScript. The script announces changes in a line that
+ * is seen only when the page is out of date.
+ */
+function renderRefresh(snapshot: ReportSnapshot): string {
+  const { isLive, intervalMs } = snapshot;
+  if (intervalMs === null) return "";
+  const seconds = Math.max(1, Math.round(intervalMs / 1000));
+  const refresh = `<meta http-equiv=refresh content=${seconds}>`;
+  if (isLive !== true) return `${refresh}\n`;
+  const root = rootOf(snapshot);
+  return `<link rel=alternate type=application/atom+xml title=Changes href=${root}feed.atom>
+<noscript>${refresh}</noscript>
+<script src=${root}live.js data-seconds=${seconds} defer></script>
+<p id=live role=status></p>
+`;
+}
+
+/** A browser that is not given one asks the server for it. */
+function icon(condition: Condition): string {
+  const { color, shape } = ICONS[condition];
+  return `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%23${color}' d='${shape}'/%3E%3C/svg%3E`;
+}
+
+const ICONS: Readonly<Record<Condition, { readonly color: string; readonly shape: string }>> = {
+  ok: { color: "1a7f37", shape: "M8 1a7 7 0 1 0 .1 0z" },
+  unknown: { color: "9a6ee0", shape: "M8 0l8 8-8 8-8-8z" },
+  warning: { color: "d98e00", shape: "M8 1l8 14H0z" },
+  critical: { color: "d33a30", shape: "M1 1h14v14H1z" },
+};

@@ -1,0 +1,102 @@
+/** The top of the page: how things are, what the page is about, and where its parts are. */
+import { CONDITIONS } from "../../domain/condition.ts";
+import { exactDuration } from "../../domain/duration.ts";
+import { countText } from "./count_text.ts";
+import { htmlLine } from "./html_text.ts";
+import { TEXT_MAX } from "./render_check.ts";
+import { rootOf } from "./render_head.ts";
+import { DAYS_SHOWN, isUnconfirmed, type ReportSnapshot } from "./snapshot.ts";
+import { type TimeText, zoneOffset } from "./time_text.ts";
+
+/** How the page is drawn. */
+interface HeaderOptions {
+  readonly time: TimeText;
+  readonly daysPerPoint: number;
+}
+
+/** Returns the header. */
+export function renderHeader(snapshot: ReportSnapshot, { time, daysPerPoint }: HeaderOptions): string {
+  const { nowMs, timeZone, hostName, configLabel, text, isKept } = snapshot;
+  const place = hostName === ""
+    ? ""
+    : `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}. `;
+  return `<header>
+${text?.title === undefined ? "" : `<p class=h>${htmlLine(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
+    headline(snapshot)
+  }</h1>
+${text?.description === undefined ? "" : `<p class=o>${htmlLine(text.description, TEXT_MAX.note)}</p>\n`}${
+    renderValidity(snapshot, time)
+  }<nav aria-label=Sections>${renderLinks(snapshot)}</nav>
+<p>${place}Generated ${time(nowMs)}.${renderRenewal(snapshot)}
+Time zone: ${describeZone(timeZone, nowMs)}.</p>
+${isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(snapshot, daysPerPoint)}</header>
+`;
+}
+
+function renderLinks(snapshot: ReportSnapshot): string {
+  const { checks, rows, silences, inactive, isOfOneCheck } = snapshot;
+  if (isOfOneCheck === true) return `<a href=${rootOf(snapshot)}>All checks</a>`;
+  const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
+  return [
+    ...CONDITIONS.toReversed().flatMap((condition) => {
+      const number = checks.filter((status) => status.condition === condition).length;
+      const id = condition === "ok" ? "ok" : "problems";
+      return number === 0 ? [] : [[id, `${countText(number)} ${condition}`]];
+    }),
+    ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
+    ...rows.length > 0 ? [["notifications", `${countText(rows.length)} pending`]] : [],
+    ...silences.length > 0 ? [["silences", "silences"]] : [],
+    ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
+    ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
+  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ");
+}
+
+function describeZone(timeZone: string, nowMs: number): string {
+  const offset = zoneOffset(timeZone, nowMs);
+  return timeZone === offset ? offset : `${htmlLine(timeZone, TEXT_MAX.name)} (${offset})`;
+}
+
+function headline({ checks }: ReportSnapshot): string {
+  const total = checks.length;
+  const problems = checks.filter(({ condition }) => condition !== "ok").length;
+  if (total === 0) return "No active checks";
+  if (problems === 0) return total === 1 ? "The check is ok" : `All ${countText(total)} checks are ok`;
+  if (total === 1) return "The check is not ok";
+  return `${countText(problems)} of ${countText(total)} checks ${problems === 1 ? "is" : "are"} not ok`;
+}
+
+function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
+  if (intervalMs === null) return " It is not updated.";
+  if (notRunning !== null) return "";
+  return ` Updated every ${exactDuration(intervalMs)} while monitor runs.`;
+}
+
+/** Shows first whether the page is still up to date. */
+function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapshot, time: TimeText): string {
+  if (notRunning !== null) {
+    const why = notRunning.stoppedAtMs === null
+      ? "monitor is not running: it terminated unexpectedly."
+      : `monitor is not running: it was stopped at ${time(notRunning.stoppedAtMs)}.`;
+    return `<p class=z>${why} No check runs until you start it.</p>\n`;
+  }
+  // The script keeps an eye on that.
+  if (isLive) return "";
+  if (intervalMs === null) return "";
+  const untilMs = nowMs + Math.max(2 * intervalMs, intervalMs + LATE_MS);
+  return `<p class=z>Valid until ${
+    time(untilMs)
+  }. After that, monitor is not running or cannot write this page.</p>\n`;
+}
+
+/** A page takes its time to be made, and others have their turn meanwhile. */
+const LATE_MS = 60_000;
+
+function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): string {
+  const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;
+  return `<details><summary>How to read this page</summary>
+<p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
+<p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
+<p><b>The strips</b> are the last ${DAYS_SHOWN} days in UTC, the last 24 hours, and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest. A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
+${isPublic === true ? "" : "<p>Every change of a check: <code>monitor history NAME</code></p>\n"}</details>
+`;
+}

@@ -1,0 +1,247 @@
+/**
+ * The picture of a check: a line of how long its runs took, above three strips of conditions, of 90 days, of 24 hours and of
+ * the last 50 runs. One unit of the picture is a day across. There may be a thousand pictures on a page, so equal slots in a
+ * row are one stroke, a strip has one path a condition, and only what is not ok has a tooltip.
+ */
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { durationText } from "../../shared/duration_text.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import { RECENT_RUNS_MAX } from "../../state/retention.ts";
+import { DAYS_SHOWN, HOURS_SHOWN, type PageCheck, type PageDay, type PageSlot } from "./snapshot.ts";
+import type { PageScale } from "./page_scale.ts";
+import type { PlainTime } from "./time_text.ts";
+
+/** Heights in the picture's units; `style.ts` gives the strokes of the strips their height. */
+const LINE_TOP = 1;
+const LINE_BOTTOM = 17;
+const MIDDLES = { days: 24, hours: 37, runs: 50 } as const;
+const HEIGHT = 56;
+
+/** The classes of the strokes; short, since they are on every check. */
+export const STROKE_CLASSES: Readonly<Record<Condition, string>> = {
+  ok: "k",
+  unknown: "u",
+  warning: "w",
+  critical: "x",
+};
+
+/** Failed runs in an hour or a day in which ok was confirmed all the time that is counted. */
+const UNCONFIRMED = "f";
+
+/** How a picture is drawn. */
+interface PictureOptions {
+  /** When the last slots are; wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  readonly plainTime: PlainTime;
+  readonly scale: Pick<PageScale, "daysPerPoint" | "stretchesMax">;
+}
+
+/** Returns the picture and the height of its line as HTML. */
+export function renderStrips(
+  { hours, days, recent }: Pick<PageCheck, "hours" | "days" | "recent">,
+  options: PictureOptions,
+): string {
+  const { stretchesMax, daysPerPoint } = options.scale;
+  const strips = [
+    stripOf(days, { middle: MIDDLES.days, slots: DAYS_SHOWN, stretchesMax, ...wordsOfDays(options) }),
+    stripOf(hours, { middle: MIDDLES.hours, slots: HOURS_SHOWN, stretchesMax, ...wordsOfHours(options) }),
+    stripOf(recent.map(({ condition }) => ({ highest: condition, failedRuns: 0 })).reverse(), {
+      middle: MIDDLES.runs,
+      slots: RECENT_RUNS_MAX,
+      stretchesMax,
+      ...wordsOfRuns(recent, options),
+    }),
+  ];
+  const fine = strips.map(({ fine }) => fine).join("");
+  const points = toPoints(days, daysPerPoint);
+  const means = points.filter((mean) => mean !== null);
+  const most = Math.max(0, ...means);
+  const line = means.length === 0 ? "" : `<path class=l d="${linePath(points, most, daysPerPoint)}"/>`;
+  return `<svg viewBox="0 0 ${DAYS_SHOWN} ${HEIGHT}" preserveAspectRatio=none>${line}${
+    fine === "" ? "" : `<path d="${fine}"/>`
+  }${strips.map(({ others }) => others).join("")}</svg><p class=m>${
+    means.length === 0 ? "" : durationText(most)
+  }</p>`;
+}
+
+/** What tooltips say of stretches of slots. */
+interface Words {
+  labelOf(what: string, stretches: readonly Stretch[]): string;
+  timesOf(stretch: Stretch): string;
+}
+
+interface StripOptions extends Words {
+  readonly middle: number;
+  /** How many slots are as wide as the picture. Fewer are at its end. */
+  readonly slots: number;
+  readonly stretchesMax: number;
+}
+
+/** The path of all data, which shows where what is not ok leaves it, and the paths of that with their tooltips. */
+function stripOf(
+  slots: readonly PageSlot[],
+  options: StripOptions,
+): { readonly fine: string; readonly others: string } {
+  const offset = options.slots - slots.length;
+  const draw = (strokeClass: string, what: string, isWanted: (slot: PageSlot) => boolean): string => {
+    const stretches = stretchesOf(slots, isWanted);
+    if (stretches.length === 0) return "";
+    const path = stripPath(stretches, { ...options, offset });
+    return `<path class=${strokeClass} d="${path}"><title>${
+      describeStretches(what, stretches, options)
+    }</title></path>`;
+  };
+  return {
+    // What is not ok is taller, and drawn over it.
+    fine: stripPath(stretchesOf(slots, ({ highest }) => highest !== null), { ...options, offset }),
+    others: [
+      draw(
+        UNCONFIRMED,
+        "failed runs",
+        ({ highest, failedRuns }) => highest === "ok" && failedRuns > 0,
+      ),
+      ...NOT_OK.map((condition) =>
+        draw(STROKE_CLASSES[condition], condition, ({ highest }) => highest === condition)
+      ),
+    ].join(""),
+  };
+}
+
+const NOT_OK: readonly Condition[] = CONDITIONS.filter((condition) => condition !== "ok");
+
+/** Slots in a row. */
+interface Stretch {
+  readonly from: number;
+  readonly count: number;
+}
+
+function stretchesOf(
+  slots: readonly PageSlot[],
+  isWanted: (slot: PageSlot) => boolean,
+): readonly Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const [index, slot] of slots.entries()) {
+    if (!isWanted(slot)) continue;
+    const last = stretches.at(-1);
+    if (last !== undefined && last.from + last.count === index) {
+      stretches.splice(-1, 1, { ...last, count: last.count + 1 });
+    } else stretches.push({ from: index, count: 1 });
+  }
+  return stretches;
+}
+
+/** A path with a stroke for each stretch: `M3 28h1m4 0h2`. */
+function stripPath(
+  stretches: readonly Stretch[],
+  { middle, slots, offset }: { readonly middle: number; readonly slots: number; readonly offset: number },
+): string {
+  const xOf = (slot: number): number => rounded((offset + slot) * DAYS_SHOWN / slots);
+  let pen = 0;
+  return stretches.map(({ from, count }, index) => {
+    const [startX, endX] = [xOf(from), xOf(from + count)];
+    const move = index === 0 ? `M${startX} ${middle}` : `m${rounded(startX - pen)} 0`;
+    pen = endX;
+    return `${move}h${rounded(endX - startX)}`;
+  }).join("");
+}
+
+function rounded(units: number): number {
+  return Math.round(units * 100) / 100;
+}
+
+function describeStretches(
+  what: string,
+  stretches: readonly Stretch[],
+  { labelOf, timesOf, stretchesMax }: StripOptions,
+): string {
+  const listed = stretches.slice(-stretchesMax).map(timesOf);
+  const rest = stretches.length - listed.length;
+  return `${labelOf(what, stretches)}: ${rest === 0 ? "" : `${rest} earlier, `}${listed.join(", ")}`;
+}
+
+function wordsOfDays({ nowMs }: PictureOptions): Words {
+  const dayOf = (index: number): string =>
+    new Date(nowMs - (DAYS_SHOWN - 1 - index) * DAY_MS).toISOString().slice(5, 10);
+  return {
+    labelOf: (what) => `${DAYS_SHOWN} d: ${what}`,
+    timesOf: ({ from, count }) => `${dayOf(from)}${count === 1 ? "" : ` to ${dayOf(from + count - 1)}`}`,
+  };
+}
+
+/** When the hours of the strips begin; wall time, milliseconds since 1970. */
+export function firstHourMs(nowMs: number): number {
+  return (Math.floor(nowMs / HOUR_MS) - HOURS_SHOWN + 1) * HOUR_MS;
+}
+
+function wordsOfHours({ nowMs, plainTime }: PictureOptions): Words {
+  const startMs = firstHourMs(nowMs);
+  const hourOf = (index: number): string => plainTime(startMs + index * HOUR_MS).slice(11);
+  return {
+    labelOf: (what) => `${HOURS_SHOWN} h: ${what}`,
+    timesOf: ({ from, count }) => `${hourOf(from)} to ${hourOf(from + count)}`,
+  };
+}
+
+function wordsOfRuns(recent: PageCheck["recent"], { nowMs, plainTime }: PictureOptions): Words {
+  const timeOf = (index: number): string => {
+    const { endedAtMs } = recent[recent.length - 1 - index] ?? { endedAtMs: NaN };
+    return plainTime(endedAtMs).slice(nowMs - endedAtMs < DAY_MS ? 11 : 5);
+  };
+  return {
+    labelOf: (what, stretches) => {
+      const total = stretches.reduce((sum, { count }) => sum + count, 0);
+      return `${total} of ${recent.length} runs ${what}`;
+    },
+    timesOf: ({ from, count }) => {
+      const [first, last] = [timeOf(from), timeOf(from + count - 1)];
+      return first === last ? first : `${first} to ${last}`;
+    },
+  };
+}
+
+/** The mean of the days behind each point; `null` where none of them had a run. */
+function toPoints(days: readonly PageDay[], daysPerPoint: number): readonly (number | null)[] {
+  const points: (number | null)[] = [];
+  for (let index = 0; index < days.length; index += daysPerPoint) {
+    const means = days.slice(index, index + daysPerPoint).flatMap(({ durationMeanMs }) =>
+      durationMeanMs ?? []
+    );
+    points.push(means.length === 0 ? null : means.reduce((sum, mean) => sum + mean, 0) / means.length);
+  }
+  return points;
+}
+
+/** A path through the points, broken where there is none; steps are relative, and equal heights make one. */
+function linePath(points: readonly (number | null)[], most: number, daysPerPoint: number): string {
+  const heightOf = (mean: number): number =>
+    LINE_BOTTOM - Math.round((most === 0 ? 0 : mean / most) * (LINE_BOTTOM - LINE_TOP));
+  let path = "";
+  let height: number | null = null;
+  let level = 0;
+  let isInSteps = false;
+  const endLevel = (): void => {
+    if (level > 0) path += `h${level}`;
+    if (level > 0) isInSteps = false;
+    level = 0;
+  };
+  for (const [index, mean] of points.entries()) {
+    const next = mean === null ? null : heightOf(mean);
+    if (next === null) {
+      endLevel();
+    } else if (height === null) {
+      // A stroke of no length is a dot, should the next one be missing too.
+      path += `M${(index + 0.5) * daysPerPoint} ${next}h0`;
+      isInSteps = false;
+    } else if (next === height) {
+      level += daysPerPoint;
+    } else {
+      endLevel();
+      const rise = next - height;
+      path += `${isInSteps ? " " : "l"}${daysPerPoint}${rise < 0 ? "" : " "}${rise}`;
+      isInSteps = true;
+    }
+    height = next;
+  }
+  endLevel();
+  return path;
+}

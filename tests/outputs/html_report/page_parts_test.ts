@@ -1,0 +1,69 @@
+/** The parts of the page beyond the checks themselves. */
+import assert from "node:assert/strict";
+import { PAGE_STATES, writeState } from "../../page/states.ts";
+
+async function textOf(name: string): Promise<string> {
+  const html = await writeState(PAGE_STATES[name] ?? assert.fail(name));
+  return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+}
+
+Deno.test("writeReport() shows title, description and announcements of the config, the latest first", async () => {
+  const html = await writeState(PAGE_STATES["everything"] ?? assert.fail());
+  assert.match(html, /<title>9 not ok: Status of example\.org<\/title>/);
+  const text = await textOf("everything");
+  assert.match(text, /^ Status of example\.org 9 of 15 checks are not ok Shop, API and jobs/);
+  assert.match(
+    text,
+    / Announcements 2026-01-31 09:30 We are looking into slow responses of the shop\. 2026-01-30 The database moves to a new server on Sunday\. 11-03 12-03 01-02 today/,
+  );
+  assert.doesNotMatch(text, /This is over/);
+  assert.doesNotMatch(await textOf("ok"), /Announcements/);
+});
+
+Deno.test("writeReport() shows problems first, then failures that are not confirmed, then groups by the first tag", async () => {
+  const text = await textOf("everything");
+  const headings = [
+    "Problems (9)",
+    "Failing, not confirmed (1)",
+    "Pending notifications (1)",
+    "Silences (1)",
+    "Recent changes",
+    " إنتاج (1)",
+    " website (2)",
+    " jobs (1)",
+    "Other checks (1)",
+    "Inactive (1)",
+  ];
+  assert.deepEqual(headings.toSorted((one, other) => text.indexOf(one) - text.indexOf(other)), headings);
+  assert.match(
+    text,
+    /Flapping service flapping · website Ok since .{16} critical, not confirmed last critical \(1 of 3\): connection refused/,
+  );
+  assert.match(text, /A silenced problem silenced Critical since .{16} , for 3 d silenced /);
+  assert.match(
+    text,
+    /In its maintenance window maintained Warning since .{16} , for 10 min maintenance until 2026-01-31 13:00 /,
+  );
+});
+
+Deno.test("writeReport() lets the browser load a file again at its interval, and a live page only without JavaScript", async () => {
+  const [file, live] = await Promise.all(
+    ["ok", "live"].map((name) => writeState(PAGE_STATES[name] ?? assert.fail(name))),
+  );
+  assert.match(file ?? "", /<\/style>\n<meta http-equiv=refresh content=60>\n<header>/);
+  assert.match(live ?? "", /<noscript><meta http-equiv=refresh content=60><\/noscript>/);
+  const once = await writeState({ ...PAGE_STATES["ok"] ?? assert.fail(), facts: { intervalMs: null } });
+  assert.doesNotMatch(once, /refresh/);
+});
+
+Deno.test("writeReport() links each check of a live page to a page of its own", async () => {
+  const live = await writeState(PAGE_STATES["live"] ?? assert.fail());
+  assert.match(live, /<h3><a href="checks\/emoji%20%F0%9F%9B%92">🛒 Shop/);
+  const one = await writeState(PAGE_STATES["one_check"] ?? assert.fail());
+  assert.match(one, /<title>critical: Shop: monitor on host\.example<\/title>/);
+  assert.match(one, /<nav aria-label=Sections><a href=\.\.\/>All checks<\/a><\/nav>/);
+  assert.match(
+    one,
+    /<summary>Last 50 runs<\/summary><ul class=e><li><time>2026-01-31 11:00<\/time> <b>critical<\/b> /,
+  );
+});

@@ -1,0 +1,133 @@
+/** How large a page gets. */
+import assert from "node:assert/strict";
+import { type Condition, CONDITIONS } from "../../../src/domain/condition.ts";
+import { statusOf } from "../../../src/alerting/check_status.ts";
+import { availabilityOf } from "../../../src/state/availability.ts";
+import { renderReport } from "../../../src/outputs/html_report/render_report.ts";
+import {
+  DAYS_SHOWN,
+  HOURS_SHOWN,
+  type PageCheck,
+  type PageSlot,
+  type ReportSnapshot,
+} from "../../../src/outputs/html_report/snapshot.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
+import { changeOf, NOW_MS, recordOf, resultOf } from "../../state/records.ts";
+import { testCheck } from "../../support/checks.ts";
+
+const CHECKS = 1000;
+const BYTES_MAX = 1_000_000;
+
+/** Numbers from 0 to 1 that are the same each time (mulberry32, by Tommy Ettinger, in the public domain). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/**
+ * A bad day of a large installation: 5 % of the checks are down, 10 % flap, and each of the others had one to three bad days in 90.
+ * Durations vary each day, names and outputs are long, and all changes have long traces.
+ */
+function snapshotOf(count: number): ReportSnapshot {
+  const random = createRandom(7);
+  return {
+    nowMs: NOW_MS,
+    hostName: "monitor1.production.example.org",
+    timeZone: "Europe/Berlin",
+    configLabel: "/etc/monitor/monitor.jsonc",
+    text: null,
+    intervalMs: 60_000,
+    notRunning: null,
+    checks: Array.from({ length: count }, (_, index) => checkAt(index, random)),
+    inactive: [],
+    rows: [],
+    silences: [],
+    members: null,
+    isKept: true,
+  };
+}
+
+function checkAt(index: number, random: () => number): PageCheck {
+  const isDown = index % 20 === 0;
+  const isFlapping = index % 10 === 1;
+  const condition: Condition = isDown ? CONDITIONS[1 + (index / 20) % 3] ?? "critical" : "ok";
+  const slot = (faults: number): PageSlot => ({
+    highest: random() < faults ? CONDITIONS[1 + Math.floor(random() * 3)] ?? "critical" : "ok",
+    failedRuns: random() < faults ? 2 : 0,
+  });
+  const dayFaults = isFlapping ? 0.2 : 0.015;
+  const hourFaults = isFlapping ? 0.2 : 0.005;
+  const name = `shop-frontend-${String(index).padStart(4, "0")}`;
+  const check = {
+    ...testCheck("ok", { name }),
+    title: `Shop ${index} of the frontend, order page`,
+    tags: [`region-${index % 12}`, "production"],
+  };
+  const base = recordOf(name);
+  const record = recordOf(name, {
+    condition: { ...base.condition, confirmed: condition, notified: condition, observed: condition },
+    last: resultOf({
+      condition,
+      output: isDown
+        ? "connecting to shop.example.org:443 failed: connection refused"
+        : "status is 200, 84 ms",
+      detail: isDown ? "x".repeat(2000) : "",
+      metrics: {},
+    }),
+  });
+  const lastedMs = { ok: 0.9 * DAY_MS, unknown: 0, warning: 0.05 * DAY_MS, critical: 0.05 * DAY_MS };
+  const fine = { ok: DAY_MS, unknown: 0, warning: 0, critical: 0 };
+  return {
+    ...statusOf(check, { recordOf: () => record, nowMs: NOW_MS }),
+    spans: (["24 h", "7 d", "90 d"] as const).map((label, place) => ({
+      label,
+      ms: DAY_MS,
+      ...availabilityOf(place === 2 || isFlapping || isDown ? lastedMs : fine),
+      runs: 1440,
+      failedRuns: place === 2 || isFlapping || isDown ? 21 : 0,
+      failedStreakMax: 4,
+    })),
+    hours: Array.from({ length: HOURS_SHOWN }, () => slot(hourFaults)),
+    days: Array.from(
+      { length: DAYS_SHOWN },
+      () => ({ ...slot(dayFaults), durationMeanMs: 80 + random() * 40 }),
+    ),
+    recent: Array.from({ length: 50 }, (_, place) => ({
+      endedAtMs: NOW_MS - place * 60_000,
+      condition: slot(hourFaults).highest ?? "ok",
+      durationMs: 84,
+    })),
+    changes: Array.from({ length: 5 }, (_, place) =>
+      changeOf(name, NOW_MS - (place + 1) * HOUR_MS, {
+        output: "connecting to shop.example.org:443 failed: connection refused",
+        trace: "     0.1 ms  request GET https://shop.example.org/\n".repeat(100),
+      })),
+  };
+}
+
+function bytesOf(snapshot: ReportSnapshot): number {
+  return new TextEncoder().encode([...renderReport(snapshot)].join("")).length;
+}
+
+Deno.test("renderReport() makes a page of less than 1 MB of 1,000 checks on a bad day", () => {
+  const snapshot = snapshotOf(CHECKS);
+  const bytes = { file: bytesOf(snapshot), live: bytesOf({ ...snapshot, isLive: true }) };
+  assert.ok(bytes.file < BYTES_MAX && bytes.live < BYTES_MAX, JSON.stringify(bytes));
+});
+
+Deno.test("renderReport() shows the details of 100 checks, and of one check everything", () => {
+  const html = [...renderReport(snapshotOf(CHECKS))].join("");
+
+  assert.equal(html.split("<summary>Last 3 changes").length - 1, 100);
+  assert.equal(html.split("<summary>Trace of").length - 1, 5);
+  const snapshot = snapshotOf(1);
+  const one = [...renderReport({ ...snapshot, isLive: true, isOfOneCheck: true })].join("");
+  assert.match(one, /<summary>Last 50 runs<\/summary>/);
+  assert.match(one, /<a href=\.\.\/>All checks<\/a>/);
+  assert.match(one, /<script src=\.\.\/live\.js /);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { publicChange, publicChecks } from "../../../src/outputs/html_report/public_report.ts";
+import { NOW_MS } from "../../state/records.ts";
+import { changeOf } from "../../state/records.ts";
+import { testCheck } from "../../support/checks.ts";
+import { PAGE_STATES, writeState } from "../../page/states.ts";
+
+function pageOf(name: string): Promise<string> {
+  return writeState(PAGE_STATES[name] ?? assert.fail(name));
+}
+
+Deno.test("publicChecks() keeps active checks with one of the tags, and these tags alone", () => {
+  const check = (name: string, tags: readonly string[], active = true): object => ({
+    ...testCheck("ok", { name }),
+    tags,
+    active,
+  });
+  const checks = [
+    check("a", ["website", "inner"]),
+    check("b", ["inner"]),
+    check("c", []),
+    check("d", ["website"], false),
+    check("e", ["api"]),
+  ] as Parameters<typeof publicChecks>[0];
+  assert.deepEqual(publicChecks(checks, ["website", "api"]).map(({ tags }) => tags), [["website"], ["api"]]);
+});
+
+Deno.test("publicChange() has neither the output nor the trace", () => {
+  const change = changeOf("web", NOW_MS, { output: "secret", trace: "secret" });
+  assert.deepEqual(publicChange(change), { ...change, output: "", trace: "" });
+});
+
+Deno.test("writeReport() shows of a public page only checks of its tags, without what is not for everybody", async () => {
+  const [whole, open] = [await pageOf("everything"), await pageOf("public")];
+  const hidden = [
+    "host.example",
+    "monitor.jsonc",
+    "status is 503",
+    "retry-after",
+    "192.0.2.7",
+    "connection refused",
+    "Mail queue",
+    "<p class=n>shop",
+    "silenced",
+    "notified",
+    "pending",
+    "Inactive",
+    "monitor history",
+  ];
+  for (const text of hidden) {
+    if (text !== "notified") assert.ok(whole.includes(text), text);
+    assert.ok(!open.includes(text), text);
+  }
+  for (
+    const text of ["Status of example.org", "slow responses of the shop", "<h3>Shop</h3>", "Last 2 changes"]
+  ) {
+    assert.ok(open.includes(text), text);
+  }
+});
+
+Deno.test("writeReport() shows a maintenance window to everybody, and not that nobody was notified", async () => {
+  const { shown = [] } = PAGE_STATES["everything"] ?? {};
+  const inWindow = shown.filter(({ check }) => ["maintained", "silenced"].includes(check.name))
+    .map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
+  const text = await writeState({ shown: inWindow, public: ["website"] });
+  assert.match(text, /<em>maintenance until <time>2026-01-31 13:00<\/time><\/em>/);
+  assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { renderStrips } from "../../../src/outputs/html_report/strips.ts";
+import { createPlainTime } from "../../../src/outputs/html_report/time_text.ts";
+import { DAYS_SHOWN, HOURS_SHOWN, type PageDay } from "../../../src/outputs/html_report/snapshot.ts";
+import type { Condition } from "../../../src/domain/condition.ts";
+import type { RecentRun } from "../../../src/domain/store.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 31, 10, 20);
+const CONDITIONS: Readonly<Record<string, Condition>> = {
+  o: "ok",
+  u: "unknown",
+  w: "warning",
+  c: "critical",
+};
+
+/** The last slots, a letter each: the first one of a condition, a capital for ok with failed runs, a dot without data. */
+function slotsOf(
+  letters: string,
+  { shown, means = [] }: { readonly shown: number; readonly means?: readonly (number | null)[] },
+): readonly PageDay[] {
+  const slots = [...letters.padStart(shown, ".")].map((letter) => ({
+    highest: CONDITIONS[letter.toLowerCase()] ?? null,
+    failedRuns: letter === "O" ? 2 : 0,
+    durationMeanMs: null,
+  }));
+  return slots.map((slot, index) => ({
+    ...slot,
+    durationMeanMs: means[index - (shown - letters.length)] ?? null,
+  }));
+}
+
+/** Runs a minute apart, the oldest first in the letters. */
+function runsOf(letters: string): readonly RecentRun[] {
+  return [...letters].reverse().map((letter, index) => ({
+    endedAtMs: NOW_MS - index * 60_000,
+    condition: CONDITIONS[letter] ?? "ok",
+    durationMs: 10,
+  }));
+}
+
+interface Letters {
+  readonly days?: string;
+  readonly hours?: string;
+  readonly runs?: string;
+  readonly means?: readonly (number | null)[];
+  readonly daysPerPoint?: number;
+}
+
+function render({ days = "", hours = "", runs = "", means = [], daysPerPoint = 1 }: Letters): string {
+  return renderStrips({
+    days: slotsOf(days, { shown: DAYS_SHOWN, means }),
+    hours: slotsOf(hours, { shown: HOURS_SHOWN }),
+    recent: runsOf(runs),
+  }, {
+    nowMs: NOW_MS,
+    plainTime: createPlainTime("Europe/Berlin"),
+    scale: { daysPerPoint, stretchesMax: 5 },
+  });
+}
+
+/** The paths by their classes, joined. */
+function pathsOf(html: string): Readonly<Record<string, string>> {
+  const paths = [...html.matchAll(/<path(?: class=(\w))? d="([^"]*)"/g)];
+  return Object.fromEntries(
+    [...Map.groupBy(paths, ([, name = "k"]) => name)].map(([name, found]) => [
+      name,
+      found.map(([, , path]) => path).join(" "),
+    ]),
+  );
+}
+
+function tooltipsOf(html: string): readonly string[] {
+  return [...html.matchAll(/<title>(.*?)<\/title>/g)].map(([, text]) => text ?? "");
+}
+
+Deno.test("renderStrips() draws equal days in a row as one stroke, one path a condition, over all data", () => {
+  assert.deepEqual(pathsOf(render({ days: "oooccowu..o" })), {
+    k: "M79 24h8m2 0h1",
+    u: "M86 24h1",
+    w: "M85 24h1",
+    x: "M82 24h2",
+  });
+});
+
+Deno.test("renderStrips() draws what is ok of all strips as one path", () => {
+  const html = render({ days: "o".repeat(90), hours: "o".repeat(24), runs: "o".repeat(50) });
+  assert.deepEqual(pathsOf(html), { k: "M0 24h90M0 37h90M0 50h90" });
+  assert.deepEqual(tooltipsOf(html), []);
+});
+
+Deno.test("renderStrips() draws hours and runs as wide as the days, the latest at the end", () => {
+  assert.deepEqual(pathsOf(render({ hours: "oc" })), { k: "M82.5 37h7.5", x: "M86.25 37h3.75" });
+  assert.deepEqual(pathsOf(render({ runs: "ccwo" })), {
+    k: "M82.8 50h7.2",
+    w: "M86.4 50h1.8",
+    x: "M82.8 50h3.6",
+  });
+});
+
+Deno.test("renderStrips() marks failed runs within what was ok", () => {
+  const html = render({ days: "oOo", hours: "O" });
+  assert.deepEqual(pathsOf(html), { k: "M87 24h3M86.25 37h3.75", f: "M88 24h1 M86.25 37h3.75" });
+  assert.deepEqual(tooltipsOf(html), [
+    "90 d: failed runs: 01-30",
+    "24 h: failed runs: 11:00 to 12:00",
+  ]);
+});
+
+Deno.test("renderStrips() says in tooltips when something was not ok", async (t) => {
+  const rows: Readonly<Record<string, readonly [letters: Letters, tooltips: readonly string[]]>> = {
+    "days": [{ days: "ccowo" }, ["90 d: warning: 01-30", "90 d: critical: 01-27 to 01-28"]],
+    "hours, in the page's zone": [{ hours: "ccou" }, [
+      "24 h: unknown: 11:00 to 12:00",
+      "24 h: critical: 08:00 to 10:00",
+    ]],
+    "runs": [{ runs: "cocco" }, [
+      "3 of 5 runs critical: 11:16, 11:18 to 11:19",
+    ]],
+    "many stretches": [{ days: "cocococococococo" }, [
+      "90 d: critical: 3 earlier, 01-22, 01-24, 01-26, 01-28, 01-30",
+    ]],
+  };
+  for (const [name, [letters, tooltips]] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(tooltipsOf(render(letters)), tooltips));
+  }
+});
+
+Deno.test("renderStrips() draws the line from 0 to the highest mean, broken where there was no run", () => {
+  const html = render({ days: "ooo.ooo", means: [100, 50, 50, null, 0, 100, 100] });
+  assert.equal(pathsOf(html)["l"], "M83.5 1h0l1 8h1M87.5 17h0l1-16h1");
+  assert.match(html, /<p class=m>100 ms<\/p>$/);
+});
+
+Deno.test("renderStrips() takes the mean of several days for a point", () => {
+  const html = render({ days: "oooooo", means: [10, 30, 40, 40, 0, 0], daysPerPoint: 2 });
+  assert.equal(pathsOf(html)["l"], "M85 9h0l2-8 2 16");
+});
+
+Deno.test("renderStrips() draws nothing without data", () => {
+  assert.match(render({}), /^<svg viewBox="0 0 90 56" preserveAspectRatio=none><\/svg><p class=m><\/p>$/);
+});

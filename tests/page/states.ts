@@ -1,0 +1,226 @@
+/** The states that a page can show, each made from a store in memory. */
+import type { Check } from "../../src/domain/check.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { PageText } from "../../src/domain/page_text.ts";
+import type { CheckUpdate, KeptResult } from "../../src/domain/store.ts";
+import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
+import { writeReport } from "../../src/outputs/html_report/write_report.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import {
+  changeOf,
+  entryOf,
+  NOW_MS,
+  queuedOf,
+  recordOf,
+  resultOf,
+  silenceOf,
+  updateOf,
+} from "../state/records.ts";
+import { testCheck } from "../support/checks.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
+
+/** A check with its past. */
+interface Shown {
+  readonly check: Check;
+  /** `null`: it never ran. */
+  readonly confirmed: Condition | null;
+  readonly last?: Partial<KeptResult>;
+  readonly sinceMs?: number;
+  readonly trace?: string;
+  readonly isOverdue?: boolean;
+}
+
+interface CheckWords {
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  readonly maintenanceWindows?: Check["maintenanceWindows"];
+}
+
+function checkOf(name: string, words: CheckWords = {}): Check {
+  return { ...testCheck("ok", { name, threshold: 3 }), ...words };
+}
+
+const TRACE = `     0.1 ms  request GET https://shop.example.org/
+     4.2 ms  connected to 192.0.2.7:443
+     9.0 ms  TLS 1.3, certificate of shop.example.org
+    31.5 ms  status 503 Service Unavailable
+             < retry-after: 120`;
+
+const OK: readonly Shown[] = [
+  { check: checkOf("web", { title: "Website", tags: ["website"] }), confirmed: "ok" },
+  { check: checkOf("api", { title: "API", tags: ["website", "api"] }), confirmed: "ok" },
+  { check: checkOf("backup", { title: "Nightly backup", tags: ["jobs"] }), confirmed: "ok" },
+  {
+    check: checkOf("disk"),
+    confirmed: "ok",
+    last: { metrics: { free_percent: 58, free_percent_critical_below: 5 }, output: "free 58%" },
+  },
+];
+
+const CRITICAL: Shown = {
+  check: checkOf("shop", { title: "Shop", tags: ["website"] }),
+  confirmed: "critical",
+  sinceMs: NOW_MS - 2 * HOUR_MS,
+  last: { output: "status is 503, expected 200", detail: "retry-after: 120\nserver: example" },
+  trace: TRACE,
+};
+
+const ALWAYS = { fromMinute: 0, toMinute: 12 * 60, timeZone: "UTC" } as const;
+const LONG = "a_name_without_any_space_that_goes_on_and_on_".repeat(4);
+
+const EVERYTHING: readonly Shown[] = [
+  CRITICAL,
+  {
+    check: checkOf("mail", { title: "Mail queue", tags: ["jobs"] }),
+    confirmed: "warning",
+    sinceMs: NOW_MS - 20 * 60_000,
+    last: { output: "120 messages are queued, warning above 100" },
+  },
+  {
+    check: checkOf("database", { title: "Database" }),
+    confirmed: "unknown",
+    sinceMs: NOW_MS - HOUR_MS,
+    last: { output: "timeout after 30 s, terminated", durationMs: 30_000 },
+  },
+  { check: checkOf("overdue", { title: "Not run for a while" }), confirmed: "ok", isOverdue: true },
+  { check: checkOf("new", { title: "Never ran" }), confirmed: null },
+  {
+    check: checkOf("flapping", { title: "Flapping service", tags: ["website"] }),
+    confirmed: "ok",
+    last: { condition: "critical", output: "connection refused" },
+  },
+  {
+    check: checkOf("silenced", { title: "A silenced problem" }),
+    confirmed: "critical",
+    sinceMs: NOW_MS - 3 * DAY_MS,
+    last: { output: "connecting to db.example.org:5432 failed: connection refused" },
+  },
+  {
+    check: checkOf("maintained", { title: "In its maintenance window", maintenanceWindows: [ALWAYS] }),
+    confirmed: "warning",
+    sinceMs: NOW_MS - 600_000,
+    last: { output: "restarting" },
+  },
+  {
+    check: checkOf(LONG, { title: LONG.replaceAll("_", ""), tags: ["website"] }),
+    confirmed: "critical",
+    sinceMs: NOW_MS - 60_000,
+    last: { output: "x".repeat(400), detail: "y".repeat(3000) },
+  },
+  { check: checkOf("rtl", { title: "متجر الطلبات (الصفحة الرئيسية)", tags: ["إنتاج"] }), confirmed: "ok" },
+  {
+    check: checkOf("emoji 🛒", { title: "🛒 Shop 👩‍👩‍👧‍👦 שלום" }),
+    confirmed: "critical",
+    sinceMs: NOW_MS - 60_000,
+  },
+  ...OK,
+];
+
+const TEXT: PageText = {
+  title: "Status of example.org",
+  description: "Shop, API and jobs of example.org. Questions: status@example.org",
+  announcements: [
+    { date: "2026-01-30", text: "The database moves to a new server on Sunday.", until: "2026-02-01" },
+    { date: "2026-01-31 09:30", text: "We are looking into slow responses of the shop." },
+    { date: "2026-01-01", text: "This is over.", until: "2026-01-02" },
+  ],
+};
+
+const FACTS: PageFacts = {
+  nowMs: NOW_MS,
+  hostName: "host.example",
+  timeZone: "Europe/Berlin",
+  configLabel: "/etc/monitor/monitor.jsonc",
+  text: null,
+  intervalMs: 60_000,
+  notRunning: null,
+};
+
+/** What is shown, and how. */
+interface PageState {
+  readonly shown: readonly Shown[];
+  readonly facts?: Partial<PageFacts>;
+  readonly public?: readonly string[];
+}
+
+/** The states by name. */
+export const PAGE_STATES: Readonly<Record<string, PageState>> = {
+  everything: { shown: EVERYTHING, facts: { text: TEXT } },
+  ok: { shown: OK },
+  public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
+  live: { shown: EVERYTHING, facts: { isLive: true } },
+  one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
+  stopped: { shown: [CRITICAL, ...OK], facts: { notRunning: { stoppedAtMs: NOW_MS - 60_000 } } },
+  empty: { shown: [] },
+};
+
+/** Writes the page of a state. */
+export async function writeState({ shown, facts, public: tags }: PageState): Promise<string> {
+  const store = createMemoryStore();
+  await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
+  await store.addSilences([silenceOf("a", { check: "silenced" })]);
+  return await writeReport({
+    store,
+    checks: [
+      ...shown.map(({ check }) => check),
+      ...shown.length > OK.length ? [{ ...checkOf("old"), active: false }] : [],
+    ],
+    isWhole: facts?.isOfOneCheck !== true,
+    public: tags,
+    facts: { ...FACTS, ...facts },
+    clock: createFakeClock(),
+  });
+}
+
+/** 90 days, with a few problems; the last hour has a run each minute. */
+function updatesOf(shown: Shown, index: number): readonly CheckUpdate[] {
+  const { check, confirmed, last, sinceMs = NOW_MS - 40 * DAY_MS, trace = "", isOverdue = false } = shown;
+  if (confirmed === null) return [];
+  const condition = last?.condition ?? confirmed;
+  const startedAtMs = NOW_MS - (isOverdue ? 3 * HOUR_MS : 30_000);
+  const record = recordOf(check.name, {
+    condition: {
+      ...recordOf("").condition,
+      confirmed,
+      confirmedSinceMs: sinceMs,
+      atLeast: { ok: 9, unknown: 1, warning: 1, critical: 1 },
+      observed: condition,
+      observedAtMs: startedAtMs,
+      notified: check.name === "silenced" ? "ok" : confirmed,
+    },
+    last: resultOf({ output: "status is 200", detail: "", metrics: {}, ...last, condition, startedAtMs }),
+    nextRunAtMs: startedAtMs + 60_000,
+  });
+  const seenAt = (atMs: number, lastedMs: number): CheckUpdate => {
+    const isDown = atMs >= sinceMs;
+    const wasDown = (Math.floor(atMs / DAY_MS) + index * 7) % 31 === 0;
+    const lasted = isDown ? confirmed : wasDown ? "critical" : "ok";
+    const isTransient = Math.floor(atMs / HOUR_MS + index) % 17 === 0;
+    return updateOf(check.name, {
+      record,
+      rollup: entryOf(atMs, {
+        lasted,
+        lastedMs,
+        failedStreak: isTransient ? 1 : lasted === "ok" ? 0 : 5,
+        condition: atMs > NOW_MS - 60_000 ? condition : isTransient ? "critical" : lasted,
+        durationMs: 40 + index * 10 + (Math.floor(atMs / DAY_MS) * 13) % 37,
+      }),
+    });
+  };
+  return [
+    ...Array.from({ length: 89 }, (_, day) => seenAt(NOW_MS - (90 - day) * DAY_MS, DAY_MS)),
+    ...Array.from({ length: 24 }, (_, hour) => seenAt(NOW_MS - (25 - hour) * HOUR_MS, HOUR_MS)),
+    ...Array.from({ length: 61 }, (_, minute) => seenAt(NOW_MS - (60 - minute) * 60_000, 60_000)),
+    updateOf(check.name, { record, change: changeOf(check.name, NOW_MS - 35 * DAY_MS) }),
+    updateOf(check.name, {
+      record,
+      change: changeOf(check.name, sinceMs, {
+        to: confirmed,
+        from: confirmed === "ok" ? "critical" : "ok",
+        trace,
+      }),
+    }),
+    ...check.name === "mail" ? [updateOf(check.name, { record, queued: [queuedOf("a", 1)] })] : [],
+  ];
+}
