@@ -52,8 +52,6 @@ const ENGINE_FLAGS: readonly string[] = [
   // is written to costs a fault, and new objects are written to one page after another: with four megabytes a script
   // took a sixth more processor time, and one of a thousand requests a second 3 % less.
   "--max-semi-space-size=2",
-  // At once: with less of them, a short run collects twice.
-  "--min-semi-space-size=2",
   // Where many checks begin together, what a run makes lives long enough for the engine to place the like of it among
   // old objects ever after. Those hold on to new ones: until the next full collection nothing of any run would go.
   "--no-allocation-site-pretenuring",
