@@ -106,7 +106,18 @@ async function runFaults(installation: FaultyInstallation, options: Round): Prom
     const code = await member.stop();
     if (code !== 0) throw new Error(`member ${member.name} ended with ${code}`);
   }
-  const facts = { truth, kept: await readKept(database), faults, pauses: pauses.noted, fromMs, toMs };
+  const hasFailedOpen = members.some(({ log }) =>
+    log.includes("sending notifications of own checks without it")
+  );
+  const facts = {
+    truth,
+    kept: await readKept(database),
+    faults,
+    pauses: pauses.noted,
+    hasFailedOpen,
+    fromMs,
+    toMs,
+  };
   const { differences, counts } = compare(facts);
   if (differences.length > 0) {
     throw new Error(`${differences.length} differences:\n${differences.join("\n")}`);

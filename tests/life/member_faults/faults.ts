@@ -185,16 +185,17 @@ export const FAULTS: readonly FaultKind[] = [
     },
   },
   {
-    name: "newer schema",
+    name: "other schema",
     affects: "member",
-    async run({ member, database: { primary } }) {
+    async run({ member, database: { primary }, random }) {
+      const step = random.pick([-1, 1]);
       assert.equal(await member.stop(), 0, member.log);
-      await primary.query(`UPDATE ${SCHEMA}.meta SET schema_version = schema_version + 1`);
+      await primary.query(`UPDATE ${SCHEMA}.meta SET schema_version = schema_version + ${step}`);
       member.start();
       const { code, stderr } = await member.end();
-      await primary.query(`UPDATE ${SCHEMA}.meta SET schema_version = schema_version - 1`);
+      await primary.query(`UPDATE ${SCHEMA}.meta SET schema_version = schema_version - ${step}`);
       assert.equal(code, 74, stderr);
-      assert.match(stderr, /newer/);
+      assert.match(stderr, step > 0 ? /newer/ : /older/);
       member.start();
     },
   },

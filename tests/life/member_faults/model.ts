@@ -2,7 +2,7 @@
  * Compares what the database has and what arrived with what is true. Each difference is a line of text.
  *
  * - Each period of a target is decided at most once, in order, and one that is long enough is decided.
- * - Each decision is notified under one id, in order, except what was sent while failing open, which says so.
+ * - Each decision is notified under one id, in order. If a member failed open, what came twice or late is counted.
  * - The hourly sums of each check are the sums of its accepted runs, of which there are no more than its target had.
  * - No check goes without a run for longer than is guaranteed.
  */
@@ -35,6 +35,8 @@ export interface Facts {
   readonly faults: readonly FaultTime[];
   /** How long this process, and so all of the machine, paused, and when. */
   readonly pauses: readonly { readonly atMs: number; readonly ms: number }[];
+  /** Whether a member sent notifications without the database. */
+  readonly hasFailedOpen: boolean;
   /** From when to when runs are expected. */
   readonly fromMs: number;
   readonly toMs: number;
@@ -47,7 +49,9 @@ export interface Counts {
   readonly notifications: number;
   /** Arrived again under the same id. */
   readonly duplicates: number;
-  /** Sent while failing open. */
+  /** Arrived under another id, or out of order: a difference unless a member failed open. */
+  readonly surplus: number;
+  /** Say that they were sent while failing open. */
   readonly open: number;
   readonly served: number;
   readonly accepted: number;
@@ -72,6 +76,7 @@ export function compare(facts: Facts): { readonly differences: readonly string[]
     recoveries: 0,
     notifications: 0,
     duplicates: 0,
+    surplus: 0,
     open: 0,
     served: 0,
     accepted: 0,
@@ -86,7 +91,9 @@ export function compare(facts: Facts): { readonly differences: readonly string[]
     const report = (text: string): void => void differences.push(`${name}: ${text}`);
     const periods = truth.periods.get(name) ?? [];
     const decided = compareDecisions(check, { periods, facts, report });
-    compareNotifications({ decided, periods, arrivals: arrivalsOf(truth, name), counts, report });
+    const arrivals = arrivalsOf(truth, name);
+    const { hasFailedOpen } = facts;
+    compareNotifications({ decided, periods, arrivals, counts, hasFailedOpen, report });
     compareRuns(check, { facts, counts, report });
   }
   return { differences, counts };
@@ -133,32 +140,37 @@ interface Notified extends Comparison {
   readonly decided: readonly number[];
   readonly arrivals: readonly Arrival[];
   readonly counts: { -readonly [name in keyof Counts]: number };
+  readonly hasFailedOpen: boolean;
 }
 
-function compareNotifications({ decided, periods, arrivals, counts, report }: Notified): void {
+function compareNotifications(
+  { decided, periods, arrivals, counts, hasFailedOpen, report }: Notified,
+): void {
   const ids = new Set<string>();
-  const notified = new Map<number, string>();
+  const notified = new Set<number>();
   let last = -1;
+  const notePeriod = (event: string, output: string): void => {
+    if (OPEN.test(output)) counts.open++;
+    const next = periodIn(output, last + 1, periods);
+    const index = next ?? periodIn(output, 0, periods);
+    if (index !== null) notified.add(index);
+    if (next !== null && decided.includes(next)) {
+      last = next;
+      return;
+    }
+    counts.surplus++;
+    if (hasFailedOpen) return;
+    report(`${event} "${output}" ${next === null ? "came twice or late" : "was not decided"}: after ${last}`);
+  };
   for (const { notification: { id, event, output, missed_problem: missed } } of arrivals) {
-    if (ids.has(id)) {
-      counts.duplicates++;
-      continue;
+    const isMissedNew = missed !== null && !ids.has(missed.id);
+    if (missed !== null && !isMissedNew || ids.has(id)) counts.duplicates++;
+    if (isMissedNew) notePeriod("problem", missed.output);
+    if (!ids.has(id)) {
+      counts.notifications++;
+      notePeriod(event, output);
     }
-    ids.add(id);
-    counts.notifications++;
-    const isOpen = OPEN.test(output);
-    const from = isOpen ? 0 : last + 1;
-    const indexes = [missed?.output, output].filter((text) => text !== undefined)
-      .map((text) => periodIn(text, from, periods));
-    for (const index of indexes) {
-      if (index === null) report(`${event} "${output}" arrived twice, or out of order: ${id} after ${last}`);
-      else if (isOpen) counts.open++;
-      else last = index;
-      if (index !== null) notified.set(index, id);
-      if (index !== null && !isOpen && !decided.includes(index)) {
-        report(`${event} "${output}" arrived, but was not decided`);
-      }
-    }
+    for (const one of [id, missed?.id]) if (one !== undefined) ids.add(one);
   }
   for (const index of decided) {
     if (index % 2 === 0) counts.recoveries++;
@@ -169,7 +181,7 @@ function compareNotifications({ decided, periods, arrivals, counts, report }: No
 
 function compareRuns(
   { name, runs, summed }: KeptCheck,
-  { facts, counts, report }: Omit<Notified, "decided" | "arrivals" | "periods"> & { readonly facts: Facts },
+  { facts, counts, report }: Pick<Notified, "counts" | "report"> & { readonly facts: Facts },
 ): void {
   const served = facts.truth.runs.get(name) ?? [];
   counts.served += served.length;
