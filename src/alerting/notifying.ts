@@ -207,13 +207,16 @@ export class Notifying {
 
   /**
    * Reads what channels were last notified of, for checks that run here from now on, or were decided elsewhere. What was
-   * decided here, or forgotten, meanwhile is newer.
+   * decided here and is not stored yet, or was forgotten meanwhile, is newer.
    */
   async know(
     checks: readonly string[],
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void> {
-    const before = new Map(checks.map((check) => [check, this.#known.get(check)]));
+    const unstored = new Set([...this.#unsent, ...this.#unsaved].map(({ notification: { check } }) => check));
+    const before = new Map(
+      checks.filter((check) => !unstored.has(check)).map((check) => [check, this.#known.get(check)]),
+    );
     const byCheck = Map.groupBy(await read(checks), ({ check }) => check);
     for (const [check, known] of before) {
       if (this.#known.get(check) !== known) continue;

@@ -108,6 +108,18 @@ Deno.test("a member knows what it decided while it read what others had decided"
   assert.deepEqual(member.observe("critical"), ["problem"]);
 });
 
+Deno.test("a member knows what it decided and could not store when it reads what others had decided", async () => {
+  const { store, notifying, repository, record, observe } = await startMember();
+  observe("critical");
+  await repository.flush();
+  const queued = record("ok");
+  store.failure = "other";
+  await repository.flush();
+  notifying.send(queued);
+  await notifying.know(["web"], () => Promise.resolve([PROBLEM]));
+  assert.deepEqual(observe("critical"), ["problem"]);
+});
+
 Deno.test("a member goes by what channels were notified of once it has read that", async () => {
   const member = await startMember();
   await overtake(member);
