@@ -101,6 +101,8 @@ export class RecordWriter {
   readonly #versions = new Map<string, number>();
   /** A batch of which it isn't known whether it was saved. */
   #uncertain: Batch | null = null;
+  /** What other processes have written, until the caller gets it. */
+  readonly #replaced = new Map<string, CheckRecord>();
   /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
   readonly #repeated = new Set<object | null>();
 
@@ -131,18 +133,18 @@ export class RecordWriter {
 
   /** Saves updates, and returns the records that other processes have written meanwhile. */
   async save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]> {
-    const replaced: CheckRecord[] = [];
     if (this.#uncertain !== null) {
       const earlier = this.#uncertain;
-      replaced.push(...await this.#send(earlier));
+      await this.#send(earlier);
       for (const { rollup, change } of earlier.updates) this.#repeated.add(rollup).add(change);
     }
-    const stale = new Set(replaced.map(({ name }) => name));
-    const fresh = updates.filter(({ record }) => !stale.has(record.name))
+    const fresh = updates.filter(({ record }) => !this.#replaced.has(record.name))
       .map((update) => withoutRepeated(update, this.#repeated));
     const batch = { versions: this.#versions, random: this.#random };
-    if (fresh.length > 0) replaced.push(...await this.#send(toBatch(fresh, batch)));
+    if (fresh.length > 0) await this.#send(toBatch(fresh, batch));
     this.#repeated.clear();
+    const replaced = [...this.#replaced.values()];
+    this.#replaced.clear();
     return replaced;
   }
 
@@ -159,17 +161,20 @@ export class RecordWriter {
     for (const row of rows) this.#versions.set(nameIn(row), Number(row["version"]));
   }
 
-  async #send(batch: Batch): Promise<readonly CheckRecord[]> {
+  async #send(batch: Batch): Promise<void> {
     this.#uncertain = batch;
     const { rows } = await this.#client.query(SAVE, batch.parameters);
-    this.#uncertain = null;
     const saved = new Set(rows.map(nameIn));
-    const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
     for (const name of saved) this.#versions.set(name, batch.versions.get(name) ?? 0);
-    if (others.length === 0) return [];
-    const { rows: present } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(others)]);
-    this.#note(present);
-    return present.filter((row) => row["version"] !== batch.versions.get(nameIn(row))).map(RECORDS.decode);
+    const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
+    if (others.length > 0) {
+      const { rows: present } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(others)]);
+      this.#note(present);
+      const foreign = present.filter((row) => row["version"] !== batch.versions.get(nameIn(row)));
+      for (const row of foreign) this.#replaced.set(nameIn(row), RECORDS.decode(row));
+    }
+    // Not before: without the versions, a batch that was saved at an earlier attempt would seem to be another's.
+    this.#uncertain = null;
   }
 }
 

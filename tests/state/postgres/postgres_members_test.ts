@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import type { MemberHeartbeat, QueueRow, SharedStore } from "../../../src/domain/membership.ts";
 import type { KeptResult } from "../../../src/domain/store.ts";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
+import {
+  ConnectionLostError,
+  type StatementResult,
+} from "../../../src/state/postgres/postgres_connection.ts";
+import { RecordWriter } from "../../../src/state/postgres/postgres_checks.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
@@ -344,4 +350,55 @@ test("load() lets a new owner go on from what the last one has saved", async (op
   const [seen] = await one.readOthers(["web"]);
   assert.equal(seen?.missedRuns, 4);
   assert.equal((await one.save([updateOf("web")])).length, 1, "reading alone is no claim");
+});
+
+/** A client whose connection breaks before some statements. */
+class BreakingClient extends PostgresClient {
+  breaks: (sql: string) => boolean = () => false;
+
+  override query(...[sql, parameters]: Parameters<PostgresClient["query"]>): Promise<StatementResult> {
+    if (this.breaks(sql)) return Promise.reject(new ConnectionLostError("connection closed by the server"));
+    return super.query(sql, parameters);
+  }
+}
+
+test("save() takes a record for its own if the connection broke after it was saved", async (open, place) => {
+  const store = await open();
+  await store.save([updateOf("web"), updateOf("mail")]);
+  const client = new BreakingClient(place, clientOptions());
+  try {
+    const writer = new RecordWriter(client, Math.random);
+    await writer.load(["web", "mail"]);
+    await store.load(["mail"]);
+    await store.save([updateOf("mail")]);
+    client.breaks = (sql) => sql.startsWith("SELECT");
+    await assert.rejects(writer.save([updateOf("web"), updateOf("mail")]), /connection closed/);
+    client.breaks = () => false;
+    const replaced = await writer.save([updateOf("web")]);
+    assert.deepEqual(replaced.map(({ name }) => name), ["mail"]);
+    assert.deepEqual(await writer.save([updateOf("web")]), []);
+  } finally {
+    client.close();
+  }
+});
+
+test("save() returns a record of another process after a failure in between, too", async (open, place) => {
+  const store = await open();
+  await store.save([updateOf("web"), updateOf("mail")]);
+  const client = new BreakingClient(place, clientOptions());
+  try {
+    const writer = new RecordWriter(client, Math.random);
+    await writer.load(["web", "mail"]);
+    await store.save([updateOf("mail")]);
+    client.breaks = (sql) => sql.startsWith("WITH");
+    await assert.rejects(writer.save([updateOf("mail")]), /connection closed/);
+    let statements = 0;
+    client.breaks = (sql) => sql.startsWith("WITH") && ++statements === 2;
+    await assert.rejects(writer.save([updateOf("mail"), updateOf("web")]), /connection closed/);
+    client.breaks = () => false;
+    const replaced = await writer.save([updateOf("mail"), updateOf("web")]);
+    assert.deepEqual(replaced.map(({ name }) => name), ["mail"]);
+  } finally {
+    client.close();
+  }
 });
