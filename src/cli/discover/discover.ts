@@ -1,5 +1,7 @@
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
+import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
+import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import { matchesGlob } from "../../shared/matches_glob.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import { writtenChecks } from "../new_checks/add_checks.ts";
@@ -41,15 +43,18 @@ interface DiscoverOptions extends Pick<Discovery, "root" | "note"> {
 /** Proposes checks for services of this machine, except for those that the config checks already. */
 export async function discover(options: DiscoverOptions): Promise<readonly ProposedCheck[]> {
   const { target, invocation, system } = options;
-  const notes = new Set<string>();
-  const discovery = { ...options, note: (text: string) => void notes.add(text) };
+  const denied = new Map<string, RequiredPermission[]>();
+  const deny: Discovery["deny"] = (what, need) => {
+    denied.set(what, [...denied.get(what) ?? [], { ...need, neededBy: what }]);
+  };
+  const discovery = { ...options, deny };
   const proposals = (await Promise.all(SOURCES.map((source) => source(discovery)))).flat();
-  for (const text of notes) options.note(text);
   const isCovered = await createCoverage(target.config?.checks ?? []);
   const names = new Set(writtenChecks(target.config).keys());
   const proposed: ProposedCheck[] = [];
   for (const proposal of proposals) {
-    const check = await readProposal(proposal, system);
+    const check = await readProposal(proposal, discovery);
+    if (check === null) continue;
     const [made] = await openNewChecks([check], { invocation, system }).then(
       ({ checks }) => checks,
       ignoreUsage,
@@ -60,13 +65,26 @@ export async function discover(options: DiscoverOptions): Promise<readonly Propo
     const { words, reason } = proposal;
     proposed.push({ check: { ...check, name }, target: check.cronJob?.command ?? words.join(" "), reason });
   }
+  for (const [what, needs] of denied) {
+    options.note(`${what}: grant ${permissionFlags(groupPermissions(needs)).join(" ")}`);
+  }
   return proposed;
 }
 
-async function readProposal({ words, cronJob }: Proposal, system: System): Promise<NewCheck> {
-  const [check] = await readOperands(words, system);
-  if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
-  return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
+/** Reads a proposal as `monitor add` would; `null`, with a note, if this process may not look at it. */
+async function readProposal(
+  { words, cronJob }: Proposal,
+  { system, deny }: Pick<Discovery, "system" | "deny">,
+): Promise<NewCheck | null> {
+  try {
+    const [check] = await readOperands(words, system);
+    if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
+    return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    deny("file systems", { permission: "read", value: words[0] ?? "" });
+    return null;
+  }
 }
 
 /** A service with invalid values, such as a host with an odd name, is not proposed. */

@@ -1,3 +1,4 @@
+import type { RequiredPermission } from "../../permissions/required_permissions.ts";
 import type { System } from "../../domain/system.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
 import { findCommand } from "../../shared/find_command.ts";
@@ -21,6 +22,8 @@ export interface Discovery {
   readonly root?: string;
   /** Notes what could not be looked at, and why. */
   note(text: string): void;
+  /** Notes that a permission of the runtime is missing to look at something. */
+  deny(what: string, need: Pick<RequiredPermission, "permission" | "value">): void;
 }
 
 /** One place where proposals come from. */
@@ -45,14 +48,17 @@ interface PrintingCommand {
 /** Returns the output of a command; `null`, with a note, if it can't be run. */
 export async function printedBy(
   { name, arguments: words, what, codes = [0], missing }: PrintingCommand,
-  { system, note }: Discovery,
+  { system, note, deny }: Discovery,
 ): Promise<string | null> {
+  if (!system.mayReadEnvironment("PATH")) {
+    deny(what, { permission: "env", value: "PATH" });
+    return null;
+  }
   const { path, denied } = await findCommand(name, system);
   if (path === null) {
-    if (denied === null && missing !== undefined) missing();
-    else {note(
-        `${what}: ${denied === null ? `${name} is not installed` : `grant --allow-read=${denied.value}`}`,
-      );}
+    if (denied !== null) deny(what, denied);
+    else if (missing !== undefined) missing();
+    else note(`${what}: ${name} is not installed`);
     return null;
   }
   const end = await system.processes.run({
@@ -79,34 +85,38 @@ function reasonOf(end: Exclude<Awaited<ReturnType<System["processes"]["run"]>>, 
 const FILE_BYTES_MAX = 1024 * 1024;
 
 /** Returns the text of a file; `null` if there is none, or, with a note, if it can't be read. */
-export async function textOf(
-  path: string,
-  what: string,
-  { system, root = "", note }: Discovery,
-): Promise<string | null> {
+export async function textOf(path: string, what: string, discovery: Discovery): Promise<string | null> {
+  const { system, root = "" } = discovery;
   try {
     const { kind, sizeBytes } = await system.files.stat(root + path);
     if (kind !== "file" || sizeBytes > FILE_BYTES_MAX) return null;
     return new TextDecoder().decode(await system.files.read(root + path));
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) {
-      note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
-    }
+    noteUnreadable(error, { path, what, discovery });
     return null;
   }
 }
 
 /** Returns the names in a directory, in order; none if there is none, or, with a note, if it can't be read. */
-export async function namesIn(
-  path: string,
-  what: string,
-  { system, root = "", note }: Discovery,
-): Promise<readonly string[]> {
+export async function namesIn(path: string, what: string, discovery: Discovery): Promise<readonly string[]> {
+  const { system, root = "" } = discovery;
   try {
     return [...await system.files.list(root + path)].sort();
   } catch (error) {
-    const isMissing = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
-    if (!isMissing) note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
+    noteUnreadable(error, { path, what, discovery });
     return [];
   }
+}
+
+function noteUnreadable(
+  error: unknown,
+  { path, what, discovery }: {
+    readonly path: string;
+    readonly what: string;
+    readonly discovery: Discovery;
+  },
+): void {
+  if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return;
+  if (error instanceof Deno.errors.NotCapable) discovery.deny(what, { permission: "read", value: path });
+  else discovery.note(`${what}: cannot read "${path}": ${describeFileError(error, { path })}`);
 }

@@ -69,7 +69,7 @@ async function readTargets(reader: SchemaReader): Promise<Reading["targets"]> {
 async function ofKind(kind: CheckKind, text: string | null, { system, targets }: Reading): Promise<NewCheck> {
   const target = targets.get(kind);
   if (text === null || target === undefined) return { name: nameFor(kind), kind, parameters: {} };
-  const word = await lookUp(text, system);
+  const { word } = await lookUp(text, system);
   const parameters = target.parametersOf(word);
   if (parameters === null) throw new UsageError(`${kind} is "${text}", expected ${target.form}`);
   return { name: target.nameOf(word), kind, parameters: parameters as JsonObject };
@@ -83,17 +83,20 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
     const { name, every } = cronJob;
     return { ...await ofKind("job", every, reading), name, cronJob };
   }
-  const word = await lookUp(text, reading.system);
+  const { word, denied } = await lookUp(text, reading.system);
   for (const [kind, target] of reading.targets) {
     const parameters = target.claims?.(word) === true ? target.parametersOf(word) : null;
     if (parameters === null) continue;
     return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
   }
-  throw unknownTarget(word);
+  throw denied !== null && PATH.test(text) ? denied : unknownTarget(word);
 }
 
+/** What can only be a path. */
+const PATH = /^[./~]/;
+
 function unknownTarget({ text, path }: TargetWord): UsageError {
-  if (/^[./~]/.test(text)) {
+  if (PATH.test(text)) {
     return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   }
   const hint = [
@@ -108,10 +111,17 @@ function unknownTarget({ text, path }: TargetWord): UsageError {
   );
 }
 
-async function lookUp(text: string, system: System): Promise<TargetWord> {
+async function lookUp(
+  text: string,
+  system: System,
+): Promise<{ readonly word: TargetWord; readonly denied: Error | null }> {
   const path = pathFromHere(text, system).replace(/(?<=.)\/+$/, "");
-  const pathKind = await system.files.stat(path).then(({ kind }) => kind, () => null);
-  return { text, path, pathKind };
+  let denied: Error | null = null;
+  const pathKind = await system.files.stat(path).then(({ kind }) => kind, (error) => {
+    if (error instanceof Deno.errors.NotCapable) denied = error;
+    return null;
+  });
+  return { word: { text, path, pathKind }, denied };
 }
 
 function withSettings(

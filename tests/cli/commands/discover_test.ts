@@ -3,6 +3,7 @@ import { run } from "../../../src/cli/run.ts";
 import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
+import { withHarness } from "../../life/program.ts";
 import { printing, withMachine } from "../../support/fake_machine.ts";
 
 const DF = printing(`Filesystem Type 1024-blocks Used Available Capacity Mounted on
@@ -83,6 +84,26 @@ Deno.test("monitor discover adds what is chosen on a terminal", async () => {
   assert.deepEqual([none.code, none.text], [0, EMPTY]);
   assert.match(none.system.stdout.text(), /nothing was added\n$/);
 });
+
+Deno.test("monitor discover names the flags of what it may not look at, and proposes the rest", () =>
+  withHarness(async ({ directory, run }) => {
+    const path = `${directory}/monitor.jsonc`;
+    Deno.writeTextFileSync(path, EMPTY);
+    const { code, stdout, stderr } = await run(["discover", "--config", path], {
+      permissions: [`--allow-read=${path}`],
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^1 {2}memory +this machine\n2 {2}load +this machine\n/);
+    assert.match(stderr, /^monitor: warning: file systems: grant --allow-env=PATH$/m);
+    assert.match(
+      stderr,
+      /^monitor: warning: certificates: grant --allow-read=\S+,\/etc\/letsencrypt\/live,\S+$/m,
+    );
+    assert.match(
+      stderr,
+      /^monitor: warning: cron jobs: grant --allow-read=\/etc\/cron.d,\/etc\/crontab --allow-env=PATH$/m,
+    );
+  }));
 
 Deno.test({
   ...requiresTools("python3"),

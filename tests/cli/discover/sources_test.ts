@@ -18,7 +18,8 @@ async function found(
   const notes: string[] = [];
   await withMachine(machine, async ({ root, bin }) => {
     const system = createMemorySystem({ environment: { PATH: bin } });
-    const proposals = await source({ system, root, note: (text) => void notes.push(text) });
+    const deny = (what: string): void => void notes.push(`${what}: denied`);
+    const proposals = await source({ system, root, deny, note: (text) => void notes.push(text) });
     proposed = proposals.map(({ words, reason }) => `${words.join(" ")}: ${reason}`);
   });
   return { proposed, notes };
@@ -177,7 +178,8 @@ Deno.test("certificates: the first plain name of each certificate of a server is
 Deno.test("the commands of this machine are understood", async () => {
   const system = createMemorySystem({ environment: { PATH: "/usr/bin:/bin:/usr/sbin" } });
   const notes: string[] = [];
-  const disks = await discoverFileSystems({ system, note: (text) => void notes.push(text) });
+  const note = (text: string): void => void notes.push(text);
+  const disks = await discoverFileSystems({ system, note, deny: note });
   assert.match(
     disks.find(({ words }) => words[0] === "/")?.reason ?? "",
     /^root file system \(\w+\), \d+% used$/,
