@@ -37,7 +37,7 @@ function jobsIn(
     const cronJob = readJob(line, { place, hasUser });
     if (cronJob === null) return [];
     return [{
-      words: ["job", cronJob.every],
+      words: cronJob.words,
       reason: `job that runs every ${cronJob.every}, in ${place}`,
       cronJob,
     }];

@@ -2,7 +2,7 @@ import { nameFor } from "../../checks/targets.ts";
 import { createCronReader } from "../../config/cron_times.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { shellWord } from "../../permissions/permission_flags.ts";
-import { DAY_MS } from "../../shared/time_units.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { UsageError } from "../command_definition.ts";
 
 /** A line of a crontab, as a job that checks in. */
@@ -14,9 +14,14 @@ export interface CronJob {
   readonly place: string;
   /** The longest time between two runs, as the config accepts it. */
   readonly every: string;
+  /** The operands of `monitor add` for the job. */
+  readonly words: readonly string[];
   /** The line with its command behind the words of `monitor beat`. */
   lineBehind(words: readonly string[]): string;
 }
+
+/** From here on a run may end later than usual: it took longer, or the hour of DST came in between. */
+const LONG_MS = 6 * HOUR_MS;
 
 const LINE = /^\s*(@\w+|\S+(?:\s+\S+){4})\s+(\S.*)$/;
 const FIELDS = /^(?:@\w+|[\d*/,\-\s\w?#]+)$/;
@@ -35,38 +40,64 @@ export function readCronLine(
   if (!/^[@\d*]/.test(schedule) || !FIELDS.test(schedule)) return null;
   const [, user = "", command = ""] = (hasUser ? /^(\S+\s+)(.*)$/ : /^(root\s+)?(.*)$/).exec(rest) ?? [];
   const name = nameOfCommand(command);
+  const gapMs = longestGapMs(schedule);
+  const every = exactDuration(gapMs);
   return {
     name,
     command,
     place,
-    every: exactDuration(longestGapMs(schedule)),
+    every,
+    words: ["job", every, ...gapMs < LONG_MS ? [] : ["grace=2 hours"]],
     lineBehind: (words) => `${schedule} ${user}${words.map(shellWord).join(" ")} ${asArguments(command)}`,
   };
 }
 
-/** The start of the simulation: a Friday, so that it soon reaches a weekend. */
-const START_MS = Date.UTC(2026, 0, 2);
-const SPAN_MS = 2 * 366 * DAY_MS;
-const TIMES_MAX = 2000;
+/** What names stand for. */
+const NAMED: Readonly<Record<string, string>> = {
+  "@hourly": "0 * * * *",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@weekly": "0 0 * * 0",
+  "@monthly": "0 0 1 * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+};
 
+/** The times of day are the same on each day that has some, so days and times are counted apart. */
 function longestGapMs(schedule: string): number {
-  let gapMs = 0;
+  const [minute = "", hour = "", ...days] = (NAMED[schedule.toLowerCase()] ?? schedule).split(/\s+/);
   try {
-    // Days of 24 hours: what DST adds is within the grace.
-    const times = createCronReader()(schedule.replace(/^@midnight$/i, "@daily"), "UTC");
-    if (times === null) throw new RangeError("It never comes");
-    let atMs = times.after(START_MS);
-    for (let count = 0; count < TIMES_MAX && (count < 2 || atMs < START_MS + SPAN_MS); count++) {
-      const nextMs = times.after(atMs);
-      gapMs = Math.max(gapMs, nextMs - atMs);
-      atMs = nextMs;
-    }
+    const times = timesOf(`${minute} ${hour} * * *`, DAY_MS);
+    const [first = 0] = times;
+    const dayGapMs = days.every((field) => field === "*")
+      ? DAY_MS
+      : longestGapIn(timesOf(`0 0 ${days.join(" ")}`, 400 * DAY_MS));
+    return Math.max(longestGapIn(times), dayGapMs - ((times.at(-1) ?? first) - first));
   } catch {
     throw new UsageError(
       `"${schedule}" has no times, expected five fields of cron, or a name such as @daily`,
     );
   }
-  return gapMs;
+}
+
+function longestGapIn(times: readonly number[]): number {
+  return times.reduce((gapMs, timeMs, index) => Math.max(gapMs, timeMs - (times[index - 1] ?? timeMs)), 0);
+}
+
+/** The first day of the simulation; any day works. */
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** The times in a span, and those of more than a day at least twice; days have 24 hours, what DST adds is within the grace. */
+function timesOf(expression: string, spanMs: number): readonly number[] {
+  const times = createCronReader()(expression, "UTC");
+  if (times === null) throw new RangeError("It never comes");
+  const found: number[] = [];
+  const isEnough = (timeMs: number): boolean =>
+    timeMs >= START_MS + spanMs && (spanMs <= DAY_MS || found.length > 1);
+  for (let timeMs = times.after(START_MS - 1); !isEnough(timeMs); timeMs = times.after(timeMs)) {
+    found.push(timeMs);
+  }
+  return found;
 }
 
 /** Words that only a shell understands. */

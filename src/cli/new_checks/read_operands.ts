@@ -80,8 +80,8 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
   const cronJob = readCronLine(text);
   if (cronJob !== null) {
-    const { name, every } = cronJob;
-    return { ...await ofKind("job", every, reading), name, cronJob };
+    const [job] = await readOperands(cronJob.words, reading.system);
+    if (job !== undefined) return { ...job, name: cronJob.name, cronJob };
   }
   const { word, denied } = await lookUp(text, reading.system);
   for (const [kind, target] of reading.targets) {

@@ -16,6 +16,7 @@ Deno.test("readCronLine() reads the name, the longest time between runs, and the
       "2 d 14 h",
       "0 8-18 * * mon-fri monitor beat x -- /bin/sync-mail",
     ],
+    "*/5 * 1 * * /bin/first": ["first", "30 d 5 min", "*/5 * 1 * * monitor beat x -- /bin/first"],
     "* * 1 1 * /bin/once": ["once", "364 d 1 min", "* * 1 1 * monitor beat x -- /bin/once"],
     "@daily root /usr/bin/clean -a": ["clean", "1 d", "@daily root monitor beat x -- /usr/bin/clean -a"],
     "@midnight clean": ["clean", "1 d", "@midnight monitor beat x -- clean"],
@@ -44,6 +45,12 @@ Deno.test("readCronLine() reads the name, the longest time between runs, and the
       assert.deepEqual([job?.name, job?.every, job?.lineBehind(BEAT)], expected);
     });
   }
+});
+
+Deno.test("readCronLine() gives a job that runs rarely more time", () => {
+  const wordsOf = (line: string): readonly string[] => readCronLine(line)?.words ?? [];
+  assert.deepEqual(wordsOf("0 */3 * * * /bin/x"), ["job", "3 h"]);
+  assert.deepEqual(wordsOf("0 1 * * * /bin/x"), ["job", "1 d", "grace=2 hours"]);
 });
 
 Deno.test("readCronLine() reads the user of a line in /etc/cron.d", () => {
