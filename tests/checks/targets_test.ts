@@ -107,3 +107,13 @@ Deno.test("each kind makes parameters of its target, or has none", async () => {
     assert.match(target.nameOf(word), /^\w[\w.-]*$/, kind);
   }
 });
+
+Deno.test("docs/guides/add_checks.md names each kind that claims no word, with its target", async () => {
+  const page = (await Deno.readTextFile(new URL("../../docs/guides/add_checks.md", import.meta.url)))
+    .replaceAll(/\s+/g, " ");
+  for (const [kind, { form, claims }] of await readTargets()) {
+    if (claims !== undefined) continue;
+    const words = form === null ? kind : `${kind} ${form}`;
+    assert.ok(page.includes(`\`${words}\``), words);
+  }
+});

@@ -65,8 +65,8 @@ export async function discover(options: DiscoverOptions): Promise<readonly Propo
     const { words, reason } = proposal;
     proposed.push({ check: { ...check, name }, target: check.cronJob?.command ?? words.join(" "), reason });
   }
-  for (const [what, needs] of denied) {
-    options.note(`${what}: grant ${permissionFlags(groupPermissions(needs)).join(" ")}`);
+  for (const [what, missing] of denied) {
+    options.note(`${what}: grant ${permissionFlags(groupPermissions(missing)).join(" ")}`);
   }
   return proposed;
 }

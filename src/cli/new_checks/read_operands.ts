@@ -99,17 +99,19 @@ function unknownTarget({ text, path }: TargetWord): UsageError {
   if (PATH.test(text)) {
     return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   }
-  const hint = [
-    [/^[\w-]+(?:\.[\w-]+)+$/, `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`],
-    [/^[\w-]+$/, `expected ${text}.service, or a kind such as process ${text}`],
-  ].find(([form]) => form instanceof RegExp && form.test(text))?.[1];
-  return new UsageError(
-    `unknown target "${text}"`,
-    typeof hint === "string"
-      ? hint
-      : "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET",
-  );
+  const hint = HINTS.find(({ form }) => form.test(text))?.hint(text) ??
+    "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET";
+  return new UsageError(`unknown target "${text}"`, hint);
 }
+
+/** Words that say too little by themselves. */
+const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = [
+  {
+    form: /^[\w-]+(?:\.[\w-]+)+$/,
+    hint: (text) => `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`,
+  },
+  { form: /^[\w-]+$/, hint: (text) => `expected ${text}.service, or a kind such as process ${text}` },
+];
 
 async function lookUp(
   text: string,
