@@ -5,11 +5,7 @@ import type { MonitorRun } from "../domain/monitor_run.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { isLiveMember, type MemberStatus } from "../domain/membership.ts";
 import type { System } from "../domain/system.ts";
-import {
-  describeHeartbeat,
-  type LocationStatus,
-  type MonitorStatus,
-} from "../outputs/json/monitor_fields.ts";
+import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outputs/json/monitor_fields.ts";
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
@@ -38,21 +34,8 @@ export function monitorStatusOf(
   const state = members?.some(isLiveMember) === true
     ? "running"
     : stateOf(run, { place, records, system, members });
-  const locations = members === null ? [] : locationsOf(config, members);
+  const locations = members === null ? [] : locationStatuses(config?.checks ?? [], members);
   return { state, run, config: compareConfig(run, config), members, locations };
-}
-
-function locationsOf(
-  config: OpenConfig | null,
-  members: readonly MemberStatus[],
-): readonly LocationStatus[] {
-  const checks = (config?.checks ?? []).filter(({ active }) => active);
-  const counts = Map.groupBy(checks.flatMap(({ locations }) => locations?.from ?? []), (name) => name);
-  return [...counts].map(([location, { length }]) => {
-    const there = members.filter((member) => member.location === location);
-    const found = there.some(isLiveMember) ? "live" : there.length > 0 ? "dead" : "none";
-    return { location, members: found, checks: length };
-  });
 }
 
 function stateOf(

@@ -188,11 +188,13 @@ export class ControlRuns {
     if (control === undefined) return null;
     const nowMs = options.system.clock.monotonicMs();
     const known = this.#runs.get(control.name);
-    if (known !== undefined && nowMs - known.beganAtMs < CONTROL_FRESH_MS) return await known.result;
+    if (known !== undefined && nowMs - known.beganAtMs < CONTROL_FRESH_MS) {
+      const shared = await known.result.catch(() => null);
+      if (shared !== null) return shared;
+      // It was aborted with the run for which it began.
+    }
     const result = runCheck(control, options);
     this.#runs.set(control.name, { beganAtMs: nowMs, result });
-    // A run that was aborted is no result for others.
-    result.catch(() => this.#runs.delete(control.name));
     return await result;
   }
 }

@@ -11,6 +11,7 @@ import { livePageFacts } from "../html_report/facts.ts";
 import { publicChange, publicChecks, publicStatus } from "../html_report/public_report.ts";
 import { writeReport } from "../html_report/write_report.ts";
 import { historyJson, readHistory } from "../json/history_json.ts";
+import { locationStatuses } from "../json/monitor_fields.ts";
 import { checkJson, statusJson } from "../json/status_json.ts";
 import type { Access } from "./access.ts";
 import { renderBadge } from "./badge.ts";
@@ -78,13 +79,14 @@ export class Views {
       !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
     const run = this.#isPublic ? null : await store.monitorRun();
     const members = this.#isPublic ? null : await readServices(store);
+    const locations = members === null ? [] : locationStatuses(this.#checks, members);
     return statusJson({
       statuses,
       notifications: {
         rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
         silences: (await store.silences(system.clock.wallMs())).filter(({ check }) => isShown(check)),
       },
-      monitor: run === null ? null : { state: "running", run, config: "unknown", members },
+      monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
       configError: null,
     }, highestSeverity(statuses.map(({ condition }) => condition)));
   }

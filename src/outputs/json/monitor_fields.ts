@@ -1,3 +1,4 @@
+import type { Check } from "../../domain/check.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
@@ -22,6 +23,19 @@ export interface LocationStatus {
   readonly members: "live" | "dead" | "none";
   /** How many active checks name it. */
   readonly checks: number;
+}
+
+/** Says for each location that active checks name whether it has a live member. */
+export function locationStatuses(
+  checks: readonly Pick<Check, "active" | "locations">[],
+  members: readonly Pick<MemberStatus, "location" | "silentForMs">[],
+): readonly LocationStatus[] {
+  const named = checks.flatMap(({ active, locations }) => active ? locations?.from ?? [] : []);
+  return [...Map.groupBy(named, (name) => name)].map(([location, { length }]) => {
+    const there = members.filter((member) => member.location === location);
+    const found = there.some(isLiveMember) ? "live" : there.length > 0 ? "dead" : "none";
+    return { location, members: found, checks: length };
+  });
 }
 
 /** Whether a member is live, such as `no heartbeat for 5 min`. */
