@@ -5,6 +5,7 @@ import type { Parameter } from "../src/state/postgres/protocol.ts";
 import { clientOptions, startPostgres } from "../testing/postgres_server.ts";
 import { missingTools } from "../testing/tools.ts";
 import { updateOf } from "./kept_state.ts";
+import { benchMembers, benchTakeOver } from "./members_bench.ts";
 import { measureInTurn, median, millisecondsText } from "./measure.ts";
 import type { Row } from "./row.ts";
 import type { Workplace } from "./workplace.ts";
@@ -14,12 +15,17 @@ const ROUNDS = 40;
 const AIM = 1.6;
 const INTERVAL_MS = 60_000;
 
-/** What a state in PostgreSQL costs next to the bare statements over the same client. */
-export async function benchShared({ effort }: Workplace): Promise<readonly Row[]> {
-  const name = "a save of 1,000 results";
+/** What a state in PostgreSQL costs. */
+export async function benchShared(workplace: Workplace): Promise<readonly Row[]> {
   if (missingTools().includes("postgres")) {
-    return [{ name, value: null, unit: "×", note: "PostgreSQL is not installed" }];
+    return [{ name: SAVE_NAME, value: null, unit: "×", note: "PostgreSQL is not installed" }];
   }
+  return [await benchSave(workplace), await benchMembers(workplace), await benchTakeOver(workplace)];
+}
+
+const SAVE_NAME = "a save of 1,000 results, next to the bare statement";
+
+async function benchSave({ effort }: Workplace): Promise<Row> {
   await using server = await startPostgres();
   const place = server.place();
   const store = await openPostgresStore(place, { ...clientOptions(), random: Math.random, access: "own" });
@@ -37,7 +43,7 @@ export async function benchShared({ effort }: Workplace): Promise<readonly Row[]
   await store.close();
   const [savedMs, bareMs] = [median(saved), median(bare)];
   const note = `${millisecondsText(savedMs)}, the bare statement ${millisecondsText(bareMs)}`;
-  return [{ name, value: savedMs / bareMs, unit: "×", aim: AIM, note }];
+  return { name: SAVE_NAME, value: savedMs / bareMs, unit: "×", aim: AIM, note };
 }
 
 /** A result of each check, one minute after the round before. */
