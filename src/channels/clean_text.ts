@@ -15,7 +15,7 @@ export function cleanLine(text: string, lengthMax: number): string {
   return truncate(line, lengthMax);
 }
 
-/** Any text as lines without trailing space, each of at most so many characters; how many there were is told. */
+/** Splits a text into lines without trailing space, each of limited length, and returns how many there were. */
 export function cleanLines(
   text: string,
   { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },

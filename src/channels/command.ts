@@ -44,9 +44,9 @@ const OUTPUT_BYTES_MAX = 64 * 1024;
 /** A variable that is too long keeps the program from starting; the whole text is on its standard input. */
 const VARIABLE_LENGTH_MAX = 8 * 1024;
 /**
- * Exit codes that ask somebody to mend something: of BSD's sysexits EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOPERM and
- * EX_CONFIG, and of the shell "cannot execute" and "not found". Programs use most others, 1 above all, for whatever
- * went wrong, an unreachable network included; so trying again may help.
+ * Exit codes whose cause has to be fixed: of BSD's sysexits EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOPERM and EX_CONFIG,
+ * and of the shell "cannot execute" and "not found". Commands use most others, 1 above all, for any failure, including
+ * an unreachable network; so a retry may help.
  */
 const REFUSING_EXIT_CODES: readonly number[] = [64, 65, 67, 77, 78, 126, 127];
 

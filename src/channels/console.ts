@@ -52,7 +52,7 @@ export function describeItem(item: MessageItem): string {
   return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;
 }
 
-/** What the check said, shortened. */
+/** The check's output, truncated. */
 export function describeOutput({ notification: { output } }: MessageItem): string {
   return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
 }

@@ -10,7 +10,7 @@ import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { toastArguments } from "./windows_toast.ts";
 
-/** Nobody wants to be shown yesterday's trouble when they open the lid. */
+/** An old notification is of no use when a laptop is opened. */
 const STALE_AFTER_MS = 5 * 60_000;
 const TIMEOUT_MS = 10_000;
 const TEXT_LENGTH_MAX = 700;
@@ -73,7 +73,7 @@ function evaluate(end: ProcessEnd, command: string): Delivery {
     const reason = `no response from the desktop within ${TIMEOUT_MS / 1000} s`;
     return notDelivered(reason, { retryable: true, mayHaveArrived: true });
   }
-  // Nobody is logged in, perhaps: that passes.
+  // Possibly no user is logged in; a retry can help.
   const words = afterColon(firstLine(end.stderr.text));
   return notDelivered(`the desktop rejected the notification${words}`, { retryable: true });
 }
@@ -164,7 +164,7 @@ function desktopEnvironment(system: Pick<System, "environment">): Readonly<Recor
   }));
 }
 
-/** Where the notifier cannot be found, it is still named, so that whoever reads the needs sees what is missing. */
+/** If the notifier is missing, it is still named, so that the list of permissions shows it. */
 async function describePermissions(system: DeliverContext["system"]): Promise<RequiredPermissions> {
   const { command } = NOTIFIERS[system.platform];
   const path = (await findNotifier(command, system)).path ?? `/usr/bin/${command}`;

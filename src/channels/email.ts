@@ -44,7 +44,7 @@ async function deliverEmail(
     text: mailText(message),
     messageId: `<${message.id}@${domain}>`,
     references: threads(message).map((id) => `<${id}@${domain}>`),
-    // Automatic answers would go to nobody who reads them (RFC 3834).
+    // Prevents automatic replies (RFC 3834).
     headers: { "Auto-Submitted": "auto-generated" },
     dateMs: message.decidedAtMs,
   }, { onStep: context.onStep, signal: context.signal });
@@ -89,7 +89,7 @@ function countConditions(items: Message["items"]): string {
 }
 
 const RULE = "-".repeat(40);
-/** More than so many are told in short. */
+/** Further items are only summarized. */
 const ITEMS_IN_FULL_MAX = 10;
 
 function mailText(message: Message): string {
@@ -105,15 +105,15 @@ function mailText(message: Message): string {
 
 const REFERENCES_MAX = 20;
 
-/** The messages that told of the problems, so that a mail program shows them together. */
+/** The messages with the problems, so that a mail client shows them as a thread. */
 function threads({ id, items }: Message): readonly string[] {
   const ids = items.flatMap(({ threadId }) => threadId === null || threadId === id ? [] : [threadId]);
   return [...new Set(ids)].slice(0, REFERENCES_MAX);
 }
 
 /**
- * What stands behind the `@` of a message id (RFC 5322, section 3.6.4): the sender's domain, since it stays the same
- * whatever the machine is called, and filters like it best.
+ * The part behind the `@` of a message id (RFC 5322, section 3.6.4): the sender's domain, since it is the same on every
+ * machine, and spam filters prefer it.
  */
 function domainOf(sender: string): string {
   const domain = sender.slice(sender.lastIndexOf("@") + 1);

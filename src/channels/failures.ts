@@ -18,7 +18,7 @@ export function notDelivered(reason: string, options: FailureOptions): Delivery 
 /** A message that was delivered and leaves nothing to say. */
 export const DELIVERED: Delivery = { delivered: true, note: null };
 
-/** The first line of what a program said, for a reason. */
+/** The first line of a command's output, for a reason. */
 export function firstLine(text: string): string {
   return oneLine(text.trim().split(/[\r\n]/)[0] ?? "");
 }

@@ -50,21 +50,21 @@ export function notificationFields(notification: Notification): NotificationFiel
   };
 }
 
-/** An item of a message: its notification, whether it is a test, and the problem that was over before it was told. */
+/** An item of a message: its notification, whether it is a test, and the problem that recovered before it was sent. */
 interface ItemFields extends NotificationFields {
   /** Whether it is only a test of the channel. */
   readonly test: boolean;
-  /** The problem that was over before it was told; then the rest is its recovery. `null` otherwise. */
+  /** The problem that recovered before it was sent; then the rest is its recovery. `null` otherwise. */
   readonly missed_problem: NotificationFields | null;
   /** Older problems, of any check, that recovered before they could be sent and are not listed. */
   readonly summarized: number;
 }
 
-/** How an item is told. */
+/** The form of an item. */
 interface ItemTelling {
   /** Whether it is only a test of the channel. */
   readonly isTest: boolean;
-  /** How many items are told together; they share the room there is. */
+  /** The number of items in the message; they share its space. */
   readonly itemCount: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The words of a notification as channels with text share them. Times are UTC, as everywhere else in the program, so that
- * what two machines tell can be compared.
+ * The text of a notification for all channels with text. Times are UTC, as everywhere else, so that those of two
+ * machines can be compared.
  */
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
@@ -29,8 +29,8 @@ export function notificationTitle({ title, check }: Pick<Notification, "title" |
 }
 
 /**
- * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `OK: title` for a recovery, and
- * `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` where the problem itself could not be told.
+ * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `OK: title` for a recovery, and `OK:
+ * title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
  */
 export function notificationSubject({ notification, missedProblem }: MessageItem): string {
   const still = notification.event === "reminder" ? "still " : "";
@@ -39,7 +39,7 @@ export function notificationSubject({ notification, missedProblem }: MessageItem
   return `${line} (was ${notification.previous.toUpperCase()} ${span(missedProblem, notification)})`;
 }
 
-/** What a check said, in one line; empty when it said nothing. */
+/** A check's output in one line; empty if there is none. */
 function notificationOutput({ output }: Pick<Notification, "output">): string {
   return cleanLine(output, OUTPUT_LENGTH_MAX);
 }

@@ -146,7 +146,7 @@ async function evaluate(
   }
   const retryable = status >= 500 || TRY_AGAIN_STATUSES.includes(status);
   const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
-  // A page for browsers says nothing in its first words.
+  // The first words of an HTML page are no reason.
   const isPage = /^text\/html\b/i.test(response.headers.get("Content-Type") ?? "");
   const said = isPage ? "" : oneLine(hiddenParts(channel)(await readStart(response)));
   return notDelivered(`status is ${status}${redirect}${afterColon(said)}`, {
@@ -159,7 +159,7 @@ async function evaluate(
 
 const ANSWER_LENGTH_MAX = 1024;
 
-/** The beginning of what the receiver says of a refusal. */
+/** The beginning of the receiver's reason for a rejection. */
 async function readStart(response: IncomingResponse): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -171,7 +171,7 @@ async function readStart(response: IncomingResponse): Promise<string> {
       text += decoder.decode(bytes ?? new Uint8Array(), { stream: !isWhole });
     }
   } catch {
-    // The status says enough.
+    // The status suffices.
   }
   // So that a secret that was cut is found by its beginning.
   return text === "" || isWhole && text.length <= ANSWER_LENGTH_MAX

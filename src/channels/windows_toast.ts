@@ -7,8 +7,8 @@ const APPLICATION = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\
 /**
  * The arguments with which PowerShell shows a notification.
  *
- * The texts are in the script only as base64: PowerShell takes several characters for a quotation mark, the curly
- * ones among them, so no text that came from outside may stand in a literal.
+ * The script contains the texts only as base64: PowerShell takes several characters for a quotation mark, including the
+ * curly ones, so no foreign text may be in a literal.
  */
 export function toastArguments(title: string, text: string): readonly string[] {
   const script = [

@@ -14,7 +14,7 @@ interface CertificateVerdict {
   readonly leftSeconds: number | null;
 }
 
-/** Judges a certificate by the time now and by what the handshake said of it. */
+/** Compares a certificate with the time and with the outcome of the handshake. */
 export function evaluateCertificate(
   { problem, facts }: CertificateReading,
   { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: TimeLeft & {
@@ -68,7 +68,7 @@ function day(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);
 }
 
-/** A certificate with the expected fingerprint is the expected one, whoever signed it and whatever names it has. */
+/** A certificate with the expected fingerprint is the expected one, regardless of its issuer and its names. */
 function mismatchText(actual: string, expected: string): string | null {
   if (actual === canonicalFingerprint(expected)) return null;
   return `certificate has the fingerprint ${actual}, expected another one`;

@@ -1,7 +1,7 @@
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
-/** Why nothing, or something bad, can be said of a target. */
+/** The reason for a result without data from the target. */
 interface ConnectionVerdict {
   readonly isObstacle: boolean;
   readonly text: string;

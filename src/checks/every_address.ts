@@ -22,7 +22,7 @@ export async function observeAddresses(
   if (!isEvery) return await observe(target);
   const addresses = await connections.resolve(target, signal).catch(() => []);
   if (addresses.length === 0) {
-    // Connecting fails in the same way, and says why.
+    // Connecting fails in the same way, with the reason.
     const result = await observe(target);
     return result.condition === "ok" ? unknownResult(`no addresses of ${target.host} are known`) : result;
   }
@@ -36,7 +36,7 @@ export async function observeAddresses(
   return join(results, addresses.length - checked.length);
 }
 
-/** Whoever controls the name decides how many there are. */
+/** The owner of the name decides how many addresses it has. */
 const ADDRESSES_MAX = 64;
 
 interface AddressResult {

@@ -64,7 +64,7 @@ export async function observeFileTimestamp(
   return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
 }
 
-/** What stands at the path, or the newest file that matches. */
+/** The file at the path, or the newest file that matches. */
 interface Found {
   /** `null`: no file matches. */
   readonly facts: FileFacts | null;
@@ -144,7 +144,7 @@ function evaluateFound({ facts, name, count }: Found, options: EvaluateOptions):
   }
   if (sizeMinBytes !== undefined && facts !== null && facts.sizeBytes < sizeMinBytes) {
     const sizes = [facts.sizeBytes, sizeMinBytes].map(describeSize);
-    // So that nobody reads "size is 1.2 MB, expected at least 1.2 MB" and wonders.
+    // More digits prevent "size is 1.2 MB, expected at least 1.2 MB".
     const [size, least] = sizes[0] === sizes[1] ? [`${facts.sizeBytes} B`, `${sizeMinBytes} B`] : sizes;
     violations.push(`size is ${size}, expected at least ${least}`);
   }
@@ -183,9 +183,9 @@ function evaluateFacts({ modifiedAtMs }: FileFacts, { parameters, nowMs }: Evalu
   return checkResult(condition, describeAge(ageMs, limits), metrics);
 }
 
-/** The age beside the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
+/** The age with the limits that matter: `changed 2 h 5 min ago, critical after 1 d`. */
 function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): string {
-  // So that nobody reads "changed 1 h 30 min ago, warning after 1 h 30 min" and wonders.
+  // More digits prevent "changed 1 h 30 min ago, warning after 1 h 30 min".
   const reached = Object.values(limits).filter((limit) => ageMs > limit);
   const isJustOver = reached.some((limit) => describeDuration(ageMs) === describeDuration(limit));
   const age = isJustOver ? `just over ${exactDuration(Math.max(...reached))}` : describeDuration(ageMs);

@@ -27,10 +27,10 @@ export const jobKind: CheckKindEntry<"job"> = {
 };
 
 /**
- * Looks at what a job has said of itself: whether its last run failed, whether one ended in time, and whether one
- * takes or took too long. What holds is told together; the condition is the most severe.
+ * Evaluates the runs of a job: whether the last one failed, whether one ended in time, and whether one takes or took
+ * too long. The output has all violations; the condition is the most severe.
  *
- * A job that never ran is `ok` until its first run is overdue, counted from when it was first seen.
+ * A job that never ran is `ok` until its first run is overdue, counted from the first time that it was asked for.
  */
 async function observeJob(
   check: JobCheck,
@@ -98,7 +98,7 @@ const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   noted: (end) => `, recorded as failed${afterDuration(end)}`,
 };
 
-/** A clock that is so little off tells nothing. */
+/** Such a small clock difference has no meaning. */
 const FUTURE_MS_MAX = 60_000;
 
 function findLateRun(
@@ -142,7 +142,7 @@ function longRuns({ last, inProgress }: JobFacts, { parameters, nowMs }: Evaluat
   return faults;
 }
 
-/** So that nobody reads "running for 2 h, at most 2 h expected" and wonders. */
+/** More digits prevent "running for 2 h, at most 2 h expected". */
 function justOver(durationMs: number, maxMs: number): string {
   const duration = describeDuration(durationMs);
   return duration === describeDuration(maxMs) ? `just over ${exactDuration(maxMs)}` : duration;
@@ -213,7 +213,7 @@ function wholeLastLine(output: string): string {
   return output.split("\n").findLast((line) => line.trim() !== "") ?? "";
 }
 
-/** What a job printed, without the line that stands in the check's output already. */
+/** The output of a job, without the line that the check's output has already. */
 function unshownOutput(last: EndedJobRun | null): string {
   if (last === null) return "";
   const { exitCode, output } = last.end;

@@ -64,7 +64,7 @@ async function observePing(
   return evaluate({ sent, received, averageMs: TIMES.exec(end.stdout.text)?.[1] }, check);
 }
 
-/** The summary has two lines; what stands before it may be anything. */
+/** The summary has two lines; the text before it may be anything. */
 const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** Duplicates may make more replies than requests. */

@@ -60,8 +60,8 @@ function splitLater(text: string): Split {
 }
 
 /**
- * `label=value[unit][;warn[;crit[;min[;max]]]]`, several of them apart by white space. A label that holds spaces or
- * `=` stands in single quotes, in which a quote is doubled; the value is a number, or `U` for undetermined.
- * No two neighbouring repetitions match the same characters, so hostile text costs no more than its length.
+ * `label=value[unit][;warn[;crit[;min[;max]]]]`, separated by white space. A label with spaces or `=` is in single
+ * quotes, in which a quote is doubled; the value is a number, or `U` for undetermined. No two neighboring repetitions
+ * match the same characters, so hostile text costs no more than its length.
  */
 const PERFORMANCE_DATA = /^\s*(?:(?:'(?:[^'\n]|'')+'|[^\s'=|]+)=(?:U|[-+]?[0-9.,])[^\s|]*(?:\s+|$))+$/;

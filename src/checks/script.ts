@@ -22,10 +22,10 @@ export const scriptKind: CheckKindEntry<"script"> = {
 };
 
 /**
- * Runs the program and reads its exit code as a condition, its output as a plugin's.
+ * Runs the command and reads its exit code as a condition, its output as a plugin's.
  *
- * Anything but an exit code of 0 to 3 is `unknown` (a run beyond the time limit: what the check says), and the
- * output tells why before it repeats the program's own first line.
+ * Anything but an exit code of 0 to 3 is `unknown` (a timeout: the configured condition), and the output has the reason
+ * before the command's own first line.
  */
 export async function observeScript(check: ScriptCheck, context: ObserveContext): Promise<CheckResult> {
   const end = await context.system.processes.run({
@@ -69,7 +69,7 @@ async function describe(end: StartedEnd, check: ScriptCheck): Promise<CheckResul
   const printed = isStdoutEmpty ? readPlainOutput(text) : readPluginOutput(text);
   // Of a command that was cut off the last number may be a part of the real one.
   const performanceData = end.ended === "exited" ? printed.performanceData : "";
-  // A command that could not do its work says nothing of the target.
+  // A command that failed has no data about the target.
   const compared =
     end.ended === "exited" && verdict.condition !== "unknown" && expectsOutput(check.parameters)
       ? await (await import("./script_expectations.ts")).evaluatePrinted(check.parameters, {

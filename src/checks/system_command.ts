@@ -36,7 +36,7 @@ export async function runSystemCommand(
   return end.ended === "exited" ? end.stdout.text : "";
 }
 
-/** `{}` stands for the command; `null`: it printed everything. */
+/** `{}` is replaced by the command; `null`: it printed everything. */
 function failureOf(end: ProcessEnd, timeoutMs: number): string | null {
   if (end.ended === "not_started") return `cannot start {}: ${end.reason}`;
   if (end.ended === "timed_out") return `{} did not end within ${describeDuration(timeoutMs)}`;

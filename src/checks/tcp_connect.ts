@@ -52,8 +52,8 @@ function targetOf({ host = "", port = 0, connectTo = host, socket }: TcpConnectP
 }
 
 /**
- * Connects, sends what is to be sent, and reads until the expected text has come. That no connection comes about, or
- * not the expected text, is a violation; the output says how far it came. The time limit covers all of it.
+ * Connects, sends the configured text, and reads until the expected text has arrived. A failed connection, or another
+ * text, is a violation; the output names the phase. The timeout covers everything.
  */
 async function observeTcpConnect(
   check: TcpConnectCheck,
@@ -117,7 +117,7 @@ async function observe(
   }
 }
 
-/** What is being done, and when the connection stood. */
+/** The current phase, and when the connection was established. */
 class Course {
   phase: ConnectionPhase = "connecting";
   readonly #nowMs: () => number;

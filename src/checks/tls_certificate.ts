@@ -33,8 +33,8 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
 };
 
 /**
- * Reads the certificate that a server shows. One that is not valid for the name, or that nobody trusted has signed, is
- * critical, with its dates where they can be read; so is a server that shows none. The time limit covers all of it.
+ * Reads the certificate of a server. One that is not valid for the name, or has no trusted issuer, is critical, with
+ * its dates if they can be read; so is a server without one. The timeout covers everything.
  */
 async function observeTlsCertificate(
   check: TlsCertificateCheck,

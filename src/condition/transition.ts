@@ -43,7 +43,7 @@ export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
 }
 
-/** Whether there is something to tell, and why. */
+/** Whether a notification is due, and why. */
 export type Verdict =
   | {
     readonly kind: "notify";
@@ -56,7 +56,7 @@ export type Verdict =
   }
   | {
     readonly kind: "suppressed";
-    /** What would have been told. A reminder is dropped; anything else stays due. */
+    /** The suppressed notification. A reminder is dropped; any other stays due. */
     readonly event: NotificationEvent;
     readonly suppressedBy: Suppression;
     readonly reason: string;
@@ -183,8 +183,8 @@ function withNotified(state: ConditionState, { known }: Circumstances): Conditio
 }
 
 /**
- * Whether a dependency is to be run at once, so that it is known whether it suppresses: it was not observed since the
- * problem began. Not if it was last observed not `ok` and that is not confirmed: more runs would settle it too early.
+ * Whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem began.
+ * Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
  */
 export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
   const { confirmed, observed, observedAtMs } = dependency;

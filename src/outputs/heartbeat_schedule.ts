@@ -15,13 +15,12 @@ interface HeartbeatOptions {
   readonly log: Log;
   /** Whether the checks run, and a state that is shared can be reached. */
   isWell(): boolean;
-  /** Says where the signs go, if anywhere. */
   readonly config: LoadedConfig;
 }
 
 /**
- * Starts the heartbeat. A sign is given only when the loop has really advanced: with nothing planned that is overdue.
- * Trouble with it is said once, and when it is over.
+ * Starts the heartbeat. It is sent only if the loop advances: no planned run is overdue. A failure is logged once, and
+ * so is its end.
  */
 export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
   const { system, log, isWell } = options;

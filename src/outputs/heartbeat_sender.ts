@@ -6,7 +6,7 @@ import type { System } from "../domain/system.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Gives one sign; the answer says what went wrong, in words, or `null`. */
+/** Sends one heartbeat. Returns a description of the failure; `null`: it succeeded. */
 export async function sendHeartbeat(
   heartbeat: Heartbeat,
   system: Pick<System, "clock" | "files" | "requests">,

@@ -40,8 +40,8 @@ interface PermittedConfig {
 }
 
 /**
- * What a config needs, each thing once, in the config's order. Nobody knows what a check or a channel needs that
- * lacks something, and it does nothing.
+ * The permissions that a config needs, each once, in the config's order. A check or a channel that lacks something does
+ * nothing, so it needs none.
  */
 export async function requiredPermissionsOf(
   config: PermittedConfig,

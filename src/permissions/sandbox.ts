@@ -7,7 +7,7 @@ import type { PermissionsByClass } from "./permission_flags.ts";
 
 /** What is let through; everything else is not. */
 export interface Sandbox {
-  /** Paths that are read, directories with all that is in them; some may not exist. `/` stands for all. */
+  /** Paths that are read, directories with their content; some may not exist. `/` is everything. */
   readonly readOnly: readonly string[];
   /** Directories that are written, with all that is in them, and files in directories of the system. */
   readonly writable: readonly string[];
@@ -74,11 +74,11 @@ const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
 const LOCAL_COMMANDS = /\/(?:kill|ps|systemctl)$/;
 
 /**
- * Works out the sandbox of a config.
+ * Derives the sandbox of a config.
  *
- * Of a file its directory is let through: a file that is replaced, as backups and edited configs are, would otherwise
- * stay the old one inside. `listen` is the address of the HTTP endpoint: who connects to it is not known, unless it is
- * of this machine alone.
+ * Files are visible with their directory: a file that is replaced, as backups and edited configs are, would otherwise
+ * stay the old one inside. `listen` is the address of the HTTP endpoint: its clients are unknown, unless only this
+ * machine can connect.
  */
 export async function sandboxOf(
   { read, write, run, net }: PermissionsByClass,

@@ -1,6 +1,6 @@
 /**
- * When a check runs next, whatever drives it: the continuous loop, or cron that calls `check --once --due`.
- * Both go by these rules, so both come to the same runs, and the state that one leaves is good for the other.
+ * When a check runs next, in the continuous loop and under cron (`check --once --due`). Both use these rules, so both
+ * plan the same runs, and each can continue the other's state.
  */
 import { isAttentive } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
@@ -99,7 +99,7 @@ export function firstRun(
   const { schedule } = check;
   const splay = splayOfCheck(check);
   if (isCron(schedule)) {
-    // Not at once where it never ran: whoever names times means them.
+    // Not at once if it never ran: a cron schedule names its times.
     const keptMs = record.nextRunAtMs ?? nowMs + 1;
     const atMs = plannedCronRun(schedule, { keptMs, nowMs, state: record.condition });
     return atMs > nowMs ? atMs : overdueRun(check, { state: record.condition, nowMs });
@@ -155,8 +155,8 @@ function plannedCronRun(
 }
 
 /**
- * Whether a check is to run, now that a call asks. One without a plan is; one with a cron schedule only if
- * its time came within the last minute, for who calls once a minute asked before that.
+ * Whether a check is due now. One without a plan is; one with a cron schedule only if its time was within the last
+ * minute, since cron calls once a minute.
  */
 export function isCheckDue(
   check: Scheduled,
@@ -212,8 +212,8 @@ interface AskedRunOptions {
 }
 
 /**
- * The run after a requested one. If the check was due, that was the planned run. If it was not, the
- * plan stands, unless the run has shown something that is to be looked at sooner.
+ * The run after a requested one. If the check was due, that was the planned run. If it was not, the plan stays, unless
+ * the result requires an earlier run.
  */
 function nextRunAfterRequested(check: Check, options: AskedRunOptions): NextRun {
   const { before, state, startedAtMs, nowMs } = options;

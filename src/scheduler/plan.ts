@@ -55,7 +55,7 @@ interface PlanOptions {
   readonly regularIntervalMs: number;
   /** The interval that applies while the check is failing; `null` while it is not. */
   readonly attentiveIntervalMs: number | null;
-  /** What {@linkcode splayOf} says of the check's name. */
+  /** The offset of {@linkcode splayOf} for the check's name. */
   readonly splay: number;
 }
 
@@ -77,12 +77,12 @@ export function planNext(options: PlanOptions): Plan {
 }
 
 interface FirstPlanOptions {
-  /** When the kept state says that the check is to run next; `null` when it never ran. */
+  /** The next run by the stored state; `null` if it never ran. */
   readonly keptMs: number | null;
   /** The answer is never before this. */
   readonly nowMs: number;
   readonly intervalMs: number;
-  /** What {@linkcode splayOf} says of the check's name. */
+  /** The offset of {@linkcode splayOf} for the check's name. */
   readonly splay: number;
   /** Whether a check that never ran is to let those go first that are overdue. @default false */
   readonly isBehindOverdue?: boolean;

@@ -51,7 +51,7 @@ export const DEFAULT_LIMITS: Limits = { process: 32, network: 512 };
 
 export interface PassOptions {
   readonly system: ObserveContext["system"];
-  /** What jobs said of themselves; `null` where no state is kept. */
+  /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
   /** What is known of a check, for groups; see {@linkcode ObserveContext}. */
   readonly conditionsOf?: ObserveContext["conditionsOf"];

@@ -87,7 +87,7 @@ export interface SchedulerOptions {
   /** @default {@linkcode RUN_HERE} */
   readonly runner?: CheckRunner;
   readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
-  /** Which of the checks run here; tell the scheduler when that changes. @default all of them */
+  /** Decides which of the checks run here; notify the scheduler of a change with `spread`. @default all of them */
   readonly share?: WorkShare;
   /** Called at once for each event; for a notification only after an attempt to write it. */
   onEvent(event: SchedulerEvent): void;
@@ -330,7 +330,7 @@ export class Scheduler {
     const fired = slot.cancelTimer;
     try {
       this.#followClock();
-      // A clock jump that was noticed just now may have planned it anew.
+      // A clock jump that was noticed just now may have planned another time.
       if (slot.cancelTimer === fired) this.#happen(slot, { event: "due" });
     } catch (error) {
       this.#options.onBug(error);

@@ -19,7 +19,7 @@ interface StallSafeRun {
 }
 
 /**
- * Runs that tell trouble of this machine from trouble of a target. A result that is not `ok` doesn't count if
+ * Runs that distinguish a stall of this machine from a problem of a target. A result that is not `ok` doesn't count if
  * this process stalled during the run, or the system was suspended: the check runs again, and that result counts.
  */
 export class StallSafeRuns {

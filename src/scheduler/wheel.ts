@@ -119,9 +119,9 @@ export class TimerWheel<Payload> {
   }
 
   /**
-   * The tick to sleep until; `null` when no timer is waiting. It is the earliest deadline, and never later; it is
-   * earlier only where the earliest timer of its slot was cancelled, and then once, since an `advance` to it
-   * finds nothing to expire but looks at the slot anew.
+   * The tick to sleep until; `null` if no timer is pending. It is the earliest deadline, and never later; it is earlier
+   * only if the earliest timer of its slot was cancelled, and then once, since an `advance` to it finds nothing to
+   * expire and reads the slot again.
    */
   nextDeadline(): number | null {
     const slot = this.#firstSlot();

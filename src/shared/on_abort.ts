@@ -1,4 +1,4 @@
-/** Those who listen to a signal through {@linkcode onAbort}. */
+/** The listeners of a signal through {@linkcode onAbort}. */
 const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
@@ -16,8 +16,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 }
 
 /**
- * A controller that calls those who listen through {@linkcode onAbort} itself. Each run has one, and to add a listener
- * of the runtime takes longer than to make it.
+ * A controller that calls the listeners of {@linkcode onAbort} itself. Each run has one, and adding a listener of the
+ * runtime takes longer than making it.
  */
 export function createAbort(): Pick<AbortController, "signal" | "abort"> {
   const controller = new AbortController();

@@ -6,9 +6,9 @@ const PIECE =
   /\\Q(?:[^\\]|\\(?!E))*(?:\\E)?|\\[pPx]\{[^}]*\}|\\[pP]?[^]|\[\^?\]?(?:\[:[^\]]*:\]|\\[^]|[^\]\\])*\]|\((?:\?(?:P?<[^>]*>|[a-zA-Z-]*[:)]))?|\{(\d+)(?:,(\d*))?\}|[^]/g;
 
 /**
- * About how many steps the program of a regular expression (RE2 syntax) has, without making it: a repetition of a
- * thousand times nine hundred letters would take a second and 100 MB. Alternatives that share letters make fewer steps
- * than this, so it tells apart the hugely too large only.
+ * Estimates how many steps the compiled regular expression (RE2 syntax) has, without compiling it: a repetition of a
+ * thousand times nine hundred letters would take a second and 100 MB. Alternatives that share letters have fewer steps
+ * than this, so it detects only hugely oversized ones.
  */
 export function estimateSteps(pattern: string): number {
   const groups: number[] = [];

@@ -4,14 +4,14 @@
  */
 import type { CapturedText, Processes } from "../domain/processes.ts";
 
-/** What stands in a text where a secret was. */
+/** The replacement of a secret in a text. */
 const REDACTED = "[secret]";
 
 /** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
 export const SECRET_LENGTH_MIN = 4;
 
 interface RedactOptions {
-  /** Whether its end was cut off, so that the beginning of a secret may stand there. @default {false} */
+  /** Whether its end was truncated, so that the beginning of a secret may be there. @default {false} */
   readonly isCut?: boolean;
 }
 
@@ -133,7 +133,7 @@ interface Whole {
   readonly isCut: boolean;
 }
 
-/** A run of white space stands for any other one: programs and protocols fold it. */
+/** White space matches any other white space: programs and protocols fold it. */
 const BLANK =
   /(?:\s|%20|%0[9a-d]|%C2%A0|%E1%9A%80|%E2%80%(?:8[0-9A]|A[89F])|%E2%81%9F|%E3%80%80|%EF%BB%BF|\+|\\[tnrfv]|\\u00(?:20|0[9a-d])|&nbsp;|&#(?:32|9|10|13);)+/iy;
 
@@ -210,7 +210,7 @@ function createSpelling(): Spell {
 
 function* spellingsOf(character: string): Generator<string> {
   yield character;
-  // Nobody escapes these.
+  // These are never escaped.
   if (/^[A-Za-z0-9]$/.test(character)) return;
   const bytes = new TextEncoder().encode(character);
   // As headers carry it: a byte a character.

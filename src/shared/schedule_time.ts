@@ -7,8 +7,8 @@ import type { Clock } from "../domain/clock.ts";
 export interface ScheduleTime {
   nowMs(): number;
   /**
-   * Catches up with the wall clock and answers by how much: it was set, or the machine slept (monotonic time
-   * stands still then). Answers 0 where that is too little to matter, and then does not catch up.
+   * Catches up with the wall clock and returns by how much: it was set, or the system was suspended (monotonic time
+   * stops then). Returns 0 if that is too little to matter, and then does not catch up.
    */
   catchUp(): number;
 }

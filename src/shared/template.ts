@@ -49,7 +49,7 @@ export function hasFields(template: string): boolean {
   return template.search(PLACEHOLDER) >= 0;
 }
 
-/** What stands between, before and behind the fields of a text. */
+/** The texts between, before and behind the fields. */
 export function literalsOf(template: string): readonly string[] {
   return template.replaceAll(PLACEHOLDER, "\0").split("\0");
 }
@@ -73,7 +73,7 @@ function fieldOf(name: string): TemplateField | undefined {
 /** Makes a value of well-formed text safe for the place where it goes. */
 export type Escape = (value: string) => string;
 
-/** As it stands in a JSON string, without its quotes. */
+/** As in a JSON string, without its quotes. */
 function escapeJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }

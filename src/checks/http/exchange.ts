@@ -24,7 +24,7 @@ export interface Exchange {
   /** Of the check, for messages. */
   readonly timeoutMs: number;
   readonly system: Pick<ObserveContext["system"], "clock" | "files" | "requests" | "connections">;
-  /** Ends the exchange early: the time limit, or the end of the run. */
+  /** Ends the exchange early: at the timeout, or at the end of the run. */
   readonly signal: AbortSignal;
   /** By the monotonic clock. */
   readonly startedMs: number;
@@ -33,13 +33,13 @@ export interface Exchange {
 }
 
 interface Findings {
-  /** Whom the last request went to; `null`: nobody. */
+  /** The URL of the last request; `null`: none was sent. */
   readonly asked: Asked | null;
   /** Plain numbers; `status` is among them when a head came. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** What is wrong, in the order in which it is told. */
+  /** The violations, in the order of the output. */
   readonly violations: readonly string[];
-  /** What is told last, and is a warning whatever violations are. */
+  /** The last part of the output, which is a warning regardless of the violations. */
   readonly warnings: readonly string[];
   /** Why the target or its body can't be judged; `null` if it can. */
   readonly obstacle: string | null;
@@ -125,7 +125,7 @@ function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRe
   return Object.keys(connection).length > 0 ? { connection } : {};
 }
 
-/** Targets log who asked; the runtime would name itself. */
+/** Targets log it; the runtime's default is its own name. */
 const USER_AGENT = "monitor";
 
 function headersOf({ headers = {} }: HttpRequest): Readonly<Record<string, string>> {
@@ -211,7 +211,7 @@ interface RedirectPlace {
   readonly expected: HttpExpectation["statusCode"];
 }
 
-/** Where redirects are refused: one that is not the expected answer says where it leads. */
+/** If redirects are rejected, an unexpected one is described with its target. */
 function refusedRedirect(response: IncomingResponse, { asked, expected }: RedirectPlace): readonly string[] {
   const location = locationOf(response);
   const isAnswer = expectsRedirection(expected) && isExpectedStatus(response.status, expected);

@@ -1,7 +1,7 @@
 import { exactDuration } from "../../domain/duration.ts";
 import type { HttpExpectation } from "../../domain/http_check.ts";
 
-/** What is wrong with how long an exchange took, and whether that is no more than a warning. */
+/** The violation of an expected duration, and whether it is only a warning. */
 interface DurationViolation {
   /** Such as `took 2.3 s, warning above 1 s`. */
   readonly text: string;
@@ -25,7 +25,7 @@ export function durationViolation(
 function describe(durationMs: number, name: string, limitMs: number): string {
   const limit = exactDuration(limitMs);
   const shownMs = shownPart(durationMs);
-  // So that nobody reads "took 1 s, warning above 1 s" and wonders.
+  // More digits prevent "took 1 s, warning above 1 s".
   return `took ${shownMs > limitMs ? exactDuration(shownMs) : `just over ${limit}`}, ${name} above ${limit}`;
 }
 

@@ -4,7 +4,7 @@ import { searchPattern } from "../body_pattern.ts";
 import { quote } from "../../shared/quote.ts";
 import { readHeader } from "./response_headers.ts";
 
-/** What is wrong with a response's headers, in the config's order. */
+/** Returns the violations of a response's headers, in the config's order. */
 export async function headerViolations(
   response: IncomingResponse,
   expectedHeaders: HttpExpectation["headers"],

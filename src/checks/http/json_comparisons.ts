@@ -126,7 +126,7 @@ function isEqual(value: unknown, expected: JsonAny): boolean {
   });
 }
 
-/** JSON; of what is large only its kind, which costs nothing to tell. */
+/** JSON; of a large value only its kind, which costs nothing to print. */
 export function show(value: unknown): string {
   if (typeof value === "string") return quote(value);
   if (typeof value !== "object" || value === null) return String(value);

@@ -23,7 +23,7 @@ type Answer =
     | { readonly ended: "failed"; readonly error: unknown }
   );
 
-/** Whom the last request went to. */
+/** The URL of the last request. */
 export interface Asked {
   /** The address, with its credentials and its query: not for showing. */
   readonly target: string;
@@ -77,7 +77,7 @@ const TOO_MANY_REDIRECTS = `more than ${REDIRECTS_MAX} redirects`;
 /** Some request was sent twice, and asked for the same again. */
 const REDIRECT_LOOP = `redirect loop, left after ${REDIRECTS_MAX} redirects`;
 
-/** Where a redirect leads; `null` where the response is none or says nothing. */
+/** The target of a redirect; `null` if the response is none or has no location. */
 export function locationOf({ status, headers }: IncomingResponse): string | null {
   return REDIRECT_STATUSES.has(status) ? readHeader(headers, "location") : null;
 }

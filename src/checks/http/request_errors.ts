@@ -85,7 +85,7 @@ function* placeholderErrors(
   yield { path: ["request", "target"], message };
 }
 
-/** Headers that say how a message is sent, which the runtime does and says itself. */
+/** Headers about the transfer of a message, which the runtime sets itself. */
 const RUNTIME_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",

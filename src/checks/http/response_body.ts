@@ -14,7 +14,7 @@ interface BodyWishes {
   readonly keepsStart: boolean;
   /** Whether it is read on when all is known, to measure how long it takes. */
   readonly readsOn: boolean;
-  /** How long it is, if the response says so; `null`: it does not, or the body is compressed. */
+  /** Its declared length; `null`: none is declared, or the body is compressed. */
   readonly lengthBytes: number | null;
   /** The response's `Content-Type`; `null` when it has none. */
   readonly contentType: string | null;
@@ -29,7 +29,7 @@ export interface BodyFindings {
   readonly isWhole: boolean;
   /** Whether the body went on beyond {@link BODY_BYTES_MAX}. */
   readonly cut: boolean;
-  /** A charset that `Content-Type` names and nobody knows: the body was read as UTF-8. */
+  /** An unknown charset of `Content-Type`: the body was read as UTF-8. */
   readonly unknownCharset: string | null;
 }
 

@@ -6,7 +6,7 @@ import { evaluateCertificate, timeLeftWarnings } from "../certificate_verdict.ts
 import { failureVerdict, timeoutText } from "../connection_words.ts";
 
 interface CertificateFinding {
-  /** What is wrong; empty when nothing is. */
+  /** The violations; empty if there are none. */
   readonly violations: readonly string[];
   readonly isGrave: boolean;
   /** Such as the time it still holds. */
@@ -18,7 +18,7 @@ interface CertificateContext {
   readonly clock: Clock;
   /** Authorities (PEM) that are trusted besides the usual ones. */
   readonly authorities: readonly string[];
-  /** Aborts at the check's time limit, and when the run is to end early. */
+  /** Aborts at the check's timeout, and if the run is to end early. */
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export async function findCertificate(
   { connections, clock, signal, authorities }: CertificateContext,
 ): Promise<CertificateFinding> {
   const expected = response.certificate;
-  // Where there was no answer there is no certificate either, and that has been told.
+  // Without a response there is no certificate either, and that has been reported.
   if (expected === undefined || status === null || signal.aborted) return NOTHING;
   const { protocol, hostname: host, port: given } = new URL(request.target);
   if (protocol !== "https:") return violation(`${NO_TLS}, so it has no certificate`);

@@ -67,7 +67,7 @@ export function stepName({ name }: Pick<HttpStep, "name">, index: number): strin
   return name ?? `step ${index + 1}`;
 }
 
-/** The part of a metric's name that stands for a step. */
+/** The part of a metric's name for a step. */
 export function metricName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
 }

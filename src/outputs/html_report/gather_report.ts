@@ -32,7 +32,7 @@ export interface GatherOptions {
   readonly isWhole: boolean;
   /** Those of the page that need no looking up. */
   readonly facts: PageFacts;
-  /** The record of a check, where somebody knows a newer one than the store. */
+  /** The record of a check, if a newer one than the store's is in memory. */
   recordOf?(name: string): CheckRecord | null;
   /** Lets others have their turn; called between steps of some milliseconds. */
   pause(): Promise<void>;

@@ -48,12 +48,12 @@ export function publishedReportOf(
   return [{ what: "the HTML report", ...report, render }];
 }
 
-/** The page beside the loop. */
+/** The HTML report of a service. */
 interface ReportPublisher {
   adopt(config: LoadedConfig): void;
   /** Looks whether the page is to be renewed because of what happened. */
   happened(event: SchedulerEvent): void;
-  /** Writes it for the last time: it says that the service was stopped. */
+  /** Writes it for the last time, as that of a stopped service. */
   stopped(atMs: number): Promise<void>;
   end(): void;
 }
@@ -61,9 +61,9 @@ interface ReportPublisher {
 interface ReportPublisherOptions extends PublishedPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   readonly log: Log;
-  /** Says where the page is, if anywhere. */
+  /** Has the file of the report, if any. */
   readonly config: LoadedConfig;
-  /** Told of what must not happen. */
+  /** Called with a bug. */
   onBug(error: unknown): void;
 }
 

@@ -23,7 +23,7 @@ export function renderMeasures(metrics: Readonly<Record<string, number>>): strin
   return shown.length === 0 ? "" : `<p class=f>${shown.join("; ")}</p>`;
 }
 
-/** What the end of a metric's name says of its unit. */
+/** The unit by the end of a metric's name. */
 const UNITS: readonly { readonly ending: string; write(value: number): string }[] = [
   { ending: "_percent", write: (value) => `${rounded(value)}%` },
   { ending: "_bytes", write: (value) => roundedSize(value, 3) },

@@ -39,7 +39,7 @@ interface CheckInOptions {
 /** Scanned for secrets; less of it is stored. */
 const TAIL_BYTES_MAX = 65_536;
 
-/** What a check-in says: a start, or an end with an exit code. */
+/** The content of a check-in: a start, or an end with an exit code. */
 type Signal = "start" | Pick<JobEnd, "how" | "exitCode">;
 
 /** Handles `POST /ping/KEY`, `…/start`, `…/fail` and `…/EXITCODE`; the words are those behind `/ping/`. */
@@ -51,7 +51,7 @@ export async function handleCheckIn(
   if (request.method !== "POST") {
     return respondText(405, "use POST: curl -X POST URL", { allow: "POST" });
   }
-  // All of them are compared, so that the time tells nothing.
+  // All of them are compared, so that the time reveals nothing.
   const [target] = options.targets.filter((one) => isSameSecret(key, one.key));
   if (target === undefined) return respondText(404, "no job has this key");
   const signal = signalOf(word);
@@ -75,7 +75,7 @@ function signalOf(word: string | undefined): Signal | null {
 
 interface CheckIn {
   readonly signal: Signal;
-  /** Tells runs apart that overlap; `null`: the run that began last. */
+  /** Distinguishes runs that overlap; `null`: the run that began last. */
   readonly rid: string | null;
   readonly output: string;
 }

@@ -41,7 +41,10 @@ export class Endpoint {
     return endpoint;
   }
 
-  /** Goes by another config. Rejects with a {@linkcode ListenError} if it can't listen at its address; then it does not at all. */
+  /**
+   * Replaces the config. Rejects with a {@linkcode ListenError} if it can't listen at its address; then it does not
+   * listen at all.
+   */
   async adopt(next: EndpointConfig): Promise<void> {
     const isMoved = this.#server === null || next.listen.address !== this.#adopted.listen.address;
     const adopted = await prepare(next, this.#sources);

@@ -23,7 +23,7 @@ export interface EndpointSources {
   onBug(error: unknown): void;
 }
 
-/** What the endpoint goes by; a reload replaces it. */
+/** The settings of the endpoint; a reload replaces them. */
 export interface EndpointConfig {
   readonly config: LoadedConfig;
   readonly listen: ListenSettings;

@@ -69,7 +69,7 @@ export const LIVE_SCRIPT = `"use strict";
     try {
       await update();
     } catch {
-      // The note tells it, once it lasts.
+      // The note shows it, once it lasts.
     } finally {
       isFetching = false;
     }

@@ -3,12 +3,12 @@ import { describeDuration } from "../../domain/duration.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 
-/** Who runs the checks, and whether by the config as it is now. */
+/** The process that runs the checks, and whether it has the present config. */
 export interface MonitorStatus {
   /** `died`: the service ended without being stopped; `cron`: there is none, and single calls run the checks. */
   readonly state: "running" | "stopped" | "died" | "cron";
   readonly run: MonitorRun;
-  /** The config that it goes by, compared with the present one; `unknown`: that has errors or came from stdin. */
+  /** Its config, compared with the present one; `unknown`: that has errors or came from stdin. */
   readonly config: "same" | "edited" | "another" | "unknown";
   /** The members that run checks, or died; `null` or absent if the state isn't shared. */
   readonly members?: readonly MemberStatus[] | null;

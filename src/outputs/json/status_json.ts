@@ -10,7 +10,7 @@ import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 export interface StatusSnapshot {
   readonly statuses: readonly CheckStatus[];
   readonly notifications: QueuedNotifications;
-  /** `null`: nobody has said yet who runs the checks. */
+  /** `null`: no process that runs the checks is recorded. */
   readonly monitor: MonitorStatus | null;
   /** Why the config can't be used; `null` if it can. */
   readonly configError: string | null;

@@ -3,7 +3,7 @@ import { printable } from "../../shared/printable.ts";
 /** The types of metric that are used here. */
 type MetricType = "gauge" | "counter";
 
-/** What is said of all samples of one name. */
+/** The common part of all samples of one name. */
 export interface Family {
   /** After Prometheus' conventions: base units, `_total` for counters. */
   readonly name: string;
@@ -54,8 +54,8 @@ export function createExposition(format: MetricsFormat, commonLabels = ""): Expo
 }
 
 /**
- * A label as it stands in the text. Line breaks stay, as the escapes of the format; other control characters and lone
- * surrogates, which no reader takes, are shown as `printable` shows them.
+ * A label in the text. Line breaks stay, as the escapes of the format; other control characters and lone surrogates,
+ * which no reader accepts, are shown as by `printable`.
  */
 export function labelText(name: string, value: string): string {
   return `${name}="${PLAIN.test(value) ? value : escapeValue(value)}"`;

@@ -6,7 +6,7 @@ export interface Measurement {
   readonly label: string;
   /** `seconds`, `bytes` or `ratio`, else what the plugin wrote; empty for a plain number. */
   readonly unit: string;
-  /** Whether it only ever goes up, until what is counted starts anew. */
+  /** Whether it only increases, until its source is reset. */
   readonly isCounter: boolean;
   /** In that unit; `null` where the plugin does not know it. */
   readonly value: number | null;

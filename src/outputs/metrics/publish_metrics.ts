@@ -16,7 +16,7 @@ export interface MetricsPublisher {
   render(format: MetricsFormat): Promise<string>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
-  /** Writes the file for the last time: it says that the service was stopped. */
+  /** Writes the file for the last time, as that of a stopped service. */
   stopped(): Promise<void>;
   end(): void;
 }
@@ -30,9 +30,9 @@ interface MetricsPublisherOptions {
   /** The member that this process is; `null` where the state isn't shared. */
   readonly member: SharingMetrics | null;
   readonly version: string;
-  /** Says where the file is, if anywhere. */
+  /** Has the metrics file, if any. */
   readonly config: LoadedConfig;
-  /** Told of what must not happen. */
+  /** Called with a bug. */
   onBug(error: unknown): void;
 }
 

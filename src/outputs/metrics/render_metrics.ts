@@ -12,7 +12,7 @@ import {
 import { FAMILIES } from "./families.ts";
 import { type Measurement, measurementsOf } from "./measurements.ts";
 
-/** What is told of a channel. */
+/** The metrics of a channel. */
 export interface ChannelMetrics {
   /** How people call it; no secrets. */
   readonly name: string;
@@ -25,15 +25,15 @@ export interface ChannelMetrics {
   readonly rejected: number;
 }
 
-/** What is told of a check. */
+/** The metrics of a check. */
 export interface CheckMetrics {
   readonly check: Check;
   readonly record: CheckRecord;
-  /** Whether its last run lies in the future, so that its condition says nothing. */
+  /** Whether its last run is in the future, so that its condition has no meaning. */
   readonly isInFuture: boolean;
 }
 
-/** What is told of the members that share a state. */
+/** The metrics of the members that share a state. */
 export interface SharingMetrics {
   /** Whether the last heartbeat of this member succeeded. */
   readonly isConnected: boolean;
@@ -44,7 +44,7 @@ export interface SharingMetrics {
 /** Everything that metrics are made of. Times are wall time, milliseconds since 1970. */
 export interface MetricValues {
   readonly version: string;
-  /** Tells several monitors of one machine apart; absent where there is one. */
+  /** Distinguishes several monitors on one machine; absent if there is one. */
   readonly name?: string;
   /** Whether the service runs, rather than having been stopped on purpose; `null` where there is no service. */
   readonly isRunning: boolean | null;
