@@ -9,7 +9,7 @@
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
 
-/** Nobody reads more in one message, and a receiver may reject it. */
+/** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
 /** A message that has failed more often lets others go first, so that it blocks no other check: after half a minute. */
 const ATTEMPTS_IN_ORDER = 2;

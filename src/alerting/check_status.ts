@@ -27,9 +27,9 @@ export interface ShownCheck extends
 /** What is known of one check by now. */
 export interface CheckStatus {
   readonly check: ShownCheck;
-  /** What is kept of it; `null` when nobody has looked. */
+  /** Its stored record; `null` without data. */
   readonly record: CheckRecord | null;
-  /** The confirmed condition; `unknown` when nobody has looked, or not lately. */
+  /** The confirmed condition; `unknown` without data, or without recent data. */
   readonly condition: Condition;
   /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
   readonly state: "current" | "never_ran" | "overdue" | "in_future";
@@ -41,7 +41,7 @@ export interface CheckStatus {
 }
 
 interface StatusOptions {
-  /** What is kept of a check; `null` when nobody has looked. */
+  /** The stored record of a check; `null` without data. */
   recordOf(name: string): CheckRecord | null;
   /** Names of inactive checks, which suppress nothing. @default none */
   readonly inactive?: ReadonlySet<string>;
@@ -95,7 +95,7 @@ function timeState(
   return nowMs > overdueAtMs(check, record) ? "overdue" : "current";
 }
 
-/** What is to be said of a check besides its condition: the last output, and where that alone would mislead, why. */
+/** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
 export function describeStatus(status: CheckStatus, nowMs: number): string {
   const { check, record, state } = status;
   if (record === null || record.last === null) {
@@ -141,7 +141,7 @@ function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Co
   return `last run is ${describeDuration(-agoMs)} in the future, was ${confirmed}`;
 }
 
-/** The condition last observed, with how often it was, where more of it would settle: `critical (2 of 3)`. */
+/** The last result with its count, if more of them would confirm another condition: `critical (2 of 3)`. */
 function describeCount(check: ShownCheck, { condition }: CheckRecord): string {
   const { observed, confirmed } = condition;
   if (observed === null) return confirmed;

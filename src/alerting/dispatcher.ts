@@ -109,8 +109,8 @@ export class Dispatcher {
   }
 
   /**
-   * Adds what other processes have queued. They don't know what was sent meanwhile: so a recovery of which the channel
-   * was told no problem is removed, unless it has that problem with it, and a reminder while another notification of the
+   * Adds what other processes have queued. They don't know what was sent meanwhile: so a recovery whose problem the channel
+   * was not sent is removed, unless it has that problem with it, and a reminder while another notification of the
    * check is pending.
    */
   receive(notifications: readonly QueuedNotification[]): void {
@@ -286,7 +286,7 @@ export class Dispatcher {
     running.timer = { atMs, cancel };
   }
 
-  /** Tells all queues that the wall clock was set back, so that nothing waits longer. */
+  /** Gives all queues the new time after the wall clock was set back, so that nothing waits longer. */
   #followClock(): void {
     const byMs = -this.#time.catchUp();
     if (byMs <= 0) return;

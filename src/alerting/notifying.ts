@@ -195,7 +195,7 @@ export class Notifying {
     return true;
   }
 
-  /** Goes by silences that were read with a heartbeat. */
+  /** Uses silences that were read with a heartbeat. */
   silence(silences: readonly Silence[]): void {
     this.#silences = silences;
   }

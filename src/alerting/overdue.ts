@@ -22,8 +22,8 @@ export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number 
 }
 
 /**
- * When a run that was planned is so late that nobody seems to look: when the second one after it would be, but not as
- * long as it may be under way.
+ * When a planned run is so late that the monitor seems to be dead: at the second run after it, but not while it may be
+ * in progress.
  */
 export function overdueAtMs(
   check: Scheduled & Pick<Check, "timeoutMs">,
@@ -33,8 +33,8 @@ export function overdueAtMs(
 }
 
 /**
- * Whether a record's last run lies further ahead than a clock that was set back a little explains. Its condition says
- * nothing then: it would look fresh until that time has come, also if the monitor died.
+ * Whether a record's last run is in the future, by more than a small clock correction. Its condition has no meaning
+ * then: it would seem fresh until that time, even if the monitor died.
  */
 export function isInFuture(
   check: Scheduled & Pick<Check, "timeoutMs">,

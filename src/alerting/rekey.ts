@@ -1,7 +1,7 @@
 /**
- * What a reload does with the notifications of a channel that was edited. A channel without a name has only a key that
- * is made from its content; so a channel at the same index of a check's list, of the same kind, whose old key no check
- * uses any more, is taken for the same one. Pure: whoever asks applies it.
+ * The notifications of a channel that was edited, at a reload. A channel without a name has only a key that is made
+ * from its content; so a channel at the same index of a check's list, of the same kind, whose old key no check uses any
+ * more, is taken for the same one. Pure: the caller applies it.
  */
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
@@ -29,7 +29,7 @@ export function findRekeyed(
     for (const [index, channel] of notifications.entries()) {
       const old = list[index];
       if (old === undefined || old.kind !== channel.kind || used.has(old.key)) continue;
-      // A name says by itself which channel is the same.
+      // A name shows which channel is the same.
       if (old.name !== undefined || channel.name !== undefined) continue;
       // A channel that the check had already knows by itself what it was notified of.
       if (list.some(({ key }) => key === channel.key)) continue;
@@ -70,7 +70,7 @@ export function rekeyQueued(
     if (target === undefined) return [];
     const messageId = staysWhole(old, target) ? old.messageId : null;
     const { notification, missedProblem, summarized, sequence, nextAttemptAtMs: nowMs } = old;
-    // What failed under the old key says nothing of the new one.
+    // A failure under the old key does not concern the new one.
     const moved = newQueued(notification, { ...target, sequence, nowMs });
     return [{ old, moved: { ...moved, missedProblem, summarized, messageId } }];
   });

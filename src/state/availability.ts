@@ -62,8 +62,8 @@ export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span
 }
 
 /**
- * Adds the time since the last look, for which what is confirmed still counts; two intervals at most, since beyond that
- * nobody looked.
+ * Adds the time since the last run, for which the confirmed condition counts; two intervals at most, since there is no
+ * data beyond that.
  */
 export function addPresent(
   lastedMs: ConditionCounts,
@@ -86,7 +86,7 @@ export interface Availability {
   readonly availability: number | null;
 }
 
-/** The shares of the conditions. A warning is no outage; of what is unknown nobody can say that it was up. */
+/** The shares of the conditions. A warning is no outage; `unknown` is not uptime. */
 export function availabilityOf(lastedMs: ConditionCounts): Availability {
   const observedMs = total(lastedMs);
   if (observedMs === 0) return { observedMs, shares: null, availability: null };

@@ -19,7 +19,7 @@ export interface StateTables {
   readonly path: string;
   /** The next rows behind those with a key, in its order; none at the end. */
   page(table: CopiedTable, after: StoredRow | null): Promise<readonly StoredRow[]>;
-  /** Does some inserts as one transaction, which may begin anew when it fails. */
+  /** Does some inserts as one transaction, which may be repeated if it fails. */
   fill(work: (insert: InsertRows) => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ export function cutChange(change: ConditionChange): ConditionChange {
 /** How many runs of one check are kept with their time, condition and duration. */
 export const RECENT_RUNS_MAX = 50;
 
-/** How many runs of one job are kept at most, beside the one that ended last. */
+/** How many runs of one job are kept at most, in addition to the one that ended last. */
 export const JOB_RUNS_MAX = 20;
 
 /** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
@@ -36,14 +36,14 @@ export interface RetentionLimits {
   readonly changeMs: number;
   readonly rollupEndMs: number;
   readonly dailyMs: number;
-  /** A row that was given up and last failed, or was last to be tried, before this is forgotten. */
+  /** Dropped notifications that last failed, or were planned, before this are deleted. */
   readonly droppedMs: number;
   readonly silenceEndMs: number;
   /** The counts of a channel that was last counted before this are forgotten. */
   readonly countedMs: number;
 }
 
-/** How long things are kept, counted from now. Days are merged whole, so a day is never told in two ways. */
+/** The retention times, counted from now. Days are merged whole, so each day has one form. */
 export function limitsAt(nowMs: number): RetentionLimits {
   return {
     seenMs: nowMs - 30 * DAY_MS,
@@ -56,7 +56,7 @@ export function limitsAt(nowMs: number): RetentionLimits {
   };
 }
 
-/** Two readings of the wall clock that deletions go by; milliseconds since 1970. */
+/** Two readings of the wall clock for deletions; milliseconds since 1970. */
 export interface ClockReadings {
   /** What counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all. */
   readonly earlierMs: number;

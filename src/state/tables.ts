@@ -240,7 +240,7 @@ export const JOB_RUNS: Table<JobRun & { readonly jobId: number; readonly endOrde
 /** The one row of a table that has one alone. */
 export const ONLY_ROW = 1;
 
-/** The readings of the clock that deletions go by. */
+/** The readings of the clock for deletions. */
 export const CLOCK: Table<ClockReadings & { readonly id: number }> = table("clock", {
   id: integer("id"),
   earlierMs: integer("earlier_ms"),

@@ -75,7 +75,7 @@ async function readMessage(connection: Deno.Conn): Promise<Uint8Array | null> {
 async function askMachine({ name, type }: DnsQuestion, signal: AbortSignal): Promise<DnsAnswer> {
   signal.throwIfAborted();
   try {
-    // One of its signatures stands for all: each record is read as what it is.
+    // One of its signatures serves for all: each record is read by its type.
     const records: readonly unknown[] = await Deno.resolveDns(name, type as "A", { signal });
     return { records: records.map(recordText) };
   } catch (error) {

@@ -25,7 +25,7 @@ export function acquireLock(path: string): Lock | null {
   }
 }
 
-/** The id of the process that last took the lock; `null` where the file does not tell. */
+/** The id of the process that last took the lock; `null` if the file doesn't have it. */
 export function lockHolder(path: string): number | null {
   try {
     const text = Deno.readTextFileSync(path).trim();
@@ -36,12 +36,12 @@ export function lockHolder(path: string): number | null {
 }
 
 /**
- * Whether a process holds the lock at a path. For that it is taken for a moment, together with all who look too; who
- * comes to hold it in that moment waits.
+ * Whether a process has the lock at a path. This takes it for a moment, shared with others that check; a process that
+ * takes it in that moment waits.
  */
 export function isLocked(path: string): boolean {
   try {
-    // A pipe would not open before somebody writes to it.
+    // A pipe would not open before another process writes to it.
     if (!Deno.lstatSync(path).isFile) return false;
     using file = Deno.openSync(path, { read: true });
     if (!file.tryLockSync(false)) return true;
@@ -74,7 +74,7 @@ function tryToAcquire(path: string): Lock | null {
   throw new StoreError(`cannot lock "${path}": the file is replaced repeatedly`, "other");
 }
 
-/** Who only looks ({@linkcode isLocked}) is gone after a moment, and is no other monitor. */
+/** A process that only checks ({@linkcode isLocked}) is gone after a moment, and is no other monitor. */
 function tryToLock(file: Deno.FsFile): boolean {
   for (let triesLeft = LOOKS_MAX;; triesLeft--) {
     if (file.tryLockSync(true)) return true;
@@ -114,7 +114,7 @@ function openLockFile(path: string): Deno.FsFile | null {
   if (!before.isFile) {
     throw new StoreError(`cannot lock "${path}": it is ${nameKind(before)}, not a file`, "denied");
   }
-  // Another name of somebody's file would have it emptied; a file that is made for locking has one name.
+  // Another name of a user's file would have it emptied; a file that is made for locking has one name.
   if ((before.nlink ?? 1) > 1) {
     throw new StoreError(`cannot lock "${path}": it is a hard link`, "denied");
   }
@@ -158,13 +158,13 @@ function isSameFile(one: Deno.FileInfo, other: Deno.FileInfo | null): boolean {
   return other !== null && one.dev === other.dev && one.ino === other.ino;
 }
 
-/** The lock holds without it (on a full disk, say): it only helps to say who has it. */
+/** The lock is valid without it (for example, on a full disk): it only helps to name the owner. */
 function signWithProcessId(file: Deno.FsFile): void {
   try {
     file.truncateSync(0);
     file.writeSync(new TextEncoder().encode(`${Deno.pid}\n`));
   } catch {
-    // Nothing more can be said of the holder then.
+    // Nothing else is known of the owner then.
   }
 }
 

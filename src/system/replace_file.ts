@@ -1,9 +1,9 @@
 import { temporaryPathOf } from "../shared/temporary_path.ts";
 
 /**
- * Puts a file in the place of what is at the path. The new text gets a name of its own first, beside the path, since a
- * rename is one step within one file system only. That name is fixed, so that a process that is killed leaves one
- * file and not one each time, and a permission for two paths is enough.
+ * Replaces the file at a path. The new text gets a name of its own first, in the same directory, since a rename is
+ * atomic within one file system only. That name is fixed, so that killed processes leave one file in all, and a
+ * permission for two paths is enough.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await putInPlace(path, (temporaryPath) => Deno.writeTextFile(temporaryPath, text, { createNew: true }));
@@ -29,7 +29,7 @@ export async function rewriteFile(path: string, text: string): Promise<void> {
 
 async function putInPlace(path: string, write: (temporaryPath: string) => Promise<void>): Promise<void> {
   const temporaryPath = temporaryPathOf(path);
-  // What a killed process left, or a link that somebody put there, is never written through.
+  // The file of a killed process, or another user's link, is never written through.
   await removeIfThere(temporaryPath);
   try {
     await write(temporaryPath);

@@ -45,7 +45,7 @@ export function createTextSink(writer: SyncWriter): TextSink {
   };
 }
 
-/** Blocks for a moment: a reader that is slow, on a pipe that somebody made non-blocking. */
+/** Blocks for a moment: a slow reader, on a pipe that another process made non-blocking. */
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PIPE_WAIT_MS);
 }

@@ -3,7 +3,7 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 /**
  * Sets a file's modification time to now, and creates the file if it is missing.
  *
- * Opened without waiting, since opening a pipe that nobody reads would wait for ever.
+ * Opened without waiting, since opening a pipe without a reader would wait for ever.
  *
  * @throws {Error} If it fails; `code` is the system's, such as `ENOENT` (not for `Deno.errors.NotCapable`).
  */
@@ -18,7 +18,7 @@ export async function touchFile(path: string): Promise<void> {
   }
 }
 
-/** Only its owner may set a file's times, but who may write may cut an empty file to nothing, which sets them too. */
+/** Only its owner may set a file's times, but any writer may truncate an empty file, which sets them too. */
 async function setTimes(file: FileHandle): Promise<void> {
   const now = new Date();
   try {

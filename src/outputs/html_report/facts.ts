@@ -28,7 +28,7 @@ interface PageFactsOptions {
   readonly notRunning: ReportSnapshot["notRunning"];
 }
 
-/** What a page that is written to a path says of itself. */
+/** The facts of a page that is written to a path. */
 export function pageFacts(
   { label, page, text, path, notRunning }: PageFactsOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,
@@ -51,7 +51,7 @@ interface LivePageOptions {
   readonly isOfOneCheck: boolean;
 }
 
-/** What a page that the monitor itself serves says of itself. */
+/** The facts of a page that the endpoint serves. */
 export function livePageFacts(
   { label, text, intervalMs, isOfOneCheck }: LivePageOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,

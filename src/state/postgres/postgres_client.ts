@@ -1,4 +1,4 @@
-/** A connection to the writable one of several servers that is made anew when it breaks. */
+/** A connection to the writable one of several servers. It is made again if it breaks. */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
@@ -23,7 +23,7 @@ export interface PostgresClientOptions {
 /** For connecting to one server, with authentication. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const EXCHANGE_TIMEOUT_MS = 15_000;
-/** The server gives up a lock, and then a statement, before the client gives up the connection. */
+/** The server cancels a lock, and then a statement, before the client closes the connection. */
 const LOCK_SHARE = 1 / 6;
 const STATEMENT_SHARE = 2 / 3;
 

@@ -45,7 +45,7 @@ interface StartupOptions {
   readonly database: string;
   /** `null`: none is known. */
   readonly password: string | null;
-  /** Whether nobody else can read what is sent; else no password is sent in clear text. */
+  /** Whether other users can't read the traffic; else no password is sent in plain text. */
   readonly isPrivate: boolean;
   /** Settings of the session, by name. */
   readonly settings: Readonly<Record<string, string>>;
@@ -220,7 +220,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Whether it arrives, reading will show: a server that ends the connection may have said why. */
+  /** Reading shows whether it arrives: a server that ends the connection may have sent the reason. */
   #send(bytes: Uint8Array): void {
     this.#connection.write(bytes).catch(() => {});
   }

@@ -1,4 +1,4 @@
-/** The heartbeats of members in PostgreSQL, and who owns which channel queue. */
+/** The heartbeats of members in PostgreSQL, and the owners of the channel queues. */
 import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { type Codec, columnText, json, list, nullable } from "../codec.ts";

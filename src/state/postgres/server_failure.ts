@@ -106,7 +106,7 @@ export function explainPostgresFailure(
   if (error instanceof StoreError) return error;
   const failed = `cannot ${action} state "${place.url}": `;
   if (error instanceof ServerUnusableError) {
-    // The cause tells a permission that the runtime did not grant.
+    // The cause names a permission that the runtime did not grant.
     const cause = error.cause instanceof Error ? error.cause : error;
     return new StoreError(failed + error.message, error.isTemporary ? "unreachable" : "other", { cause });
   }

@@ -53,7 +53,7 @@ export function versionOf(
   return version;
 }
 
-/** Says that a state is newer than this program. */
+/** Makes the error for a state that is newer than this program. */
 export function newerVersion(version: number, versionMax: number): string {
   return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
     "or keep the state elsewhere";

@@ -8,7 +8,7 @@ export interface Patience {
   readonly clock: Pick<Clock, "monotonicMs" | "after">;
   readonly timeoutMs: number;
   /**
-   * The longest pause between two tries. The locks go to whoever asks at the right moment, so the one process that must
+   * The longest pause between two tries. Whichever process asks at the right moment gets the lock, so the one that must
    * go on asks more often than the many that can wait.
    *
    * @default 1000

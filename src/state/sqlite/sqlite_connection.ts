@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 /** A row as the database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** How long a statement waits for another process's lock, unless told; it holds up everything else meanwhile. */
+/** How long a statement waits for another process's lock by default; it blocks everything else meanwhile. */
 export const BUSY_TIMEOUT_MS = 200;
 
 /**

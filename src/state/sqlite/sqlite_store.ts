@@ -102,8 +102,8 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
 }
 
 /**
- * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and tells
- * the others "busy" without waiting as it does elsewhere. So those wait here, for their turn to write.
+ * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and returns
+ * "busy" to the others without waiting as it does elsewhere. So those wait here, for their turn to write.
  */
 function useWriteAheadLog(connection: SqliteConnection): void {
   for (let triesLeft = SWITCH_TRIES - 1;; triesLeft--) {
@@ -160,10 +160,13 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
   });
 }
 
-/** Whoever comes to own a state does nothing else before it is open; on a slow disk a beat takes its time. */
+/** The owner of a state does nothing else before it is open; on a slow disk a check-in takes time. */
 const OPENING_BUSY_TIMEOUT_MS = 2000;
 
-/** Who comes to change a silence or to note a beat has nothing else to do meanwhile, and the monitor may be writing a great deal. */
+/**
+ * A process that changes a silence or records a check-in has nothing else to do meanwhile, and the monitor may be
+ * writing a great deal.
+ */
 const ALONGSIDE_BUSY_TIMEOUT_MS = 5000;
 
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */

@@ -114,5 +114,5 @@ export const DELETE_CHECK: readonly string[] = [
 export const SELECT_CHECKS_BEHIND =
   "SELECT id, name, seen_at_ms FROM checks WHERE id > ? ORDER BY id LIMIT ?";
 
-/** The two readings of the clock that deletions go by. */
+/** The two readings of the clock for deletions. */
 export const SELECT_CLOCK = `SELECT ${CLOCK.columns} FROM clock`;

@@ -16,8 +16,8 @@ interface Explanation {
 }
 
 /**
- * Puts an error of the database or of the files beside it into a {@linkcode StoreError}; the error itself is its
- * cause. `null` for an error that is none of these: a bug.
+ * Turns an error of the database or of its files into a {@linkcode StoreError}; the error itself is its cause. `null`
+ * for any other error: a bug.
  */
 export function explainStoreFailure(error: unknown, { action, path }: Attempt): StoreError | null {
   if (error instanceof StoreError) return error;
@@ -72,7 +72,7 @@ const BY_SYSTEM_CODE: ReadonlyMap<string, Explanation> = new Map([
 /** The runtime's own codes have underscores. */
 const SYSTEM_CODE = /^E[A-Z0-9]+$/;
 
-/** What the shared memory beside the database says on a full disk (SQLITE_IOERR_SHMSIZE). */
+/** The error of the database's shared memory on a full disk (SQLITE_IOERR_SHMSIZE). */
 const SHARED_MEMORY_TOO_SMALL = 4874;
 const IO_ERROR = 10;
 
@@ -90,7 +90,7 @@ function explain(error: unknown): Explanation | null {
   const code = "code" in error ? error.code : undefined;
   if (code === "ERR_SQLITE_ERROR") return explainDatabaseError(error);
   if (code === "ERR_INVALID_STATE") return { failure: "other", reason: "it was closed" };
-  // A number in a row that is beyond what JavaScript's numbers hold; nobody has written that.
+  // A number in a row that is beyond JavaScript's numbers; monitor never wrote it.
   if (code === "ERR_OUT_OF_RANGE") return { failure: "damaged", reason: "a number in a row is out of range" };
   if (typeof code !== "string" || !SYSTEM_CODE.test(code)) return null;
   return BY_SYSTEM_CODE.get(code) ?? { failure: "other", reason: error.message };

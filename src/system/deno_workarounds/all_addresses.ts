@@ -47,7 +47,7 @@ export async function connectToAny(
   }
 }
 
-/** So long an address has before the next one is tried beside it (RFC 8305, section 5). */
+/** How long an address has before the next one is tried in parallel (RFC 8305, section 5). */
 const ALONE_MS = 250;
 
 /** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
@@ -63,7 +63,7 @@ async function wantsAnother(attempts: readonly Promise<unknown>[], clock: Clock)
   }
 }
 
-/** What the system says of an address has a code; that a name has none, or a permission is missing, has not. */
+/** An error of an address has a code; a name without addresses, or a missing permission, has none. */
 function isOfAddress(error: unknown): boolean {
   return error instanceof Error && "code" in error && !NOT_OF_ADDRESS.has(error.code);
 }
@@ -118,7 +118,7 @@ function connectToAddress(
     signal.throwIfAborted();
     const lookup = answerLookup({ address, family, token });
     const socket = connect({ host, port, autoSelectFamily: false, lookup });
-    // It must not read: that is for whoever takes the connection over.
+    // It must not read: the new owner of the connection does.
     socket.pause();
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const stopListening = onAbort(signal, () => {
@@ -129,7 +129,7 @@ function connectToAddress(
       stopListening();
       end();
     };
-    // The listener stays, so that an error that comes late is nobody's crash.
+    // The listener stays, so that a late error does not crash the process.
     socket.on("error", (error) => {
       finish();
       reject(error);

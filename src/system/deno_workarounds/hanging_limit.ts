@@ -14,7 +14,7 @@ export interface HangingLimit {
   isReached(target: ConnectionTarget): boolean;
   /** Counts one until it is over. */
   add(target: ConnectionTarget, over: Promise<unknown>): void;
-  /** Counts one of which nothing tells when it is over, for an hour. */
+  /** Counts one whose end is not reported, for an hour. */
   addLost(target: ConnectionTarget): void;
 }
 

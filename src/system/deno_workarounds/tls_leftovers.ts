@@ -1,6 +1,6 @@
 /**
- * Workaround: if a server goes on talking when TLS over a stream is over, by an error or by its own end, the runtime hands
- * what arrives to TLS that it has closed. Nobody can catch the promise that rejects then, and nothing follows from it.
+ * Workaround: if a server keeps sending after TLS over a stream has ended, by an error or by its own end, the runtime
+ * passes the data to TLS that it has closed. The promise that rejects then can't be caught, and has no effect.
  *
  * Upstream: no issue was found (in 2.7.11)
  */

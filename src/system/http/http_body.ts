@@ -33,7 +33,7 @@ export function bodyReader(
   return Number(length) === 0 ? null : readLength(bytes, Number(length));
 }
 
-/** What is said of a body that did not come whole. */
+/** The error of an incomplete body. */
 export const BODY_BROKEN = "connection closed early or malformed body";
 
 function malformed(): HttpError {
@@ -112,7 +112,7 @@ function readChunks(bytes: ByteReader): ReadBody {
 
 const NOTHING = new Uint8Array();
 
-/** Moves a part to the end of those before it: they lie in one buffer, with what stood between chunks between them. */
+/** Moves a part to the end of those before it: they are in one buffer, with the bytes between chunks between them. */
 function appended(whole: Uint8Array, part: Uint8Array): Uint8Array {
   if (whole.length === 0) return part;
   const longer = new Uint8Array(whole.buffer, whole.byteOffset, whole.length + part.length);
@@ -120,7 +120,7 @@ function appended(whole: Uint8Array, part: Uint8Array): Uint8Array {
   return longer;
 }
 
-/** Reads a body and decompresses it, as far as somebody asks. */
+/** Reads a body and decompresses it on demand. */
 export function decoded(read: ReadBody, contentEncoding: string | null): ReadBody {
   const makeDecoder = DECODERS[codingOf(contentEncoding)];
   if (makeDecoder === undefined) return read;
@@ -167,7 +167,7 @@ async function* decompressed(
   }
 }
 
-/** Hands a body to a decoder, no faster than somebody reads what becomes of it. */
+/** Passes a body to a decoder, no faster than the result is read. */
 async function feed(decoder: Transform, first: Uint8Array, read: ReadBody): Promise<void> {
   for (let part: Uint8Array | null = first; part !== null; part = await read()) {
     if (decoder.destroyed) return;

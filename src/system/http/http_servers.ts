@@ -31,7 +31,7 @@ const REQUEST_MS_MAX = 60_000;
 const ACCEPT_PAUSE_MS = 2;
 /** At most 50 reads a second of each connection after its first. */
 const READ_PAUSE_MS = 20;
-/** How long a client may go on sending what nobody reads, so that it gets to read the response. */
+/** How long a client may keep sending data that is not read, so that it can read the response. */
 const LINGER_MS_MAX = 1_000;
 const LINGER_PAUSE_MS = 100;
 const OUT_OF_DESCRIPTORS_PAUSE_MS = 500;

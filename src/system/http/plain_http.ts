@@ -69,7 +69,7 @@ export async function sendPlain(
     }
   });
   try {
-    // A server may answer before it has read everything, and what it says counts.
+    // A server may respond before it has read everything, and its response counts.
     writeAll(connection, content).catch(() => {});
     const head = await readHead(bytes);
     const read = bodyReader(head, { bytes, method: request.method });

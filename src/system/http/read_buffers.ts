@@ -5,7 +5,7 @@ const KEPT_MAX = 64;
 
 const kept: ArrayBuffer[] = [];
 
-/** Returns a buffer that nobody else uses; what is in it means nothing. */
+/** Returns an unused buffer; its content has no meaning. */
 export function takeBuffer(): ArrayBuffer {
   return kept.pop() ?? new ArrayBuffer(BUFFER_BYTES);
 }

@@ -1,6 +1,6 @@
 /**
- * The runtime tells why a request failed only in the text of its errors. The address is taken out of it first, which
- * may hold credentials and words that look like an error.
+ * The runtime reports the reason of a failed request only in the text of its errors. The URL is removed from it first:
+ * it may contain credentials and words that look like an error.
  */
 import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
@@ -54,7 +54,7 @@ const NOT_DECRYPTED = "data of the server cannot be decrypted: it was altered in
 
 const NOT_TLS_ANY_MORE = "data of the server is no longer valid TLS";
 
-/** What stands in an error of a connection on which the handshake had succeeded. */
+/** Texts in errors of a connection whose handshake had succeeded. */
 function afterHandshake({ source }: RegExp): RegExp {
   return new RegExp(`\\(SendRequest\\).*(?:${source})`);
 }
@@ -184,7 +184,7 @@ const RULES: readonly Rule[] = [
     phase: "connecting",
     reason: "connection reset by the server",
   },
-  // Once the connection stands, what belongs to connecting is the handshake.
+  // After the connection is established, an error of connecting is one of the handshake.
   {
     pattern: /\(Connect\): .*(?:Connection reset by peer|os error 10054\b)/,
     phase: "TLS",

@@ -106,7 +106,7 @@ export class SmtpConnection {
     this.#listenTo(secured);
   }
 
-  /** Says goodbye. The email is accepted; how this goes changes nothing any more. */
+  /** Ends the session. The email is accepted; a failure changes nothing any more. */
   async quit(): Promise<void> {
     try {
       this.#begin("server");
@@ -127,7 +127,7 @@ export class SmtpConnection {
     if (this.#replies.isWithinReply) this.#fail(new SmtpError(TOO_EARLY));
     if (this.#failure !== null) throw this.#failure.reason;
     this.#reply = Promise.withResolvers();
-    // It may fail while nobody waits for it.
+    // It may reject before it is awaited.
     this.#reply.promise.catch(() => {});
     this.#turn = turn;
   }

@@ -6,7 +6,7 @@ import type { CapturedText } from "../../domain/processes.ts";
 export interface CapturedPipe {
   /** Resolves when no process holds the other end any more, or after `stop`; never rejects. */
   readonly ended: Promise<void>;
-  /** Closes our end, whoever holds the other one, and tells what was kept. */
+  /** Closes our end, even if other processes have the other one open, and returns the kept text. */
   stop(): Promise<CapturedText>;
 }
 

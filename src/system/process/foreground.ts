@@ -19,10 +19,10 @@ const HELD_PIPES_MS = 200;
 /** More than this cannot have been in a pipe when the command went; what comes then is of those it left behind. */
 const PIPE_BYTES_MAX = 1024 * 1024;
 
-/** On a pipe that somebody made non-blocking. */
+/** On a pipe that another process made non-blocking. */
 const BUSY_PIPE_WAIT_MS = 5;
 
-/** What a shell says of a command that cannot be run, and of one that is not there. */
+/** The exit codes of a shell for a command that can't be run, and for one that doesn't exist. */
 const CODES = { unusable: 126, missing: 127 } as const;
 
 const IS_WINDOWS = Deno.build.os === "windows";
@@ -182,7 +182,7 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
 
 /** A pipe of the command, while what comes out of it is passed on. */
 interface Passing {
-  /** Resolves when nobody holds the other end any more, or nobody takes what comes; never rejects. */
+  /** Resolves when no process has the other end open, or our output is closed; never rejects. */
   readonly ended: Promise<void>;
   readonly bytes: number;
   readonly isWriting: boolean;
@@ -254,7 +254,9 @@ async function writeAll(to: PassOptions["to"], chunk: Uint8Array, clock: Clock):
   }
 }
 
-/** Passes on what the command left in a pipe. Those it left behind who hold the pipe are waited for but a moment. */
+/**
+ * Passes on the rest of a command's output in a pipe. Remaining processes that have the pipe open get only a moment.
+ */
 async function finish(pipe: Passing, clock: Clock): Promise<void> {
   const startBytes = pipe.bytes;
   let hasEnded = false;

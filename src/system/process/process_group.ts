@@ -30,14 +30,14 @@ export interface ProcessGroups {
 type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
 
 /**
- * Whom a signal found: somebody, nobody, or only processes that may not be signalled (another user's). A dead
- * process that its parent has not waited for yet counts as somebody.
+ * The targets of a signal: a process, none, or only processes that may not be signalled (another user's). A dead
+ * process that its parent has not waited for yet counts as a process.
  */
 type GroupAnswer = "sent" | "nobody" | "refused";
 
 /**
- * The program that signals a group when the runtime may not: `Deno.kill` needs `--allow-run` without a list.
- * Whoever gives a list must put this on it.
+ * The command that signals a group if the runtime may not: `Deno.kill` needs `--allow-run` without a list. A list must
+ * contain this.
  */
 export const KILL_COMMAND_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
 

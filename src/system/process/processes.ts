@@ -17,8 +17,8 @@ interface ProcessesOptions {
 const HELD_PIPES_MS = 200;
 
 /**
- * When to look whether the group is empty after the leader has gone, each a wait after the last look. So nothing
- * is told to be left behind that was about to end, or was dead and only had to be noted so by the system's init.
+ * When to check whether the group is empty after the leader has gone, each a wait after the last check. So a process
+ * that was about to end, or that the system's init had not reaped, is not reported as left behind.
  */
 const EMPTY_GROUP_WAITS_MS = [0, 10, 40, 150] as const;
 
@@ -132,8 +132,8 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
 }
 
 /**
- * Ends what a leader that has gone left in its group, and tells whether there was anything: processes that hold
- * the pipes get a moment to finish, then all are killed. (Whoever left the group escapes, but our ends of the
+ * Ends the processes that a leader has left in its group, and returns whether there were any: processes that have the
+ * pipes open get a moment to finish, then all are killed. (A process that left the group escapes, but our ends of the
  * pipes are closed in any case.)
  */
 async function endRemains(
@@ -154,9 +154,8 @@ async function endRemains(
 }
 
 /**
- * Lets this process end without waiting for one that cannot be ended. `false`: it has gone after all. When this
- * process stood still, its timers come before what happened meanwhile, and the runtime knows the end without having
- * told it.
+ * Lets this process end without waiting for one that can't be ended. `false`: it has ended after all. After a stall of
+ * this process, its timers fire before other events, and the runtime knows the end without having reported it.
  */
 function abandon(leader: Deno.ChildProcess): boolean {
   try {

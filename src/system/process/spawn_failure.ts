@@ -131,7 +131,7 @@ export function isOutOfDescriptors(error: unknown): boolean {
   return error instanceof Error && /Too many open files|\(os error 2[34]\)/.test(error.message);
 }
 
-/** The system's own words: what stands between the runtime's `Failed to spawn '…': ` and ` (os error N)`. */
+/** The system's own words: the text between the runtime's `Failed to spawn '…': ` and ` (os error N)`. */
 function systemWords(message: string): string {
   return message.replace(/^Failed to spawn '.*': /s, "").replace(/ \(os error \d+\)$/, "");
 }

@@ -42,7 +42,7 @@ export function explainConnectionError(
   };
 }
 
-/** What one kind of error text means; without a phase it does not tell one. The first that matches decides. */
+/** The meaning of one kind of error text, with its phase if known. The first that matches decides. */
 interface Rule {
   readonly pattern: RegExp;
   readonly phase?: ConnectionFailure["phase"];

@@ -105,7 +105,7 @@ async function connectTls(
   let isOver = false;
   const handshake = secured.handshake().finally(() => isOver = true);
   const stopListening = onAbort(signal, () => {
-    // It does not end, and nothing tells when the server ends it.
+    // It does not end, and its end by the server is not reported.
     if (!isOver) hanging.addLost(target);
   });
   try {
@@ -132,7 +132,7 @@ function standingConnection(connection: Deno.Conn, signal: AbortSignal): Connect
   };
 }
 
-/** A certificate that was refused; the message says why. */
+/** A rejected certificate; the message has the reason. */
 class RefusedCertificate extends Error {
   override readonly name = "RefusedCertificate";
   readonly problem: CertificateProblem;
@@ -142,7 +142,7 @@ class RefusedCertificate extends Error {
   }
 }
 
-/** What an error says of a certificate that was refused; `null` where it is about something else. */
+/** The reason for a rejected certificate in an error; `null` for other errors. */
 function refusedCertificate(error: unknown): RefusedCertificate | null {
   if (!(error instanceof Error) || !error.message.includes("invalid peer certificate")) return null;
   return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));

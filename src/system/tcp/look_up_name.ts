@@ -2,19 +2,19 @@ import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 
-/** What the system tells of a name. */
+/** The system's answer for a name. */
 export interface KnownAddresses {
-  /** In the order in which they were told. */
+  /** In the order of the system. */
   readonly addresses: readonly LookupAddress[];
   /** By which `node:net` knows that they are those of the name; the runtime's own. */
   readonly token: unknown;
 }
 
 /**
- * The addresses of a name, as the system tells them. Rejects with the signal's reason, or the system's error.
+ * Returns the addresses of a name from the system. Rejects with the signal's reason, or the system's error.
  *
- * The port is that of a connection to come: where the runtime grants `host:port` alone, a name may be looked up for
- * that port and no other.
+ * The port is that of a connection to come: if the runtime grants `host:port` alone, a name may be looked up for that
+ * port and no other.
  */
 export function lookUpName(
   { host, port }: ConnectionTarget,

@@ -19,7 +19,7 @@ export class TcpStream extends Duplex {
   constructor(connection: Deno.TcpConn, { allowHalfOpen = true }: { readonly allowHalfOpen?: boolean } = {}) {
     super({ allowHalfOpen });
     this.#connection = connection;
-    // An error that comes when nobody listens any more is nobody's crash.
+    // A late error without a listener does not crash the process.
     this.on("error", () => {});
   }
 

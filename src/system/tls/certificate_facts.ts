@@ -2,7 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { CertificateFacts } from "../../domain/tls.ts";
 import { peerCertificate } from "../deno_workarounds/peer_certificate.ts";
 
-/** What the certificate of a TLS connection says; `null` when the runtime does not tell. */
+/** The facts of a TLS connection's certificate; `null` if the runtime doesn't report them. */
 export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
   const certificate = peerCertificate(socket);
   const validFromMs = Date.parse(certificate?.valid_from ?? "");

@@ -12,8 +12,8 @@ import { beginTls, handshaken } from "./tls_stream.ts";
 import type { HandshakeTarget } from "./try_handshake.ts";
 
 /**
- * Reads what a server's certificate says, valid or not; `null` when it cannot be read. Rejects with the signal's
- * reason only.
+ * Reads the facts of a server's certificate, valid or not; `null` if it can't be read. Rejects with the signal's reason
+ * only.
  */
 type CertificateReader = (
   target: HandshakeTarget,
@@ -85,7 +85,7 @@ function begin(target: HandshakeTarget, clock: Clock): Attempt {
   return { facts: read(), canEnd: () => isTalking, end: () => socket.destroy() };
 }
 
-/** The error listener stays, so that an error that comes late is nobody's crash. */
+/** The error listener stays, so that a late error does not crash the process. */
 function connected(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.on("error", reject);
@@ -94,7 +94,7 @@ function connected(socket: Socket): Promise<void> {
   });
 }
 
-/** Reads only while somebody waits, so that no byte of the handshake is taken. */
+/** Reads only on demand, so that no byte of the handshake is taken. */
 function clearTextOf(socket: Socket): ClearText {
   return {
     read: () =>

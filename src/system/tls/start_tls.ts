@@ -9,7 +9,7 @@ export interface ClearText {
   write(text: string): Promise<void>;
 }
 
-/** The server does not go on to TLS; the message says what it said, on one line. */
+/** The server does not start TLS; the message has its reply, on one line. */
 export class StartTlsRefusal extends Error {
   /** See `Error`. */
   override readonly name = "StartTlsRefusal";
@@ -27,7 +27,7 @@ export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol
   }
 }
 
-/** One turn: what is said, and what a reply that is complete and good looks like, and one that is complete. */
+/** One turn: the text to send, the pattern of a complete good reply, and that of a complete one. */
 interface Turn {
   /** `null`: the server speaks first. */
   readonly says: string | null;

@@ -1,4 +1,4 @@
-/** Whether an error of TLS stands until the server changes. */
+/** Whether an error of TLS lasts until the server changes. */
 import { startDeadline } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";

@@ -29,7 +29,7 @@ export function beginTls(
     ...authorities.length > 0 && { ca: [...authorities] },
     rejectUnauthorized: verifies,
   });
-  // An error that comes when nobody listens any more is nobody's crash.
+  // A late error without a listener does not crash the process.
   socket.on("error", () => {});
   endProperly(socket);
   return socket;

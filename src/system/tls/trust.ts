@@ -1,6 +1,6 @@
 /**
  * The certificates of authorities that TLS trusts. The runtime loads them when the first client is made, for `http:`
- * too, and keeps them. Which ones an environment variable says, which may be set from inside until then.
+ * too, and keeps them. An environment variable chooses them, which may be set from inside until then.
  */
 import { messageOf } from "../../shared/describe_error.ts";
 import { TRUST_VARIABLE } from "../../domain/runtime_permissions.ts";
@@ -29,10 +29,10 @@ export function trustMachine(): void {
 let isLoaded = false;
 
 /**
- * Loads the trusted certificates, if that has not happened. Before `node:tls`, which never ends a handshake without
- * them, and tells nothing.
+ * Loads the trusted certificates, if that has not happened. Call it before `node:tls`, which never ends a handshake
+ * without them, and reports nothing.
  *
- * @throws If they cannot be loaded; {@linkcode explainTrustError} knows the error.
+ * @throws If they can't be loaded; {@linkcode explainTrustError} knows the error.
  */
 export function requireTrust(): void {
   if (isLoaded) return;

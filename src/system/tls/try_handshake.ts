@@ -7,17 +7,17 @@ import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
 
-/** With whom to shake hands, and how TLS begins. */
+/** The server, and how TLS begins. */
 export interface HandshakeTarget extends ConnectionTarget {
-  /** Whom the certificate must be for. */
+  /** The name that the certificate must be for. */
   readonly tls: TlsExpectations;
   /** Without it: TLS from the start. */
   readonly startTls?: StartTlsProtocol;
 }
 
 /**
- * Shakes hands once and ends that connection, whatever the server does and without losing a descriptor. Answers what
- * the certificate says, as far as the runtime tells; rejects where it is not valid.
+ * Does one handshake and ends that connection without losing a descriptor, regardless of the server. Returns the
+ * certificate's facts, as far as the runtime reports them; rejects if it is not valid.
  */
 export async function tryHandshake(
   { tls, startTls, ...target }: HandshakeTarget,
