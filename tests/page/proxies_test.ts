@@ -1,21 +1,23 @@
-/** The page of the real program, served by Debian's nginx as `examples/nginx` sets it up. */
+/** The page and the endpoint of the real program behind Debian's nginx and Caddy, as the examples and the guide set them up. */
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
-import { withHarness } from "../life/program.ts";
+import { type Program, withHarness } from "../life/program.ts";
 import { readPage } from "../docs/pages.ts";
+import { concurrentTests } from "../support/concurrent_tests.ts";
 import { freePort } from "../support/http_servers.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
 import { requiresTools, runChild, startChild, tool } from "../../testing/tools.ts";
+
+const test = concurrentTests("proxies in front of the page");
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const DIRECTORY = "/var/cache/monitor";
 const LISTEN = "127.0.0.1:8090";
 const LIVE_VIEW = readPage("docs/guides/live_view.md");
 
-Deno.test({
-  ...requiresTools("nginx"),
-  name: "examples/nginx: nginx takes the file, and serves the page that a running monitor renews",
-  fn: () =>
+test(
+  "examples/nginx: nginx takes the file, and serves the page that a running monitor renews",
+  () =>
     withHarness(async (harness) => {
       // As root, nginx reads as another user, and so must be let in.
       Deno.chmodSync(harness.directory, 0o755);
@@ -53,12 +55,12 @@ Deno.test({
       const { code, stderr } = await program.end();
       assert.equal(code, 0, stderr);
     }),
-});
+  requiresTools("nginx"),
+);
 
-Deno.test({
-  ...requiresTools("systemd-analyze"),
-  name: "examples/nginx: monitor.service with its page.conf is one that systemd takes",
-  fn: () =>
+test(
+  "examples/nginx: monitor.service with its page.conf is one that systemd takes",
+  () =>
     withHarness(async ({ directory }) => {
       const read = (path: string): string => Deno.readTextFileSync(new URL(path, EXAMPLES));
       const unit = read("systemd/monitor.service").replaceAll("/usr/local/bin/monitor", "/bin/true");
@@ -66,13 +68,12 @@ Deno.test({
       const { code, stderr } = await systemdAnalyze(["verify", `${directory}/monitor.service`]);
       assert.equal(code, 0, stderr);
     }),
-});
+  requiresTools("systemd-analyze"),
+);
 
-Deno.test({
-  ...requiresTools("nginx"),
-  name:
-    "docs/guides/live_view.md: nginx in front of the endpoint serves it below a path, and passes check-ins on",
-  fn: () =>
+test(
+  "docs/guides/live_view.md: nginx in front of the endpoint serves it below a path, and passes check-ins on",
+  () =>
     withHarness(async (harness) => {
       const key = "0123456789abcdef";
       harness.writeConfig({
@@ -102,11 +103,93 @@ Deno.test({
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
     }),
-});
+  requiresTools("nginx"),
+);
 
-interface NginxOptions {
+test(
+  "docs/guides/live_view.md: Caddy in front passes the token on, or lets single sign-on decide",
+  () =>
+    withHarness(async (harness) => {
+      const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
+      const token = "a-token-of-20-letters";
+      const start = async (
+        listen: Readonly<Record<string, unknown>>,
+      ): Promise<readonly [Program, string]> => {
+        harness.writeConfig(checks, { listen: { address: "127.0.0.1:0", ...listen } });
+        const program = harness.start(["check", "--state", "none"]);
+        const line = await program.stderr.next("listening on http://");
+        return [program, /127[\d.:]+/.exec(line)?.[0] ?? assert.fail(line)];
+      };
+      const [withToken, tokenAddress] = await start({ token });
+      const [open, openAddress] = await start({});
+      await using signOn = startSignOn();
+      const ports = [freePort(), freePort()] as const;
+      const [tokenSite = "", signOnSite = ""] = LIVE_VIEW.blocks.map(({ text }) => text)
+        .filter((text) => text.includes("reverse_proxy"));
+      const at = (site: string, port: number, address: string): string =>
+        site.replace("monitor.example.org", `http://127.0.0.1:${port}`)
+          .replaceAll("127.0.0.1:9797", address).replace("127.0.0.1:4180", signOn.address);
+      const site = `${at(tokenSite, ports[0], tokenAddress)}\n${at(signOnSite, ports[1], openAddress)}`;
+      await withCaddy({ directory: harness.directory, site, port: ports[0] }, async () => {
+        const statusOf = async (port: number, path: string, headers = {}): Promise<number> => {
+          const response = await fetch(`http://127.0.0.1:${port}/${path}`, { headers });
+          await response.body?.cancel();
+          return response.status;
+        };
+        assert.equal(await statusOf(ports[0], ""), 401);
+        assert.equal(await statusOf(ports[0], "healthz"), 200);
+        for (const path of ["", "live.js", "checks/web", "api/v1/checks/web"]) {
+          assert.equal(await statusOf(ports[0], path, { authorization: `Bearer ${token}` }), 200, path);
+          assert.equal(await statusOf(ports[1], path), 401, path);
+          assert.equal(await statusOf(ports[1], path, { cookie: SIGNED_ON }), 200, path);
+        }
+      });
+      for (const program of [withToken, open]) {
+        program.signal("SIGTERM");
+        assert.equal((await program.end()).code, 0);
+      }
+    }),
+  requiresTools("caddy"),
+);
+
+const SIGNED_ON = "signed_on=1";
+
+/** A proxy for single sign-on: it lets in who has its cookie. */
+function startSignOn(): AsyncDisposable & { readonly address: string } {
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    ({ url, headers }) => {
+      const isSignedOn = new URL(url).pathname === "/oauth2/auth" && headers.get("cookie") === SIGNED_ON;
+      return new Response(null, { status: isSignedOn ? 202 : 401 });
+    },
+  );
+  return {
+    address: `127.0.0.1:${server.addr.port}`,
+    [Symbol.asyncDispose]: () => inTime("the end of the single sign-on", server.shutdown()),
+  };
+}
+
+/** Runs Caddy, which keeps its files in the directory. */
+async function withCaddy({ directory, site, port }: ProxyOptions, use: () => Promise<void>): Promise<void> {
+  Deno.writeTextFileSync(`${directory}/Caddyfile`, `{\nadmin off\n}\n${site}\n`);
+  const caddy = startChild(tool("caddy"), ["run", "--config", `${directory}/Caddyfile`], {
+    env: { HOME: directory, XDG_CONFIG_HOME: directory, XDG_DATA_HOME: directory },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  });
+  try {
+    await inTime("Caddy to listen", untilListening(port));
+    await use();
+  } finally {
+    caddy.kill("SIGTERM");
+    await inTime("the end of Caddy", caddy.status);
+  }
+}
+
+interface ProxyOptions {
   readonly directory: string;
-  /** The servers, as nginx reads them. */
+  /** The servers, as the proxy reads them. */
   readonly site: string;
   readonly port: number;
 }
@@ -118,7 +201,7 @@ function exampleSite(pages: string, port: number): string {
   return site.replaceAll(LISTEN, `127.0.0.1:${port}`).replaceAll(DIRECTORY, pages);
 }
 
-async function withNginx({ directory, site, port }: NginxOptions, use: () => Promise<void>): Promise<void> {
+async function withNginx({ directory, site, port }: ProxyOptions, use: () => Promise<void>): Promise<void> {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`).join("\n");
   Deno.writeTextFileSync(
