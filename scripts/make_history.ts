@@ -204,21 +204,23 @@ function createIds(seed: number): () => string {
 interface DemoCheck {
   readonly name: string;
   readonly title: string;
+  readonly tag: string;
   readonly findings: Findings;
 }
 
 const FIRST_CHECKS: readonly DemoCheck[] = [
-  { name: "web", title: "Website", findings: REQUEST },
-  { name: "backup", title: "Nightly backup", findings: BACKUP },
-  { name: "disk", title: "Root disk", findings: DISK },
-  { name: "database", title: "Database", findings: DATABASE },
-  { name: "api", title: "Payments API", findings: REQUEST },
+  { name: "web", title: "Website", tag: "website", findings: REQUEST },
+  { name: "backup", title: "Nightly backup", tag: "machines", findings: BACKUP },
+  { name: "disk", title: "Root disk", tag: "machines", findings: DISK },
+  { name: "database", title: "Database", tag: "machines", findings: DATABASE },
+  { name: "api", title: "Payments API", tag: "website", findings: REQUEST },
 ];
 
 function checkAt(index: number): DemoCheck {
   return FIRST_CHECKS[index] ?? {
     name: `shop-${String(index).padStart(4, "0")}`,
     title: `Shop ${index}, order page`,
+    tag: "website",
     findings: REQUEST,
   };
 }
@@ -229,8 +231,13 @@ export function demoConfig(count: number): {
   readonly checks: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 } {
   const checks = Array.from({ length: count }, (_, index) => {
-    const { name, title, findings } = checkAt(index);
-    return [name, { title, kind: "test", parameters: { condition: "ok", output: findings.ok } }] as const;
+    const { name, title, tag, findings } = checkAt(index);
+    return [name, {
+      title,
+      tags: [tag],
+      kind: "test",
+      parameters: { condition: "ok", output: findings.ok },
+    }] as const;
   });
   return {
     defaults: { threshold: 1, schedule: { regular_interval: "1 hour" } },
@@ -240,7 +247,7 @@ export function demoConfig(count: number): {
 
 /** The checks of {@linkcode demoConfig} as they are resolved. */
 export function demoChecks(count: number): readonly TestCheck[] {
-  return Object.entries(demoConfig(count).checks).map(([name, { title }]) => ({
+  return Object.entries(demoConfig(count).checks).map(([name, { title, tags }]) => ({
     name,
     title: String(title),
     active: true,
@@ -249,7 +256,7 @@ export function demoChecks(count: number): readonly TestCheck[] {
     annoy: false,
     schedule: { regularIntervalMs: HOUR_MS, attentiveIntervalMs: HOUR_MS },
     notifications: [],
-    tags: [],
+    tags: [tags].flat().map(String),
     maintenanceWindows: [],
     dependsOn: [],
     timeoutMs: 10_000,

@@ -105,6 +105,9 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
 async function makeReport(work: string): Promise<void> {
   const history = new URL("scripts/make_history.ts", PROJECT).pathname;
   await run(Deno.execPath(), [...runArguments(), history, work, "8"], work);
+  const config = JSON.parse(await Deno.readTextFile(`${work}/monitor.json`));
+  const page = { title: "Status of example.org" };
+  await Deno.writeTextFile(`${work}/monitor.json`, JSON.stringify({ ...config, page }));
   const monitor = [
     ...runArguments(),
     MAIN,

@@ -61,7 +61,6 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
       `${member.host}${member.location === null ? "" : ` (${member.location})`}: ${describeHeartbeat(member)}`
     ),
   );
-  if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
   if (isGrouped) yield "<div id=ok>\n";
   for (const [index, { tag, members }] of groups.entries()) {
     const id = isGrouped ? `group${index}` : "ok";
@@ -69,6 +68,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
     yield* renderSection(id, title, members, { ...item, hasTags: false });
   }
   if (isGrouped) yield "</div>\n";
+  if (snapshot.isOfOneCheck !== true) yield renderLatest(checks, time);
   const inactive = snapshot.inactive.map(({ name, title }) =>
     title === undefined ? name : `${title} (${name})`
   );

@@ -27,11 +27,11 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
     "Failing, not confirmed (1)",
     "Pending notifications (1)",
     "Silences (1)",
-    "Recent changes",
     " إنتاج (1)",
     " website (2)",
     " jobs (1)",
     "Other checks (1)",
+    "Recent changes",
     "Inactive (1)",
   ];
   assert.deepEqual(headings.toSorted((one, other) => text.indexOf(one) - text.indexOf(other)), headings);
