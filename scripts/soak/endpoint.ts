@@ -20,7 +20,8 @@ const SCENARIOS: readonly string[] = [
 ];
 
 /**
- * Runs 1,000 checks a second apart, and measures the scheduling lag without clients and in each scenario.
+ * Runs 1,000 checks a second apart, and measures the scheduling lag without clients and in each scenario. The clients have
+ * the lowest priority, as they would run on other machines.
  *
  * @throws {Error} If the 99th percentile is more than twice that without clients, and more than 10 ms.
  */
@@ -73,13 +74,13 @@ export async function soakEndpoint({ seconds }: { readonly seconds: number }): P
   };
   try {
     const url = await address.promise;
-    const alone = await measure();
-    console.log(`  without clients: p99 ${alone.toFixed(1)} ms`);
     const failed: string[] = [];
     for (const scenario of SCENARIOS) {
+      // Just before, since the machine may have other work later.
+      const alone = await measure();
       const clients = startChild(
-        Deno.execPath(),
-        [...runArguments(["--allow-net"]), CLIENTS, scenario, url],
+        "/usr/bin/nice",
+        ["-n", "19", Deno.execPath(), ...runArguments(["--allow-net"]), CLIENTS, scenario, url],
         {
           env: sourceEnvironment(),
           stdin: "null",
@@ -90,7 +91,7 @@ export async function soakEndpoint({ seconds }: { readonly seconds: number }): P
       const p99 = await measure();
       clients.kill("SIGKILL");
       await clients.status;
-      console.log(`  ${scenario}: p99 ${p99.toFixed(1)} ms`);
+      console.log(`  ${scenario}: p99 ${p99.toFixed(1)} ms, without clients ${alone.toFixed(1)} ms`);
       if (p99 > Math.max(P99_MS, 2 * alone)) failed.push(`${scenario} (${p99.toFixed(1)} ms)`);
     }
     if (failed.length > 0) throw new Error(`clients delay checks: ${failed.join(", ")}`);
