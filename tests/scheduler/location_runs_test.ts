@@ -1,5 +1,6 @@
 /** Checks with locations on a fake clock: members at three locations, the owner of the check, and a database between them. */
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import type { Check } from "../../src/domain/check.ts";
 import type { EarlyLook, LocationResult, SharedStore } from "../../src/domain/membership.ts";
 import { StoreError } from "../../src/domain/store.ts";
@@ -286,6 +287,34 @@ Deno.test("a location whose control check fails does not count", async () => {
   await installation.advance(2 * MINUTE_MS);
   assert.match(installation.notified().at(-1) ?? "", /^(problem|change) critical from fra, nyc; ok from sgp/);
   await installation.end();
+});
+
+Deno.test("whatever happened before, the result is that of the locations that are live now", async () => {
+  const some = fc.subarray(FROM);
+  const steps = fc.array(fc.record({ failing: some, dead: some, isReachable: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 4,
+  });
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      const installation = await startInstallation();
+      for (const { failing, dead, isReachable } of all) {
+        installation.isReachable = isReachable;
+        installation.failing.clear();
+        installation.dead.clear();
+        for (const location of failing) installation.failing.set(location, ["http://web/"]);
+        for (const location of dead) installation.dead.add(location);
+        await installation.advance(4 * MINUTE_MS);
+        if (!isReachable) continue;
+        const live = FROM.filter((location) => !dead.includes(location));
+        const agreeing = live.filter((location) => failing.includes(location)).length;
+        const expected = live.length < 2 ? "unknown" : agreeing < 2 ? "ok" : "critical";
+        assert.match(installation.results().at(-1) ?? "", new RegExp(`^${expected}: `));
+      }
+      await installation.end();
+    }),
+    { numRuns: 30 },
+  );
 });
 
 Deno.test("while the database is away a check with locations has no result, and afterwards goes on", async () => {

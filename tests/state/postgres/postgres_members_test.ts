@@ -152,6 +152,21 @@ test("saveLocationResults() keeps the last result of each check and location, wi
   assert.deepEqual(await other.locationResults([]), []);
 });
 
+test("prune() forgets results at a location after 30 days", async (open) => {
+  const store = await open();
+  const DAY_MS = 86_400_000;
+  const results = [29, 31].map((days) => ({
+    check: `${days} days`,
+    location: "fra",
+    result: RESULT,
+    ageMs: days * DAY_MS,
+  }));
+  await store.saveLocationResults(results);
+  while (!(await store.prune(Date.now())).finished);
+  const left = await store.locationResults(results.map(({ check }) => check));
+  assert.deepEqual(left.map(({ check }) => check), ["29 days"]);
+});
+
 test("beat() returns the early looks that members call for", async (open, place) => {
   await open();
   const heartbeats = openHeartbeats(place, clientOptions());
