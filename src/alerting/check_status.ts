@@ -1,6 +1,6 @@
 import { occurrences } from "../condition/confirm.ts";
 import { dependencyHolds } from "../condition/transition.ts";
-import type { Check } from "../domain/check.ts";
+import { alternativesOf, type Check } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
@@ -76,7 +76,10 @@ export function statusOf(
     const dependency = recordOf(name);
     return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
   };
-  const waitsFor = confirmed === notified ? [] : check.dependsOn.filter(holds);
+  const waitsFor = confirmed === notified ? [] : check.dependsOn.flatMap((dependency) => {
+    const names = alternativesOf(dependency);
+    return names.every(holds) ? names : [];
+  });
   const state = timeState(check, record, nowMs);
   return { ...common, condition: state === "current" ? confirmed : "unknown", state, waitsFor };
 }

@@ -3,7 +3,10 @@ import type { Message, MessageItem } from "../domain/delivery.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 
-/** Returns the message of queued notifications: the checks of the highest severity first, and each check in order. */
+/**
+ * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, then
+ * by severity, and each check in order.
+ */
 export function toMessage(
   id: string,
   notifications: readonly QueuedNotification[],
@@ -18,9 +21,15 @@ export function toMessage(
     items.map(({ notification }) => [notification.check, severity(notification.condition)]),
   );
   const severityOf = ({ notification: { check } }: MessageItem): number => severities.get(check) ?? 0;
+  const causes = new Set(
+    items.filter(({ notification }) => notification.dependents > 0).map(({ notification }) =>
+      notification.check
+    ),
+  );
+  const causeOf = ({ notification: { check } }: MessageItem): number => causes.has(check) ? 1 : 0;
   return {
     id,
-    items: items.sort((one, other) => severityOf(other) - severityOf(one)),
+    items: items.sort((one, other) => causeOf(other) - causeOf(one) || severityOf(other) - severityOf(one)),
     isTest: false,
     decidedAtMs: notifications.reduce(
       (latest, { notification }) => Math.max(latest, notification.decidedAtMs),

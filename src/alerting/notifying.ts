@@ -24,6 +24,7 @@ import type { RecordOptions, StateRepository } from "../state/state_repository.t
 import { conditionFor, isExcluded, isPostponed, knownTo } from "./channel_filters.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
+import { Dependents } from "./dependents.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
@@ -69,7 +70,9 @@ interface Known {
 const FORGOTTEN: Known = { byChannel: null };
 
 /** What a notification of a check is decided by. */
-type Deciding = Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged">>;
+type Deciding = Required<
+  Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">
+>;
 
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;
@@ -87,6 +90,7 @@ export class Notifying {
   #config: NotifyingConfig;
   #channels: ConfiguredChannels;
   #running: ReadonlyMap<string, Check>;
+  #dependents: Dependents;
   #silences: readonly Silence[] = [];
   #sequence: number;
   /** Queued notifications that are not persisted yet, and so not sent. */
@@ -105,6 +109,7 @@ export class Notifying {
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
+    this.#dependents = new Dependents(config.running);
     this.#sequence = kept.notifications.reduce((largest, { sequence }) => Math.max(largest, sequence), 0) + 1;
     this.#writer = new OutcomeWriter({
       repository,
@@ -148,6 +153,7 @@ export class Notifying {
     return {
       suppressedBy: this.suppressedBy(check, nowMs),
       acknowledged,
+      dependents: this.#dependents.countOf(check.name),
       // Without notifications nothing is known of what is pending.
       known: (state) =>
         this.#options.notifies
@@ -256,6 +262,7 @@ export class Notifying {
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
+    this.#dependents = new Dependents(config.running);
     if (!this.#options.notifies) return;
     const rekeyed = findRekeyed(checks, config.checks, (channel) => this.#channels.nameOf(channel));
     this.#moveKnown(rekeyed);

@@ -1,6 +1,6 @@
 /** What suppresses the notifications of a check. Pure. */
 import { dependencyHolds, dependencyIsUnknown } from "../condition/transition.ts";
-import type { Check } from "../domain/check.ts";
+import { alternativesOf, type Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Silence } from "../domain/outbox.ts";
 import { isInWindow } from "./maintenance_windows.ts";
@@ -34,7 +34,10 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
 
   // Last, since a recovery passes what follows.
   if (silences.length > 0) return "until_ok";
-  return dependenciesWhere(check, dependencyHolds, options).length > 0 ? "dependency" : null;
+  const isSuppressed = dependenciesOf(check, options).some(({ parents, problemBeganAtMs }) =>
+    parents.every(({ name }) => dependencyHolds(options.stateOf(name), problemBeganAtMs))
+  );
+  return isSuppressed ? "dependency" : null;
 }
 
 /** Returns the dependencies that have to run before it is known whether they suppress anything. */
@@ -42,17 +45,25 @@ export function unknownDependencies(
   check: Check,
   options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
 ): readonly Check[] {
-  return dependenciesWhere(check, dependencyIsUnknown, options);
+  return dependenciesOf(check, options).flatMap(({ parents, problemBeganAtMs }) => {
+    const states = parents.map((parent) => ({ parent, state: options.stateOf(parent.name) }));
+    // One that does not suppress decides about its alternatives.
+    if (states.some(({ state }) => !dependencyHolds(state, problemBeganAtMs))) return [];
+    return states.filter(({ state }) => dependencyIsUnknown(state, problemBeganAtMs)).map(({ parent }) =>
+      parent
+    );
+  });
 }
 
-function dependenciesWhere(
+/** The dependencies of a check that run, each with its alternatives. */
+function dependenciesOf(
   check: Check,
-  isWanted: (dependency: ConditionState, problemBeganAtMs: number) => boolean,
   { running, stateOf, nowMs }: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
-): readonly Check[] {
+): readonly { readonly parents: readonly Check[]; readonly problemBeganAtMs: number }[] {
   if (check.dependsOn.length === 0) return [];
   const problemBeganAtMs = stateOf(check.name).problemBeganAtMs ?? nowMs;
   return check.dependsOn
-    .flatMap((name) => running.get(name) ?? [])
-    .filter(({ name }) => isWanted(stateOf(name), problemBeganAtMs));
+    .map((dependency) => alternativesOf(dependency).flatMap((name) => running.get(name) ?? []))
+    .filter((parents) => parents.length > 0)
+    .map((parents) => ({ parents, problemBeganAtMs }));
 }

@@ -72,11 +72,19 @@ export function describeSummarized({ summarized }: MessageItem): string {
   } recovered before they could be sent`;
 }
 
-function describeNotes({ notification: { acknowledged, flapping } }: MessageItem): readonly string[] {
+/** Such as `14 checks that depend on it`. */
+export function describeDependents(dependents: number): string {
+  return dependents === 1 ? "1 check that depends on it" : `${dependents} checks that depend on it`;
+}
+
+function describeNotes(
+  { notification: { acknowledged, flapping, dependents } }: MessageItem,
+): readonly string[] {
   const note = truncate(acknowledged ?? "", NOTE_LENGTH_MAX);
   return [
     acknowledged === null ? "" : note === "" ? "acknowledged" : `acknowledged: ${note}`,
     flapping ? "flapping" : "",
+    dependents === 0 ? "" : `suppressed: ${describeDependents(dependents)}`,
   ];
 }
 

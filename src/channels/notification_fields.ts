@@ -27,6 +27,8 @@ interface NotificationFields {
   readonly acknowledged: string | null;
   /** Whether the check changes too often. */
   readonly flapping: boolean;
+  /** How many checks depend on it, whose problems are suppressed. */
+  readonly dependents: number;
 }
 
 /** The members of a notification. */
@@ -47,6 +49,7 @@ export function notificationFields(notification: Notification): NotificationFiel
     host: notification.hostName,
     acknowledged: notification.acknowledged,
     flapping: notification.flapping,
+    dependents: notification.dependents,
   };
 }
 

@@ -7,7 +7,7 @@ import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines } from "./clean_text.ts";
-import { countResults, describeSummarized } from "./console.ts";
+import { countResults, describeDependents, describeSummarized } from "./console.ts";
 
 const TITLE_LENGTH_MAX = 120;
 const OUTPUT_LENGTH_MAX = 500;
@@ -90,8 +90,9 @@ export function notificationBrief(item: MessageItem): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function notes({ acknowledged, flapping }: Notification): readonly string[] {
+function notes({ acknowledged, flapping, dependents }: Notification): readonly string[] {
   return [
+    ...dependents === 0 ? [] : [`Suppressed: ${describeDependents(dependents)}`],
     ...acknowledged === null ? [] : [`Acknowledged: ${cleanLine(acknowledged, OUTPUT_LENGTH_MAX) || "yes"}`],
     ...flapping ? ["Flapping: it changes often"] : [],
   ];

@@ -241,6 +241,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     occurrences: String(itemFieldsOfOne.occurrences),
     acknowledged: itemFieldsOfOne.acknowledged ?? "",
     flapping: String(itemFieldsOfOne.flapping),
+    dependents: String(itemFieldsOfOne.dependents),
     test: String(isTest),
     summarized: String(itemFieldsOfOne.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,

@@ -1,4 +1,4 @@
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import { nearest } from "./nearest.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 
@@ -25,15 +25,22 @@ export function findDependencyProblems(checks: readonly Check[]): readonly Probl
 
 /** The checks that another one names, with their locations. */
 function namedChecks(check: Check): readonly { readonly name: string; readonly path: ConfigPath }[] {
-  const at = (names: readonly string[], ...path: readonly string[]) =>
+  const at = (names: readonly string[], ...path: ConfigPath) =>
     names.map((name, index) => ({ name, path: ["checks", check.name, ...path, index] }));
-  return [...at(check.dependsOn, "depends_on"), ...at(combinedChecks(check), "parameters", "checks")];
+  return [
+    ...check.dependsOn.flatMap((dependency, index) =>
+      typeof dependency === "string"
+        ? [{ name: dependency, path: ["checks", check.name, "depends_on", index] }]
+        : at(dependency.any, "depends_on", index, "any")
+    ),
+    ...at(combinedChecks(check), "parameters", "checks"),
+  ];
 }
 
 function namesOf(check: Check | undefined): readonly string[] {
   if (check === undefined) return [];
   const combined = combinedChecks(check);
-  return combined.length === 0 ? check.dependsOn : [...check.dependsOn, ...combined];
+  return [...dependencyNames(check), ...combined];
 }
 
 /** So many pairs of names are held against each other; the errors after that go without a guess. */
@@ -61,7 +68,8 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
       } else if (place !== undefined) {
         if (problems.length === PROBLEMS_MAX) return problems;
         const message = `is a cycle: ${describeCircle(path, place)}`;
-        const isDependency = byName.get(name)?.dependsOn.includes(path[place + 1] ?? name) === true;
+        const from = byName.get(name);
+        const isDependency = from !== undefined && dependencyNames(from).includes(path[place + 1] ?? name);
         const key = isDependency ? ["depends_on"] : ["parameters", "checks"];
         problems.push({ path: ["checks", name, ...key], message });
       } else if (!done.has(name) && byName.has(name)) {

@@ -1,4 +1,4 @@
-import { type Check, combinedChecks } from "../domain/check.ts";
+import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential } from "./credentials.ts";
@@ -62,9 +62,13 @@ function warnOfSchedules(
     if (notifications.length === 0 && !grouped.has(name)) {
       warn(name, ["notifications"], "is empty, so no notification is sent");
     }
-    for (const [index, parent] of dependsOn.entries()) {
-      if (!active || !inactive.has(parent)) continue;
-      warn(name, ["depends_on", index], `is ${quoteValue(parent)}, which is inactive and suppresses nothing`);
+    for (const [index, dependency] of dependsOn.entries()) {
+      for (const [place, parent] of alternativesOf(dependency).entries()) {
+        if (!active || !inactive.has(parent)) continue;
+        const path = typeof dependency === "string" ? [] : ["any", place];
+        const message = `is ${quoteValue(parent)}, which is inactive and suppresses nothing`;
+        warn(name, ["depends_on", index, ...path], message);
+      }
     }
     for (const [index, combined] of combinedChecks(check).entries()) {
       if (!active || !inactive.has(combined)) continue;

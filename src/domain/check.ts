@@ -16,6 +16,9 @@ import type { TimeLeft } from "./time_left.ts";
  */
 export type Annoy = boolean | number | readonly number[];
 
+/** The name of a check, or the names of several of which one is enough. */
+export type Dependency = string | { readonly any: readonly string[] };
+
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings {
   /** The member name in the config; unique. */
@@ -40,8 +43,8 @@ export interface CheckSettings {
   readonly maintenanceWindows: readonly MaintenanceWindow[];
   /** The channels of its notifications, in the config's order. */
   readonly notifications: readonly Channel[];
-  /** Names of checks without which this one cannot be well; each is in the config, and none leads back here. */
-  readonly dependsOn: readonly string[];
+  /** Checks without which this one cannot be ok; each is in the config, and none leads back here. */
+  readonly dependsOn: readonly Dependency[];
   /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
   readonly timeoutMs: number;
@@ -378,6 +381,16 @@ export interface GroupCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "group";
   readonly parameters: GroupParameters;
+}
+
+/** The names of all checks that a check depends on. */
+export function dependencyNames({ dependsOn }: Pick<CheckSettings, "dependsOn">): readonly string[] {
+  return dependsOn.flatMap(alternativesOf);
+}
+
+/** The names of which one is enough. */
+export function alternativesOf(dependency: Dependency): readonly string[] {
+  return typeof dependency === "string" ? [dependency] : dependency.any;
 }
 
 /** The names of the checks whose conditions a check combines; empty for all that look at targets. */

@@ -27,4 +27,6 @@ export interface Notification {
   readonly acknowledged: string | null;
   /** Whether the check changes too often. */
   readonly flapping: boolean;
+  /** How many checks depend on the check, also by way of others; their problems are suppressed. 0 in a recovery. */
+  readonly dependents: number;
 }

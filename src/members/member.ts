@@ -6,6 +6,7 @@
  * checks are its share. After some time it fails open: it sends notifications of its own checks, since a duplicate is
  * better than silence.
  */
+import { dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import {
   DEAD_AFTER_MS,
@@ -479,7 +480,9 @@ export class Member implements WorkShare {
   /** The dependencies of its checks that run elsewhere. */
   #dependenciesElsewhere(): readonly string[] {
     if (this.#dependencies?.of === this.#runs) return this.#dependencies.names;
-    const names = this.#work.checks.flatMap(({ name, dependsOn }) => this.#runs.has(name) ? dependsOn : []);
+    const names = this.#work.checks.flatMap((check) =>
+      this.#runs.has(check.name) ? dependencyNames(check) : []
+    );
     this.#dependencies = { of: this.#runs, names: names.filter((name) => !this.#runs.has(name)) };
     return this.#dependencies.names;
   }

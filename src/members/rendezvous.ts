@@ -2,6 +2,7 @@
  * Spreads work over members by rendezvous hashing (Thaler and Ravishankar): each name goes to the host that scores
  * highest with it. So a host that leaves gives away only its own names, and gets the same ones when it is back.
  */
+import { type Dependency, dependencyNames } from "../domain/check.ts";
 import { hash32, mix32 } from "../shared/hash.ts";
 
 /** Returns the host that a name belongs to; `null` without hosts. */
@@ -31,7 +32,7 @@ export function createPlacement(hosts: readonly string[]): (name: string) => str
 /** What decides the place of a check. */
 export interface PlacedCheck {
   readonly name: string;
-  readonly dependsOn: readonly string[];
+  readonly dependsOn: readonly Dependency[];
 }
 
 /**
@@ -46,7 +47,7 @@ export function placesOf(checks: readonly PlacedCheck[]): ReadonlyMap<string, st
     if (known !== undefined) return known;
     // Against a circle, although the config has none.
     places.set(check.name, check.name);
-    const parent = byName.get(check.dependsOn[0] ?? "");
+    const parent = byName.get(dependencyNames(check)[0] ?? "");
     const place = parent === undefined ? check.name : placeOf(parent);
     places.set(check.name, place);
     return place;

@@ -116,7 +116,13 @@ export class LocationRuns {
 
 const WITHOUT_NOTIFICATIONS: SchedulerOptions["notifying"] = {
   refresh: () => Promise.resolve(),
-  deciding: () => ({ suppressedBy: null, acknowledged: null, known: () => [], queue: () => [] }),
+  deciding: () => ({
+    suppressedBy: null,
+    acknowledged: null,
+    dependents: 0,
+    known: () => [],
+    queue: () => [],
+  }),
   dependenciesToRun: () => [],
   send: () => {},
 };

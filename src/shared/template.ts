@@ -15,6 +15,7 @@ export const TEMPLATE_FIELDS = [
   "host",
   "acknowledged",
   "flapping",
+  "dependents",
   "test",
   "summarized",
   "summary",

@@ -17,6 +17,8 @@ export interface ReviewOptions {
   readonly known?: Circumstances["known"];
   /** The note of an administrator who has acknowledged the problem; `null`: nobody has. @default null */
   readonly acknowledged?: string | null;
+  /** How many checks depend on the check. @default 0 */
+  readonly dependents?: number;
   /** Queues a notification that is due, for each channel, given the state after it. */
   queue(notification: Notification, state: ConditionState): readonly QueuedNotification[];
 }
@@ -193,6 +195,7 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     hostName: options.hostName,
     acknowledged: options.acknowledged ?? null,
     flapping: record.condition.flappingSinceMs !== null,
+    dependents: verdict.event === "recovery" ? 0 : options.dependents ?? 0,
   };
   const queued = options.queue(notification, record.condition);
   return { record, occurrences, notification, queued, suppressed: null };

@@ -155,6 +155,7 @@ const NOTIFICATION: Codec<Notification> = object({
   hostName: text,
   acknowledged: nullable(text),
   flapping: flag,
+  dependents: number,
 });
 
 /** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */

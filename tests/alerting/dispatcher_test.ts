@@ -57,6 +57,7 @@ function row(options: RowOptions = {}): QueuedNotification {
       hostName: "host",
       acknowledged: null,
       flapping: false,
+      dependents: 0,
     },
     missedProblem: null,
     summarized: 0,

@@ -30,6 +30,7 @@ function notification(event: NotificationEvent = "problem"): Notification {
     hostName: "host",
     acknowledged: null,
     flapping: false,
+    dependents: 0,
   };
 }
 

@@ -71,7 +71,11 @@ export function createReferenceModel(): ReferenceModel {
       else now.beganAtMs ??= nowMs;
       const isHeld = silenced ||
         now.confirmed !== "ok" &&
-          check.dependsOn.some((name) => running.has(name) && isUncertain(known.get(name), now));
+          check.dependsOn.some((dependency) => {
+            const names = typeof dependency === "string" ? [dependency] : dependency.any;
+            const parents = names.filter((name) => running.has(name));
+            return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
+          });
       if (isHeld) return { notification: null, news: null };
       const event = dueEvent(now, check, nowMs);
       const news = {

@@ -71,7 +71,7 @@ const TABLE: readonly Row[] = [
 Deno.test("suppressionOf() returns the first reason that applies", async (t) => {
   for (const { name, web = {}, router = OK, options = {}, expected, runsRouter = false } of TABLE) {
     await t.step(name, () => {
-      const check = testCheck("ok", { name: "web", dependsOn: ["router"], ...web });
+      const check = { ...testCheck("ok", { name: "web", dependsOn: ["router"] }), ...web } as Check;
       const all: SuppressionOptions = {
         notifies: true,
         silences: [],
@@ -82,6 +82,38 @@ Deno.test("suppressionOf() returns the first reason that applies", async (t) => 
       };
       assert.strictEqual(suppressionOf(check, all), expected);
       assert.deepStrictEqual(unknownDependencies(check, all), runsRouter ? [ROUTER] : []);
+    });
+  }
+});
+
+Deno.test("suppressionOf() goes by any of several parents: all of them have a problem", async (t) => {
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [a: ConditionState, b: ConditionState | null, isSuppressed: boolean, toRun: string]
+    >
+  > = {
+    "both are ok": [OK, OK, false, ""],
+    "one is down": [DOWN, OK, false, ""],
+    "both are down": [DOWN, DOWN, true, ""],
+    "one is down, the other never ran": [DOWN, NEVER_RAN, true, "b"],
+    "one is ok, the other never ran": [OK, NEVER_RAN, false, ""],
+    "neither ran": [NEVER_RAN, NEVER_RAN, true, "a b"],
+    "one is down, the other does not run here": [DOWN, null, true, ""],
+  };
+  for (const [name, [a, b, isSuppressed, toRun]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["a", "b"] }] };
+      const parents = ["a", ...b === null ? [] : ["b"]];
+      const options: SuppressionOptions = {
+        notifies: true,
+        silences: [],
+        running: new Map(parents.map((parent) => [parent, testCheck("ok", { name: parent })])),
+        stateOf: (one) => ({ a, b: b ?? OK })[one] ?? OK,
+        nowMs: NOW,
+      };
+      assert.equal(suppressionOf(check, options), isSuppressed ? "dependency" : null);
+      assert.equal(unknownDependencies(check, options).map(({ name }) => name).join(" "), toRun);
     });
   }
 });

@@ -86,6 +86,7 @@ Deno.test("commandKind hands the notification over in the environment, and nothi
     MONITOR_CONDITION: "critical",
     MONITOR_PREVIOUS: "ok",
     MONITOR_OUTPUT: "status is 500, expected 200",
+    MONITOR_DEPENDENTS: "0",
     MONITOR_DETAIL: "",
     MONITOR_PROBLEM_BEGAN_AT: "2026-01-31T09:58:00.000Z",
     MONITOR_SUMMARIZED: "0",

@@ -32,6 +32,7 @@ const REPORT: Notification = {
   hostName: "server1",
   acknowledged: null,
   flapping: false,
+  dependents: 0,
 };
 
 const CHANNEL: ChannelOf<"email"> = {
@@ -235,6 +236,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
       hostName: "server1\nCheck: forged",
       acknowledged: null,
       flapping: false,
+      dependents: 0,
     }),
   ]));
   assert(subject.length <= 250);

@@ -80,6 +80,7 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
     host: "web1",
     acknowledged: null,
     flapping: false,
+    dependents: 0,
   };
   const problem = { check: "web", title: "Website", event: "problem", condition: "critical", previous: "ok" };
   const output = "status is 500, expected 200";
@@ -258,6 +259,7 @@ Deno.test("webhookKind fills every field of a template with something that JSON 
     host: "web1",
     acknowledged: "",
     flapping: "false",
+    dependents: "0",
     test: "false",
     summary: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
       "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",

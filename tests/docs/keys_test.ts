@@ -112,12 +112,13 @@ function examplesOf(root: Schema): Iterable<Example> {
   }
   // A check that examples of `depends_on` name, and a channel that those of `notifications` name.
   const router = { kind: "test", parameters: {} };
+  const routers = { router, "router-a": router, "router-b": router };
   const pager = { kind: "console", parameters: {} };
   const hasNames = root.properties !== undefined && "channels" in root.properties;
   return visit(root, "", (config) => ({
     defaults: {},
     ...config,
     ...hasNames && { channels: { pager, ...config["channels"] as JsonObject } },
-    checks: { router, ...config["checks"] as JsonObject },
+    checks: { ...routers, ...config["checks"] as JsonObject },
   }));
 }

@@ -107,6 +107,7 @@ export function notificationOf(check: string, fields: Partial<Notification> = {}
     hostName: "host.example",
     acknowledged: null,
     flapping: false,
+    dependents: 0,
     ...fields,
   };
 }

@@ -26,6 +26,7 @@ export function makeNotification(notification: Partial<Notification> = {}): Noti
     hostName: "web1",
     acknowledged: null,
     flapping: false,
+    dependents: 0,
     ...notification,
   };
 }

@@ -106,6 +106,7 @@ export function copyNotification(notification: Notification): Notification {
     hostName: notification.hostName,
     acknowledged: notification.acknowledged,
     flapping: notification.flapping,
+    dependents: notification.dependents,
   };
 }
 

@@ -108,6 +108,7 @@ export async function startHarness(
         suppressedBy: options.notifies === false ? "no_notify" : options.suppressedBy?.(check, nowMs) ?? null,
         known: () => options.known?.() ?? [],
         acknowledged: null,
+        dependents: 0,
         queue: () => [],
       }),
       ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },

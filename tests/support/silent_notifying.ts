@@ -7,6 +7,7 @@ export function createSilentNotifying(notifies = true): SchedulerOptions["notify
     deciding: () => ({
       suppressedBy: notifies ? null : "no_notify",
       acknowledged: null,
+      dependents: 0,
       known: () => [],
       queue: () => [],
     }),

@@ -26,10 +26,10 @@ const FORMATS = ["jsonc", "json"] as const;
 export const importCommand: Command = {
   name: "import",
   summary: "translate the config of another tool",
-  operands: `${IMPORTED_TOOLS.join("|")} FILE`,
+  operands: "TOOL FILE",
   operandsMax: 2,
   operandKind: IMPORTED_TOOLS,
-  description:
+  description: `TOOL is ${IMPORTED_TOOLS.slice(0, -1).join(", ")} or ${IMPORTED_TOOLS.at(-1)}. ` +
     "Prints a config with the checks and channels of FILE (- for stdin). A comment above it lists the variables to set " +
     "and everything that was not imported, with the reason. Secrets are replaced by placeholders. The config is always " +
     "valid.",

@@ -189,6 +189,7 @@ function testMessage(check: Check | null, system: System): Message {
     hostName: system.hostName(),
     acknowledged: null,
     flapping: false,
+    dependents: 0,
   } as const;
   return {
     id,

@@ -2,7 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1}}},"page":{"type":"object","additionalProperties":false,"properties":{"title":{"type":"string","minLength":1},"description":{"type":"string","minLength":1},"announcements":{"type":"array","items":{"$ref":"#/$defs/announcement"},"default":[]}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"announcement":{"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
+const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1}}},"page":{"type":"object","additionalProperties":false,"properties":{"title":{"type":"string","minLength":1},"description":{"type":"string","minLength":1},"announcements":{"type":"array","items":{"$ref":"#/$defs/announcement"},"default":[]}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"announcement":{"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
@@ -1203,7 +1203,7 @@ return errors === 0;
 }
 validate94.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema37 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":"string"},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
+const schema37 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
 function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1332,8 +1332,9 @@ let data12 = data.depends_on;
 if(Array.isArray(data12)){
 const len0 = data12.length;
 for(let i0=0; i0<len0; i0++){
-if(typeof data12[i0] !== "string"){
-const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: "string"}};
+let data13 = data12[i0];
+if((typeof data13 !== "string") && (!(data13 && typeof data13 == "object" && !Array.isArray(data13)))){
+const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: schema37.properties.depends_on.items.type}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1342,10 +1343,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/depends_on",keyword:"type",params:{type: "array"}};
+if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
+if(data13.any === undefined){
+const err5 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"required",params:{missingProperty: "any"}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1354,11 +1354,9 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(data.for_each !== undefined){
-let data14 = data.for_each;
-if(!data14 || typeof data14 != "object"){
-const err6 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema37.properties.for_each.type}};
+for(const key1 in data13){
+if(!(key1 === "any")){
+const err6 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1367,9 +1365,12 @@ vErrors.push(err6);
 }
 errors++;
 }
+}
+if(data13.any !== undefined){
+let data14 = data13.any;
 if(Array.isArray(data14)){
 if(data14.length < 1){
-const err7 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
+const err7 = {instancePath:instancePath+"/depends_on/" + i0+"/any",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1380,10 +1381,8 @@ errors++;
 }
 const len1 = data14.length;
 for(let i1=0; i1<len1; i1++){
-let data15 = data14[i1];
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-if(Object.keys(data15).length < 1){
-const err8 = {instancePath:instancePath+"/for_each/" + i1,keyword:"minProperties",params:{limit: 1}};
+if(typeof data14[i1] !== "string"){
+const err8 = {instancePath:instancePath+"/depends_on/" + i0+"/any/" + i1,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1392,11 +1391,10 @@ vErrors.push(err8);
 }
 errors++;
 }
-for(const key1 in data15){
-const _errs23 = errors;
-if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-const err9 = {instancePath:instancePath+"/for_each/" + i1,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key1};
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/depends_on/" + i0+"/any",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1406,9 +1404,11 @@ vErrors.push(err9);
 errors++;
 }
 }
-var valid5 = _errs23 === errors;
-if(!valid5){
-const err10 = {instancePath:instancePath+"/for_each/" + i1,keyword:"propertyNames",params:{propertyName: key1}};
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/depends_on",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1418,10 +1418,10 @@ vErrors.push(err10);
 errors++;
 }
 }
-for(const key2 in data15){
-let data16 = data15[key2];
-if(((typeof data16 !== "string") && (!((typeof data16 == "number") && (isFinite(data16))))) && (typeof data16 !== "boolean")){
-const err11 = {instancePath:instancePath+"/for_each/" + i1+"/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema37.properties.for_each.items.additionalProperties.type}};
+if(data.for_each !== undefined){
+let data16 = data.for_each;
+if(!data16 || typeof data16 != "object"){
+const err11 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema37.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1430,10 +1430,9 @@ vErrors.push(err11);
 }
 errors++;
 }
-}
-}
-else {
-const err12 = {instancePath:instancePath+"/for_each/" + i1,keyword:"type",params:{type: "object"}};
+if(Array.isArray(data16)){
+if(data16.length < 1){
+const err12 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1442,11 +1441,12 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-}
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(Object.keys(data14).length < 1){
-const err13 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
+const len2 = data16.length;
+for(let i2=0; i2<len2; i2++){
+let data17 = data16[i2];
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(Object.keys(data17).length < 1){
+const err13 = {instancePath:instancePath+"/for_each/" + i2,keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1455,11 +1455,11 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key3 in data14){
-const _errs27 = errors;
-if(typeof key3 === "string"){
-if(!pattern3.test(key3)){
-const err14 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key3};
+for(const key2 in data17){
+const _errs28 = errors;
+if(typeof key2 === "string"){
+if(!pattern3.test(key2)){
+const err14 = {instancePath:instancePath+"/for_each/" + i2,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key2};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1469,9 +1469,9 @@ vErrors.push(err14);
 errors++;
 }
 }
-var valid7 = _errs27 === errors;
-if(!valid7){
-const err15 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key3}};
+var valid8 = _errs28 === errors;
+if(!valid8){
+const err15 = {instancePath:instancePath+"/for_each/" + i2,keyword:"propertyNames",params:{propertyName: key2}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1481,11 +1481,10 @@ vErrors.push(err15);
 errors++;
 }
 }
-for(const key4 in data14){
-let data17 = data14[key4];
-if(Array.isArray(data17)){
-if(data17.length < 1){
-const err16 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
+for(const key3 in data17){
+let data18 = data17[key3];
+if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
+const err16 = {instancePath:instancePath+"/for_each/" + i2+"/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema37.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1494,11 +1493,10 @@ vErrors.push(err16);
 }
 errors++;
 }
-const len2 = data17.length;
-for(let i2=0; i2<len2; i2++){
-let data18 = data17[i2];
-if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
-const err17 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i2,keyword:"type",params:{type: schema37.properties.for_each.additionalProperties.items.type}};
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/for_each/" + i2,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1509,13 +1507,78 @@ errors++;
 }
 }
 }
-else {
-const err18 = {instancePath:instancePath+"/for_each/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}};
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(Object.keys(data16).length < 1){
+const err18 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+for(const key4 in data16){
+const _errs32 = errors;
+if(typeof key4 === "string"){
+if(!pattern3.test(key4)){
+const err19 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key4};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+var valid10 = _errs32 === errors;
+if(!valid10){
+const err20 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key4}};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+for(const key5 in data16){
+let data19 = data16[key5];
+if(Array.isArray(data19)){
+if(data19.length < 1){
+const err21 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+const len3 = data19.length;
+for(let i3=0; i3<len3; i3++){
+let data20 = data19[i3];
+if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
+const err22 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i3,keyword:"type",params:{type: schema37.properties.for_each.additionalProperties.items.type}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -1529,39 +1592,39 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data20 = data.kind;
-if(!(((((((((((((((data20 === "test") || (data20 === "script")) || (data20 === "file_timestamp")) || (data20 === "http_request")) || (data20 === "tcp_connect")) || (data20 === "tls_certificate")) || (data20 === "disk_space")) || (data20 === "memory")) || (data20 === "load")) || (data20 === "dns_lookup")) || (data20 === "ping")) || (data20 === "process")) || (data20 === "systemd_unit")) || (data20 === "job")) || (data20 === "group"))){
-const err19 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema37.properties.kind.enum}};
+let data22 = data.kind;
+if(!(((((((((((((((data22 === "test") || (data22 === "script")) || (data22 === "file_timestamp")) || (data22 === "http_request")) || (data22 === "tcp_connect")) || (data22 === "tls_certificate")) || (data22 === "disk_space")) || (data22 === "memory")) || (data22 === "load")) || (data22 === "dns_lookup")) || (data22 === "ping")) || (data22 === "process")) || (data22 === "systemd_unit")) || (data22 === "job")) || (data22 === "group"))){
+const err24 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema37.properties.kind.enum}};
 if(vErrors === null){
-vErrors = [err19];
+vErrors = [err24];
 }
 else {
-vErrors.push(err19);
+vErrors.push(err24);
 }
 errors++;
 }
 }
 if(data.parameters !== undefined){
-let data21 = data.parameters;
-if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
-const err20 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
+let data23 = data.parameters;
+if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
+const err25 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err20];
+vErrors = [err25];
 }
 else {
-vErrors.push(err20);
+vErrors.push(err25);
 }
 errors++;
 }
 }
 }
 else {
-const err21 = {instancePath,keyword:"type",params:{type: "object"}};
+const err26 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err21];
+vErrors = [err26];
 }
 else {
-vErrors.push(err21);
+vErrors.push(err26);
 }
 errors++;
 }
