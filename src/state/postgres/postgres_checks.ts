@@ -86,6 +86,9 @@ function prefixed(columns: string): string {
 const SELECT_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks ORDER BY id`;
 const SELECT_SOME_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks WHERE name = ANY($1::text[])`;
 
+/** How many records are read at a time. */
+const READ_MAX = 2_000;
+
 /** A batch as it was sent; its repetition changes nothing more. */
 interface Batch {
   readonly updates: readonly CheckUpdate[];
@@ -120,15 +123,28 @@ export class RecordWriter {
   }
 
   async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
-    return (await this.#client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows.map(RECORDS.decode);
+    const records: CheckRecord[] = [];
+    for await (const rows of this.#read(names)) records.push(...rows.map(RECORDS.decode));
+    return records;
   }
 
   /** Reads some records. A later save of them expects that no other process has written them since. */
   async load(names: readonly string[]): Promise<readonly CheckRecord[]> {
-    const { rows } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(names)]);
+    const records: CheckRecord[] = [];
     this.forget(names);
-    this.#note(rows);
-    return rows.map(RECORDS.decode);
+    for await (const rows of this.#read(names)) {
+      this.#note(rows);
+      records.push(...rows.map(RECORDS.decode));
+    }
+    return records;
+  }
+
+  /** In steps: many rows take long to decode, and heartbeats must not wait for it. */
+  async *#read(names: readonly string[]): AsyncGenerator<StatementResult["rows"]> {
+    for (let from = 0; from < names.length; from += READ_MAX) {
+      const some = names.slice(from, from + READ_MAX);
+      yield (await this.#client.query(SELECT_SOME_RECORDS, [toNames(some)])).rows;
+    }
   }
 
   /** Saves updates, and returns the records that other processes have written meanwhile. */

@@ -340,6 +340,18 @@ test("known() returns what waits for a channel, otherwise what it was told", asy
   ]);
 });
 
+test("load() and readOthers() read many records, each once", async (open) => {
+  const store = await open();
+  const names = Array.from({ length: 4_500 }, (_, index) => `check ${index}`);
+  await store.save(names.map((name) => updateOf(name)));
+  const other = await open();
+  const sorted = names.toSorted();
+  assert.deepEqual((await other.readOthers(names)).map(({ name }) => name).sort(), sorted);
+  assert.equal(other.versionOf("check 4000"), null);
+  assert.deepEqual((await other.load(names)).map(({ name }) => name).sort(), sorted);
+  assert.equal(other.versionOf("check 4000"), store.versionOf("check 4000"));
+});
+
 test("versionOf() returns the version that a check's next result replaces", async (open) => {
   const [one, other] = [await open(), await open()];
   assert.equal(one.versionOf("web"), null);
