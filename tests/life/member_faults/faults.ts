@@ -166,10 +166,10 @@ export const FAULTS: readonly FaultKind[] = [
     affects: "member",
     async run({ member, config, random }) {
       member.configure({ version: -1 });
-      member.signal("SIGHUP");
+      await member.reload();
       await pause(3_000 + random.below(4_000));
       member.configure(config);
-      member.signal("SIGHUP");
+      await member.reload();
     },
   },
   {
@@ -179,7 +179,7 @@ export const FAULTS: readonly FaultKind[] = [
       config.version++;
       for (const one of members) {
         one.configure(config);
-        one.signal("SIGHUP");
+        await one.reload();
         await pause(random.below(3_000));
       }
     },

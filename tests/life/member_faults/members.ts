@@ -30,6 +30,8 @@ interface MemberOptions extends MemberNetwork {
 }
 
 const LIMIT_MS = 3_600_000;
+/** A member that has nothing to log has begun by then. */
+const BEGUN_MS = 15_000;
 
 /** See the top of the file. */
 export class FaultyMember {
@@ -111,8 +113,15 @@ export class FaultyMember {
     await this.#ended();
   }
 
+  /** Lets it read its config again. */
+  async reload(): Promise<void> {
+    await this.#begun();
+    this.signal("SIGHUP");
+  }
+
   /** Ends it by SIGTERM; resolves to its exit code. */
   async stop(): Promise<number> {
+    await this.#begun();
     this.signal("SIGTERM");
     return await this.#ended();
   }
@@ -154,6 +163,15 @@ export class FaultyMember {
   /** All that it printed. */
   get log(): string {
     return [...this.#printed, this.#program?.stderr.text() ?? ""].join("\n");
+  }
+
+  /** Waits until it logs something: while the runtime loads it, it does not catch signals. */
+  async #begun(): Promise<void> {
+    const program = this.#program;
+    for (const end = performance.now() + BEGUN_MS; performance.now() < end;) {
+      if (this.#code !== null || program?.stderr.text() !== "") return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   async #ended(): Promise<number> {
