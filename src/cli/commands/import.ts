@@ -13,7 +13,7 @@ import {
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { acceptDraft } from "../import/accept_draft.ts";
-import { ConfigDraft, TooManyChecksError } from "../import/config_draft.ts";
+import { ConfigDraft, ImportLimitError } from "../import/config_draft.ts";
 import { importError } from "../import/foreign_text.ts";
 import { FOREIGN_BYTES_MAX, type ForeignFile, type Importer } from "../import/importer.ts";
 import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../import/importers.ts";
@@ -65,14 +65,14 @@ async function runImport(invocation: Invocation, system: System): Promise<number
   const draft = new ConfigDraft();
   try {
     await importer.translate(file, draft);
+    await acceptDraft(draft, system);
   } catch (error) {
-    if (error instanceof TooManyChecksError) throw importError(file, `it stands for ${error.message}`);
+    if (error instanceof ImportLimitError) throw importError(file, error.message);
     throw error;
   }
   if (draft.checks.size + draft.channels.size + draft.leftOut.length === 0) {
     throw importError(file, "nothing to import was found", { hint: `expected ${importer.expects}` });
   }
-  await acceptDraft(draft, system);
   const text = format === "json"
     ? `${JSON.stringify(toJson(draft), null, 2)}\n`
     : renderImport(draft, { origin: `${tool}, ${file.label}` });

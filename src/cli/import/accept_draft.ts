@@ -1,7 +1,8 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import { openConfig } from "../open_config.ts";
-import type { ConfigDraft } from "./config_draft.ts";
+import { CONFIG_BYTES_MAX } from "../../config/source.ts";
+import { type ConfigDraft, ImportLimitError } from "./config_draft.ts";
 import { renderConfig } from "./render_import.ts";
 
 /**
@@ -10,7 +11,9 @@ import { renderConfig } from "./render_import.ts";
  */
 export async function acceptDraft(draft: ConfigDraft, system: System): Promise<void> {
   for (;;) {
-    const problems = await findProblems(renderConfig(draft), system);
+    const config = renderConfig(draft);
+    if (config.length > CONFIG_BYTES_MAX) throw new ImportLimitError("its config would be too large");
+    const problems = await findProblems(config, system);
     if (problems.length === 0) return;
     const dropped = problems.filter((problem) => dropFrom(draft, problem));
     if (dropped.length === 0) {

@@ -6,10 +6,10 @@ const NAME_LENGTH_MAX = 60;
 /** More are refused: every check of a host group on every host can be very many. */
 const CHECKS_MAX = 20_000;
 
-/** Thrown if a file has too many checks. */
-export class TooManyChecksError extends RangeError {
+/** Thrown if a file is not malformed but exceeds a limit; the message says which. */
+export class ImportLimitError extends RangeError {
   /** The name of the class. */
-  override readonly name = "TooManyChecksError";
+  override readonly name = "ImportLimitError";
 }
 
 /**
@@ -28,7 +28,7 @@ export class ConfigDraft {
   readonly #leftOutIds = new Set<string>();
   readonly #variables = new Map<string, string>();
   readonly #variableByValue = new Map<string, string>();
-  /** How often a name was requested, so that the next free one is found at once. */
+  /** How often a name was asked for, so that the next free one is found at once. */
   readonly #uses = new Map<string, number>();
 
   get checks(): ReadonlyMap<string, DraftCheck> {
@@ -46,8 +46,10 @@ export class ConfigDraft {
 
   /** Adds a check under a name made from that of the source, and returns the name. */
   addCheck(sourceName: string, check: DraftCheck): string {
-    if (this.#checks.size >= CHECKS_MAX) throw new TooManyChecksError(`more than ${CHECKS_MAX} checks`);
-    const name = this.#uniqueName(sourceName, this.#checks);
+    if (this.#checks.size >= CHECKS_MAX) {
+      throw new ImportLimitError(`it stands for more than ${CHECKS_MAX} checks`);
+    }
+    const name = this.#uniqueName(plainName(sourceName), this.#checks);
     const { title = sourceName, kind, parameters, ...rest } = check;
     const shown = title.replaceAll(/\s+/g, " ").trim();
     this.#checks.set(name, {
@@ -67,7 +69,7 @@ export class ConfigDraft {
 
   /** Adds a channel under a name made from that of the source, and returns the name. */
   addChannel(sourceName: string, channel: DraftChannel): string {
-    const name = this.#uniqueName(sourceName, this.#channels);
+    const name = this.#uniqueName(plainName(sourceName), this.#channels);
     this.#channels.set(name, channel);
     return name;
   }
@@ -106,9 +108,7 @@ export class ConfigDraft {
   }
 
   #nameVariable(words: string, source: string): string {
-    const base = variableName(words);
-    let variable = base;
-    for (let number = 2; this.#variables.has(variable); number++) variable = `${base}_${number}`;
+    const variable = this.#uniqueName(variableName(words), this.#variables);
     this.#variables.set(variable, source);
     return variable;
   }
@@ -163,7 +163,7 @@ export class ConfigDraft {
     );
   }
 
-  /** Removes values that the schema rejects, and lists them. Returns whether there were any. */
+  /** Removes what the schema does not accept, and lists it. Returns whether there was such a thing. */
   drop(section: "checks" | "channels", name: string, reason: string): boolean {
     const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
     if (!entries.delete(name)) return false;
@@ -179,8 +179,7 @@ export class ConfigDraft {
     return true;
   }
 
-  #uniqueName(sourceName: string, taken: ReadonlyMap<string, unknown>): string {
-    const base = plainName(sourceName);
+  #uniqueName(base: string, taken: ReadonlyMap<string, unknown>): string {
     let number = this.#uses.get(base) ?? 1;
     let name = base;
     while (taken.has(name)) name = `${base}_${++number}`;
@@ -227,7 +226,7 @@ function variableName(words: string): string {
     /^_+|_+$/g,
     "",
   );
-  // The end shows which secret of an item it is.
+  // The end says which secret of an item it is.
   const isLong = name.length > NAME_LENGTH_MAX;
   const short = isLong
     ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`

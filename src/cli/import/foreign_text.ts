@@ -56,6 +56,7 @@ export function decodeText(file: ForeignFile): string {
  */
 export function parseJson(file: ForeignFile): unknown {
   const text = decodeText(file);
+  if (isNestedTooDeeply(text)) throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -87,7 +88,9 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   if (text.length > YAML_LENGTH_MAX) {
     throw importError(file, `it has more than ${YAML_LENGTH_MAX} characters`);
   }
-  if (isNestedTooDeeply(text)) throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);
+  if (isNestedTooDeeply(text) || DEEP_BLOCK.test(text)) {
+    throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);
+  }
   const { parseDocument } = await import("yaml");
   const { inspectYaml } = await import("./inspect_yaml.ts");
   // The library compares each key with all others of its map, and words errors with a look at the whole text.
@@ -109,12 +112,16 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   return document.toJS({ maxAliasCount: -1 });
 }
 
-/** Counts brackets wherever they are, which is right for all but contrived texts, and lists on one line. */
+/** Whether nesting could overflow the stack of what reads it. */
 function isNestedTooDeeply(text: string): boolean {
+  // Brackets count wherever they are, which is right for all but contrived texts.
   let depth = 0;
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
     depth += bracket === "[" || bracket === "{" ? 1 : depth > 0 ? -1 : 0;
     if (depth > NESTING_MAX) return true;
   }
-  return new RegExp(`(?:[-?:] ?){${NESTING_MAX}}|\\n {${10 * NESTING_MAX}}`).test(text);
+  return false;
 }
+
+/** Lists on one line, and indentation, which nest YAML without brackets. */
+const DEEP_BLOCK = new RegExp(`(?:[-?:] ?){${NESTING_MAX}}|\\n {${10 * NESTING_MAX}}`);

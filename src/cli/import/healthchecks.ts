@@ -1,4 +1,5 @@
 import { createCronReader } from "../../config/cron_times.ts";
+import type { CronTimes } from "../../domain/schedule.ts";
 import type { ConfigDraft } from "./config_draft.ts";
 import {
   asList,
@@ -21,7 +22,8 @@ export const healthchecksImporter: Importer = {
     const root = escapePlaceholders(parseJson(file));
     const listed = isForeign(root) ? fieldOf(root, "checks") ?? (isCheck(root) ? root : undefined) : root;
     const checks = asList(listed).map(asObject).filter(isCheck);
-    for (const check of checks) translateCheck(check, draft);
+    const periodOf = createPeriodReader();
+    for (const check of checks) translateCheck(check, { draft, periodOf });
     if (checks.some((check) => asText(fieldOf(check, "channels")) !== undefined)) {
       draft.leaveOut(
         "integrations",
@@ -48,7 +50,10 @@ const RULES: Readonly<Record<string, string>> = {
   desc: "write it as a comment",
 };
 
-function translateCheck(check: Foreign, draft: ConfigDraft): void {
+function translateCheck(
+  check: Foreign,
+  { draft, periodOf }: { readonly draft: ConfigDraft; readonly periodOf: PeriodReader },
+): void {
   const [name = "unnamed"] = ["name", "slug", "uuid", "unique_key"].flatMap((key) =>
     asText(fieldOf(check, key)) ?? []
   );
@@ -76,13 +81,32 @@ function translateCheck(check: Foreign, draft: ConfigDraft): void {
   });
 }
 
-/** The longest time between two runs, or why it is unknown. */
-function periodOf(check: Foreign): number | string {
-  const seconds = asNumber(fieldOf(check, "timeout"));
-  if (seconds !== undefined) return seconds > 0 ? seconds * 1000 : "its period is not a number of seconds";
-  const schedule = asText(fieldOf(check, "schedule")) ?? "";
+/** Returns the longest time between two runs, or why it is unknown. */
+type PeriodReader = (check: Foreign) => number | string;
+
+/** Each takes up to two tenths of a second. */
+const SCHEDULES_MAX = 100;
+
+/** Makes a reader that looks at each schedule once. */
+function createPeriodReader(): PeriodReader {
+  const known = new Map<string, number | string>();
+  const readCron = createCronReader();
+  return (check) => {
+    const seconds = asNumber(fieldOf(check, "timeout"));
+    if (seconds !== undefined) return seconds > 0 ? seconds * 1000 : "its period is not a number of seconds";
+    const schedule = asText(fieldOf(check, "schedule")) ?? "";
+    const timeZone = asText(fieldOf(check, "tz")) ?? "UTC";
+    const key = `${schedule} ${timeZone}`;
+    if (!known.has(key) && known.size === SCHEDULES_MAX) return `one of more than ${SCHEDULES_MAX} schedules`;
+    const period = known.get(key) ?? cronPeriod(() => readCron(schedule, timeZone));
+    known.set(key, period);
+    return period;
+  };
+}
+
+function cronPeriod(read: () => CronTimes | null): number | string {
   try {
-    const times = createCronReader()(schedule, asText(fieldOf(check, "tz")) ?? "UTC");
+    const times = read();
     return times === null ? "its schedule never comes" : longestGap((afterMs) => times.after(afterMs));
   } catch {
     return "its schedule is not a cron schedule of five fields";
@@ -90,18 +114,36 @@ function periodOf(check: Foreign): number | string {
 }
 
 const FROM_MS = Date.UTC(2026, 0, 1);
-/** Gaps repeat within this time, except for rare days such as 29 February. */
-const SPAN_MS = 400 * 86_400_000;
-const RUNS_MAX = 3000;
+const HOUR_MS = 3_600_000;
+/** More than two weeks of a schedule with runs in every hour. */
+const STEPS_MAX = 400;
+const DENSE_STEPS_MAX = 24;
+/** Rarer runs than on 29 February have no use. */
+const SPAN_MS = 5 * 366 * 24 * HOUR_MS;
 
+/** Looks at one run an hour, and at those between only where the gap after them may be the longest. */
 function longestGap(after: (afterMs: number) => number): number {
   let longestMs = 0;
-  let lastMs = after(FROM_MS);
-  for (let run = 0; run < RUNS_MAX && (lastMs < FROM_MS + SPAN_MS || run === 0); run++) {
-    const nextMs = after(lastMs);
+  let runMs = after(FROM_MS);
+  for (let step = 0; step < STEPS_MAX && runMs < FROM_MS + SPAN_MS; step++) {
+    const nextMs = after(runMs + HOUR_MS - 1);
     if (!Number.isFinite(nextMs)) break;
-    longestMs = Math.max(longestMs, nextMs - lastMs);
-    lastMs = nextMs;
+    // Hours with runs at both ends are alike.
+    const isDense = nextMs - runMs < 2 * HOUR_MS;
+    if (nextMs - runMs > longestMs && (!isDense || step < DENSE_STEPS_MAX)) {
+      longestMs = Math.max(longestMs, longestBetween(runMs, nextMs, after));
+    }
+    runMs = nextMs;
+  }
+  return longestMs;
+}
+
+function longestBetween(fromMs: number, toMs: number, after: (afterMs: number) => number): number {
+  let longestMs = 0;
+  for (let runMs = fromMs; runMs < toMs;) {
+    const nextMs = after(runMs);
+    longestMs = Math.max(longestMs, nextMs - runMs);
+    runMs = nextMs;
   }
   return longestMs;
 }

@@ -32,6 +32,8 @@ class Translation {
   readonly #hosts = new Map<string, NagiosObject>();
   /** Names of hosts by host group. */
   readonly #groups = new Map<string, Set<string>>();
+  /** Names of host groups by host. */
+  readonly #groupsOf = new Map<string, string[]>();
   readonly #commands: ReadonlyMap<string, string>;
   readonly #notifying: NagiosNotifying;
   /** Names of checks by host, and by host and service. */
@@ -79,20 +81,33 @@ class Translation {
     const groups = new Map(
       this.#of("hostgroup").map((group) => [group.directives.get("hostgroup_name") ?? "", group]),
     );
-    const membersOf = (name: string, seen: readonly string[]): readonly string[] => {
-      const directives = groups.get(name)?.directives;
-      if (directives === undefined || seen.includes(name)) return [];
-      const nested = listOf(directives.get("hostgroup_members")).flatMap((inner) =>
-        membersOf(inner, [...seen, name])
-      );
-      return [...this.#expandHosts(directives.get("members")), ...nested];
-    };
-    for (const name of groups.keys()) this.#groups.set(name, new Set(membersOf(name, [])));
+    // Each group is a set that grows until no nested group adds a host.
+    for (const [name, { directives }] of groups) {
+      this.#groups.set(name, new Set(this.#expandHosts(directives.get("members"))));
+    }
+    for (let hasGrown = true; hasGrown;) {
+      hasGrown = false;
+      for (const [name, { directives }] of groups) {
+        const members = this.#groups.get(name) ?? new Set();
+        const sizeBefore = members.size;
+        for (const inner of listOf(directives.get("hostgroup_members"))) {
+          for (const host of this.#groups.get(inner) ?? []) members.add(host);
+        }
+        hasGrown ||= members.size > sizeBefore;
+      }
+    }
     for (const [name, { directives }] of this.#hosts) {
       for (const group of listOf(directives.get("hostgroups"))) {
         const members = this.#groups.get(group);
         if (members === undefined) this.#groups.set(group, new Set([name]));
         else members.add(name);
+      }
+    }
+    for (const [group, members] of this.#groups) {
+      for (const host of members) {
+        const found = this.#groupsOf.get(host);
+        if (found === undefined) this.#groupsOf.set(host, [group]);
+        else if (found.length < TAGS_MAX) found.push(group);
       }
     }
   }
@@ -184,12 +199,8 @@ class Translation {
       const value = directives.get(key);
       if (value !== undefined && value !== "0") draft.leaveOut(item, key, reason);
     }
-    const tags = [
-      ...[...this.#groups].filter(([, members]) => members.has(host.directives.get("host_name") ?? "")).map((
-        [group],
-      ) => group),
-      ...listOf(directives.get("servicegroups")),
-    ];
+    const groups = this.#groupsOf.get(host.directives.get("host_name") ?? "") ?? [];
+    const tags = [...groups, ...listOf(directives.get("servicegroups"))];
     const timeoutSeconds = Number(this.#file.settings.get("service_check_timeout") ?? 60);
     return {
       ...(tags.length > 0 && { tags: [...new Set(tags)] }),
@@ -247,7 +258,10 @@ class Translation {
   }
 }
 
-/** The settings that a service takes from its host, unless it has its own. */
+/** Of the host groups of a host; more would make the config larger than its limit. */
+const TAGS_MAX = 100;
+
+/** What a service has from its host, unless it says otherwise. */
 const INHERITED: readonly string[] = [
   "contacts",
   "contact_groups",

@@ -4,12 +4,12 @@ import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-/** The translation of a check command, or the reason why there is none. */
+/** What a check command becomes, or why it cannot. */
 export type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };
 
-/** The values of a command's macros. */
+/** What macros of a command stand for. */
 export interface CommandContext {
   readonly commands: ReadonlyMap<string, string>;
   readonly macros: ReadonlyMap<string, string>;
@@ -21,7 +21,7 @@ export interface CommandContext {
   readonly draft: ConfigDraft;
 }
 
-/** The directories of the plugins in Debian and other systems. */
+/** Where Debian and others have the plugins. */
 export const PLUGIN_DIRECTORY = "/usr/lib/nagios/plugins";
 
 /** Translates `check_command`: the name of a command and arguments with `!` between them. */
@@ -53,17 +53,25 @@ interface FillOptions {
 
 function fillMacros(line: string, args: readonly string[], { context, unknown }: FillOptions): string {
   // Arguments may have macros too, but not of arguments.
+  let length = 0;
   const fill = (text: string, isArgument: boolean): string =>
     text.replaceAll(/\$\$(?!\{)|\$([A-Z_][A-Z0-9_]*)\$/g, (whole, macro) => {
       if (macro === undefined) return "$";
       const [, number] = /^ARG(\d+)$/.exec(macro) ?? [];
+      if (length > LINE_LENGTH_MAX) return "";
       if (number !== undefined) return isArgument ? "" : fill(args[Number(number) - 1] ?? "", true);
       const value = valueOf(macro, context);
+      length += value?.length ?? 0;
       if (value === undefined) unknown.add(whole);
       return value ?? whole;
     });
-  return fill(line, false);
+  const filled = fill(line, false);
+  if (length > LINE_LENGTH_MAX) unknown.add(`what follows ${LINE_LENGTH_MAX} characters of macros`);
+  return filled;
 }
+
+/** Macros within macros make a short command very long. */
+const LINE_LENGTH_MAX = 65_536;
 
 function valueOf(
   macro: string,

@@ -1,3 +1,4 @@
+import { ImportLimitError } from "./config_draft.ts";
 import { decodeText, importError } from "./foreign_text.ts";
 import type { ForeignFile } from "./importer.ts";
 
@@ -9,7 +10,7 @@ export interface NagiosObject {
 
 /** Everything in object files, `resource.cfg` and `nagios.cfg`. */
 export interface NagiosFile {
-  /** Without templates; each with its inherited settings. */
+  /** Without templates; each with what it inherits. */
   readonly objects: readonly NagiosObject[];
   /** Values of `$USERn$`, by the name without dollars. */
   readonly macros: ReadonlyMap<string, string>;
@@ -104,6 +105,9 @@ function readSetting(
   } else if (name !== "") settings.set(name, value);
 }
 
+/** More levels of templates are refused, before recursion overflows the stack. */
+const DEPTH_MAX = 100;
+
 /** Directives of a definition itself, which are not inherited. */
 const OWN_DIRECTIVES: readonly string[] = ["name", "use", "register"];
 
@@ -114,7 +118,10 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     if (name !== undefined) templates.set(`${object.type} ${name}`, object);
   }
   const resolved = new Map<NagiosObject, ReadonlyMap<string, string>>();
-  const resolve = (object: NagiosObject): ReadonlyMap<string, string> => {
+  const resolve = (object: NagiosObject, depth = 0): ReadonlyMap<string, string> => {
+    if (depth > DEPTH_MAX) {
+      throw new ImportLimitError(`its templates are nested more than ${DEPTH_MAX} levels deep`);
+    }
     const known = resolved.get(object);
     if (known !== undefined) return known;
     // A template that uses itself inherits nothing from itself.
@@ -122,7 +129,7 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     const inherited = new Map<string, string>();
     for (const name of listOf(object.directives.get("use"))) {
       const template = templates.get(`${object.type} ${name}`);
-      for (const [key, value] of template === undefined ? [] : resolve(template)) {
+      for (const [key, value] of template === undefined ? [] : resolve(template, depth + 1)) {
         if (!OWN_DIRECTIVES.includes(key) && !inherited.has(key)) inherited.set(key, value);
       }
     }
@@ -135,7 +142,7 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     .map((object) => ({ type: object.type, directives: resolve(object) }));
 }
 
-/** `+value` adds to the inherited value. */
+/** `+value` adds to what is inherited. */
 function joinValues(inherited: string | undefined, own: string): string {
   if (!own.startsWith("+")) return own;
   return inherited === undefined ? own.slice(1) : `${inherited.replace(/^\+/, "")},${own.slice(1)}`;

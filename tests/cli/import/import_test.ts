@@ -89,6 +89,27 @@ Deno.test("import --output: a file is written, and replaced with --force only", 
   }
 });
 
+/** Cron schedules with the longest time between two runs. */
+const SCHEDULES: Readonly<Record<string, string>> = {
+  "* * * * *": "1 minute",
+  "*/5 * * * *": "5 minutes",
+  "0,50 * * * *": "50 minutes",
+  "* 8-17 * * mon-fri": "3721 minutes",
+  "30 6 * * *": "1 day",
+  "0 0 1 * *": "31 days",
+  "0 0 29 2 *": "1461 days",
+};
+
+for (const [schedule, expected] of Object.entries(SCHEDULES)) {
+  Deno.test(`import healthchecks: ${schedule} is expected every ${expected}`, async () => {
+    const checks = [{ name: "a", grace: 60, schedule, tz: "UTC" }];
+    const args = ["import", "healthchecks", "-", "--format", "json"];
+    const { system } = await runHere(args, JSON.stringify({ checks }));
+    const { config } = JSON.parse(system.stdout.text());
+    assert.equal(config.checks.a.parameters.expected_every, expected);
+  });
+}
+
 Deno.test("import uptime-kuma: the database gives the same checks as a backup", async () => {
   const directory = await Deno.makeTempDir();
   try {
@@ -198,6 +219,26 @@ const MALFORMED: Readonly<
     "\ndefine host {\n host_name a\n",
     78,
     /^<stdin>:2:1: define host is not closed/,
+  ],
+  "deep nesting in JSON": [
+    "healthchecks -",
+    "[".repeat(LEVELS) + "]".repeat(LEVELS),
+    78,
+    /nested more than 200 levels/,
+  ],
+  "templates of templates": [
+    "nagios -",
+    Array.from({ length: 200 }, (_, index) => `define host{\nname t${index}\nuse t${index + 1}\n}\n`).join(
+      "",
+    ),
+    ...[78, /its templates are nested more than 100 levels deep/] as const,
+  ],
+  "a host group on too many hosts": [
+    "nagios -",
+    `define command{\ncommand_name c\ncommand_line /bin/true\n}\n` +
+    Array.from({ length: 200 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    "define service{\nhost_name *\nservice_description s\ncheck_command c\n}\n".repeat(101),
+    ...[78, /it stands for more than 20000 checks/] as const,
   ],
   "a large file": ["gatus -", " ".repeat(8 * 1024 * 1024 + 1), 78, /it has more than 8388608 bytes/],
 };
