@@ -49,6 +49,8 @@ export interface LocationResult {
   readonly location: string;
   /** With one vote: that of the location. */
   readonly result: KeptResult;
+  /** What the last failing run did, line by line; empty: it was not traced, or the last run was ok. */
+  readonly trace: string;
 }
 
 /** The same as the database has it. */

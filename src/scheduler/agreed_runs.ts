@@ -140,10 +140,14 @@ function runsOf(rows: readonly StoredLocationResult[]): ReadonlyMap<string, numb
   return new Map(rows.map(({ location, runs }) => [location, runs]));
 }
 
-function resultOf({ votes, results }: Votes, agree: number): CheckResult & Pick<Result, "durationMs"> {
-  const { condition, output } = agreeOn(votes, agree);
-  const [only] = results.values();
+function resultOf(
+  { votes, results }: Votes,
+  agree: number,
+): CheckResult & Pick<Result, "durationMs" | "trace"> {
+  const { condition, output, decisive } = agreeOn(votes, agree);
+  const only = results.values().next().value?.result;
   const isOne = votes.length === 1 && only !== undefined;
+  const trace = condition === "ok" ? "" : results.get(decisive?.location ?? "")?.trace ?? "";
   return {
     condition,
     output,
@@ -151,6 +155,7 @@ function resultOf({ votes, results }: Votes, agree: number): CheckResult & Pick<
     metrics: isOne ? only.metrics : metricsOf(results),
     performanceData: isOne ? only.performanceData : "",
     locations: votes,
+    ...trace !== "" && { trace: `at ${decisive?.location}:\n${trace}` },
     durationMs: Math.max(0, ...votes.map(({ durationMs }) => durationMs ?? 0)),
   };
 }
@@ -158,7 +163,7 @@ function resultOf({ votes, results }: Votes, agree: number): CheckResult & Pick<
 /** The metrics of each location under its name. */
 function metricsOf(results: Votes["results"]): Readonly<Record<string, number>> {
   return Object.fromEntries(
-    [...results].flatMap(([location, { metrics }]) =>
+    [...results].flatMap(([location, { result: { metrics } }]) =>
       Object.entries(metrics).map(([name, value]) => [`${location}.${name}`, value])
     ),
   );

@@ -7,6 +7,8 @@ import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts"
 import type { Result } from "../domain/result.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
+import type { TraceDepth } from "../domain/trace.ts";
+import { mayConfirmProblem } from "./trace_depth.ts";
 import { splayOf } from "./plan.ts";
 import {
   type CheckRunner,
@@ -36,11 +38,13 @@ export async function startLocationRuns(
   options: LocationRunsOptions,
 ): Promise<LocationRuns> {
   const { location, shared, system, callFor } = options;
+  const traces = new Map<string, string>();
   const repository = await openStateRepository({
     store: createLocationStore({
       shared,
       location,
       nowMs: () => system.clock.wallMs(),
+      traceOf: (check) => traces.get(check) ?? "",
       onChanged: (check, condition) => callFor(check, condition === "ok" ? "changed" : "failing"),
     }),
     // The same database has the state, whose failures are logged.
@@ -49,7 +53,7 @@ export async function startLocationRuns(
     newId: () => "",
     hostName: "",
   });
-  return new LocationRuns(config, repository, options);
+  return new LocationRuns(config, repository, { ...options, traces });
 }
 
 /** See the top of the file. */
@@ -58,13 +62,20 @@ export class LocationRuns {
   readonly #repository: StateRepository;
   readonly #scheduler: Scheduler;
   readonly #controls: ControlRuns;
+  /** As the config has them. */
+  #checks: ReadonlyMap<string, Check>;
 
-  /** See {@linkcode startLocationRuns}. */
-  constructor(config: ScheduledConfig, repository: StateRepository, options: LocationRunsOptions) {
-    const { location, share } = options;
+  /** See {@linkcode startLocationRuns}; `traces` receives that of the last failing run of each check. */
+  constructor(
+    config: ScheduledConfig,
+    repository: StateRepository,
+    options: LocationRunsOptions & { readonly traces: Map<string, string> },
+  ) {
+    const { location, share, traces } = options;
     this.#options = options;
     this.#repository = repository;
     this.#controls = new ControlRuns(config);
+    this.#checks = new Map(config.checks.map((check) => [check.name, check]));
     const runner = createLocationRunner(location, this.#controls);
     this.#scheduler = new Scheduler(atLocation(config, location), {
       ...options,
@@ -72,8 +83,15 @@ export class LocationRuns {
       repository,
       notifying: WITHOUT_NOTIFICATIONS,
       share: { runs: (check) => share.runs(check), prunes: false },
-      // What is stored of it has no trace.
-      runner: { ...runner, run: (check, { traceOf: _, ...others }) => runner.run(check, others) },
+      runner: {
+        ...runner,
+        run: async (check, others) => {
+          const result = await runner.run(check, { ...others, traceOf: (one) => this.#traceOf(one) });
+          if (result.condition === "ok") traces.delete(check.name);
+          else if (result.trace !== undefined) traces.set(check.name, result.trace);
+          return result;
+        },
+      },
       onEvent: () => {},
     });
   }
@@ -90,6 +108,7 @@ export class LocationRuns {
   /** Goes on with another config. */
   reload(config: ScheduledConfig): void {
     this.#controls.adopt(config);
+    this.#checks = new Map(config.checks.map((check) => [check.name, check]));
     this.#scheduler.reload(atLocation(config, this.#options.location));
   }
 
@@ -106,6 +125,12 @@ export class LocationRuns {
       const isNeeded = why === "requested" || why === "failing" && (observed ?? "ok") === "ok";
       if (isNeeded) this.#scheduler.runNow(check);
     }
+  }
+
+  #traceOf({ name }: Check): TraceDepth | null {
+    const check = this.#checks.get(name);
+    const record = this.#repository.recordOf(name, this.#options.system.clock.wallMs());
+    return check !== undefined && mayConfirmProblem(check, record) ? "brief" : null;
   }
 
   /** See {@linkcode Scheduler.stop}. */

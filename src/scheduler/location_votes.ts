@@ -5,7 +5,6 @@
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
-import type { KeptResult } from "../domain/store.ts";
 import { isCron } from "../domain/schedule.ts";
 
 /** The votes for a result of a check. */
@@ -13,7 +12,7 @@ export interface Votes {
   /** In the order of the config. */
   readonly votes: readonly LocationVote[];
   /** The results behind them, by location. */
-  readonly results: ReadonlyMap<string, KeptResult>;
+  readonly results: ReadonlyMap<string, StoredLocationResult>;
   /** Whether a result is still to come, since this has just begun, or the state was unreachable. */
   readonly isIncomplete: boolean;
 }
@@ -49,21 +48,21 @@ export class LocationVotes {
     const seen = new Map(rows.map((row) => [row.location, seenResult(row, before, nowMs)]));
     this.#seen.set(check.name, { firstReadAtMs, readAtMs: nowMs, results: seen });
     const maxAgeMs = maxAgeOf(check);
-    const byLocation = new Map(rows.map((row) => [row.location, row.result]));
-    const results = new Map<string, KeptResult>();
+    const byLocation = new Map(rows.map((row) => [row.location, row]));
+    const results = new Map<string, StoredLocationResult>();
     let isIncomplete = false;
     const votes = (check.locations?.from ?? []).map((location): LocationVote => {
-      const result = byLocation.get(location);
+      const row = byLocation.get(location);
       const { endedAtMs } = seen.get(location) ?? { endedAtMs: -Infinity };
-      if (result !== undefined && nowMs - endedAtMs <= maxAgeMs) {
-        results.set(location, result);
-        const { condition, output, durationMs } = result;
-        return result.locations?.[0] ?? { location, condition, output, durationMs };
+      if (row !== undefined && nowMs - endedAtMs <= maxAgeMs) {
+        results.set(location, row);
+        const { condition, output, durationMs } = row.result;
+        return row.result.locations?.[0] ?? { location, condition, output, durationMs };
       }
       const mayCome = isLive(location);
       const waitedMs = nowMs - Math.max(firstReadAtMs, this.#readableSinceMs);
       if (mayCome && waitedMs <= maxAgeMs) isIncomplete = true;
-      const reason = mayCome ? result === undefined ? "no result yet" : "no recent result" : "no live member";
+      const reason = mayCome ? row === undefined ? "no result yet" : "no recent result" : "no live member";
       return { location, condition: null, output: reason, durationMs: null };
     });
     return { votes, results, isIncomplete };

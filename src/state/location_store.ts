@@ -10,12 +10,16 @@ interface LocationStoreOptions {
   readonly location: string;
   /** Wall time, milliseconds since 1970. */
   nowMs(): number;
+  /** The trace of the last failing run of a check; empty: there is none. */
+  traceOf(check: string): string;
   /** Called when a condition has changed, once others can read that. */
   onChanged(check: string, condition: Condition): void;
 }
 
 /** Makes the store. It begins empty: what another member of the location found is not its own. */
-export function createLocationStore({ shared, location, nowMs, onChanged }: LocationStoreOptions): Store {
+export function createLocationStore(
+  { shared, location, nowMs, traceOf, onChanged }: LocationStoreOptions,
+): Store {
   return {
     ...NO_STORE,
     save: async (updates) => {
@@ -23,7 +27,7 @@ export function createLocationStore({ shared, location, nowMs, onChanged }: Loca
       const results = new Map(updates.flatMap(({ record: { name, last } }) => {
         if (last === null) return [];
         const ageMs = Math.max(0, atMs - last.startedAtMs - last.durationMs);
-        return [[name, { check: name, location, result: last, ageMs }]];
+        return [[name, { check: name, location, result: last, trace: traceOf(name), ageMs }]];
       }));
       if (results.size > 0) await shared.saveLocationResults([...results.values()]);
       const changed = new Map(

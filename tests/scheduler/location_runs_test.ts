@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Check } from "../../src/domain/check.ts";
 import type { EarlyLook, LocationResult, SharedStore } from "../../src/domain/membership.ts";
-import { StoreError } from "../../src/domain/store.ts";
+import { type Store, StoreError } from "../../src/domain/store.ts";
 import { AgreedRuns } from "../../src/scheduler/agreed_runs.ts";
 import { ControlRuns, type LocationRuns, startLocationRuns } from "../../src/scheduler/location_runs.ts";
 import { createLimiters } from "../../src/scheduler/run_checks.ts";
@@ -44,6 +44,8 @@ interface Installation {
   readonly reads: number[];
   isReachable: boolean;
   readonly scheduler: Scheduler;
+  /** The state of the owner. */
+  readonly store: Store;
   /** The results of the owner, such as `60 ok: ok from …`. */
   results(): readonly string[];
   notified(): readonly string[];
@@ -113,8 +115,9 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
       }),
     );
   }
+  const state = createMemoryStore();
   const repository = await openStateRepository({
-    store: createMemoryStore(),
+    store: state,
     onFailure: () => {},
     reopen: () => Promise.resolve(createMemoryStore()),
     newId: () => crypto.randomUUID(),
@@ -151,6 +154,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
     reads,
     isReachable: true,
     scheduler,
+    store: state,
     results: () =>
       events.flatMap((event) =>
         event.event === "result" ? `${event.result.condition}: ${event.result.output}` : []
@@ -239,6 +243,8 @@ Deno.test("failures at two locations are one result, which counts for the thresh
   assert.deepEqual(installation.notified(), []);
   const secondMs = await until(() => isCritical().length > 1);
   assert.ok(secondMs > 5_000 && secondMs <= 11_000, `${secondMs}`);
+  const [change] = await installation.store.changes("web", { sinceMs: 0, limit: 1 });
+  assert.match(change?.trace ?? "", /^at nyc:\n.*http:\/\/web\//s);
   assert.deepEqual(installation.notified(), [
     "problem critical from nyc, sgp; ok from fra (nyc: status is 500, expected 200)",
   ]);

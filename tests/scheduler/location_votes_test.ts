@@ -30,7 +30,7 @@ function row(
     lateMs: null,
     locations: [vote],
   };
-  return { check: "web", location, runs, ageMs, result };
+  return { check: "web", location, runs, ageMs, result, trace: "" };
 }
 
 /** The votes at a time, such as `fra ok, nyc no live member`. */

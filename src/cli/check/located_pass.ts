@@ -111,6 +111,7 @@ export class LocatedPass {
         check: result.check.name,
         location,
         result: keptResult(result, null),
+        trace: result.trace ?? "",
         ageMs: 0,
       })),
     );

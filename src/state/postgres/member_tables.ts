@@ -37,4 +37,5 @@ export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }>
   location: string("location"),
   runs: integer("runs"),
   result: jsonText("result", RESULT),
+  trace: string("trace"),
 }, { primary: ["check_name", "location"] });

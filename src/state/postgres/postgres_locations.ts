@@ -10,7 +10,7 @@ import { arrayText } from "./protocol.ts";
 const SAVE = `INSERT INTO location_results (${LOCATION_RESULTS.columns}, ended_at)
   SELECT ${LOCATION_RESULTS.columns}, clock_timestamp() - make_interval(secs => age_ms / 1000)
   FROM ${newRows(LOCATION_RESULTS, { before: [["age_ms", "float8"]] })} ORDER BY place
-  ON CONFLICT (check_name, location) DO UPDATE SET runs = location_results.runs + 1, result = excluded.result, ended_at = excluded.ended_at`;
+  ON CONFLICT (check_name, location) DO UPDATE SET runs = location_results.runs + 1, result = excluded.result, trace = excluded.trace, ended_at = excluded.ended_at`;
 
 /** Saves results, at most one of each check and location. */
 export async function saveLocationResults(

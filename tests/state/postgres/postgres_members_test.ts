@@ -133,7 +133,7 @@ const RESULT: KeptResult = {
 
 test("saveLocationResults() keeps the last result of each check and location, with its age", async (open) => {
   const [one, other] = [await open(), await open()];
-  const fra = { check: "web\0", location: "fra", result: RESULT };
+  const fra = { check: "web\0", location: "fra", result: RESULT, trace: "GET /" };
   const nyc = { ...fra, location: "nyc", result: { ...RESULT, condition: "ok" } as const };
   await one.saveLocationResults([{ ...fra, ageMs: 0 }, { ...fra, check: "mail", ageMs: 0 }]);
   await other.saveLocationResults([{ ...nyc, ageMs: 60_000 }]);
@@ -159,6 +159,7 @@ test("prune() forgets results at a location after 30 days", async (open) => {
     check: `${days} days`,
     location: "fra",
     result: RESULT,
+    trace: "",
     ageMs: days * DAY_MS,
   }));
   await store.saveLocationResults(results);
