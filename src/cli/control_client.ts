@@ -1,4 +1,5 @@
 import type { System } from "../domain/system.ts";
+import { readServices } from "../state/read_services.ts";
 import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import type { Invocation } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
@@ -15,10 +16,15 @@ export async function askService(
   invocation: Invocation,
   system: System,
 ): Promise<ControlResponse> {
-  const { place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
+  const { config, place } = await openKnownConfig(invocation, { names: [], tags: [] }, system);
   const store = await readState(place, system);
   const run = await store?.monitorRun() ?? null;
+  const members = await readServices(store);
   await store?.close();
+  if (members !== null) {
+    const { describeShared } = await import("./shared_control.ts");
+    throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
+  }
   if (run === null || run.mode !== "service" || run.stoppedAtMs !== null) throw new OutputError(NOT_RUNNING);
   if (run.controlPath === null) {
     throw new OutputError("the running monitor has no control socket; reload it with SIGHUP");

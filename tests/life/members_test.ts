@@ -73,6 +73,27 @@ test("a member that was stopped for long sends nothing twice, and takes part aga
   });
 }, POSTGRES);
 
+test("members have no control socket, and the commands name the member to go to", async () => {
+  await withShared(async ({ start, turn, run }) => {
+    const members = new Map(["a", "b"].map((name) => [name, start(name)]));
+    await turn(500);
+    const reload = await run("reload");
+    assert.equal(reload.code, 74);
+    assert.match(reload.stderr, /no control socket with a shared state: use SIGHUP on the members "a", "b"/);
+    const ownerOf = async (): Promise<string> => {
+      const { code, stderr } = await run("run", "web0");
+      assert.equal(code, 74, stderr);
+      return /no control socket with a shared state: "web0" runs at member "(.)"/.exec(stderr)?.[1] ??
+        assert.fail(stderr);
+    };
+    const [first, second] = await ownerOf() === "a" ? ["a", "b"] as const : ["b", "a"] as const;
+    await stop(members.get(first) ?? assert.fail());
+    assert.equal(await ownerOf(), second);
+    await stop(members.get(second) ?? assert.fail());
+    assert.match((await run("reload")).stderr, /no monitor runs on this state/);
+  });
+}, POSTGRES);
+
 test("a member that is stopped by SIGTERM leaves its checks to the others at once", async () => {
   await withShared(async ({ targets, names, start, turn, assertEachOnce }) => {
     const [leaving, staying] = ["a", "b"].map((name) => start(name)) as [Program, Program];

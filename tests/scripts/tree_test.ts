@@ -47,7 +47,7 @@ Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
 
 /** What only a shared state needs. */
 const OF_SHARED_STATE =
-  /^src\/(?:state\/postgres\/|state\/notification_ids|members\/|config\/open_postgres|cli\/check\/(?:take_part|send_once)|cli\/commands\/members)/;
+  /^src\/(?:state\/postgres\/|state\/notification_ids|members\/|config\/open_postgres|cli\/check\/(?:take_part|send_once)|cli\/commands\/members|cli\/shared_control|cli\/active_hosts)/;
 
 Deno.test("with SQLite, no module of a shared state is loaded", () => {
   const isShared = (path: string): boolean => OF_SHARED_STATE.test(path);

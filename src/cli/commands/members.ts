@@ -2,6 +2,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { isLiveMember, type MemberStatus } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { activeConfig } from "../../members/active_config.ts";
+import { activeHosts } from "../active_hosts.ts";
 import { hostOf, placesOf } from "../../members/rendezvous.ts";
 import { printable } from "../../shared/printable.ts";
 import { textWidth } from "../../shared/text_width.ts";
@@ -72,8 +73,7 @@ function viewOf(member: MemberStatus, active: string | null): MemberView {
 /** The number of checks of each member that runs some, by its name; of a config with errors nothing is known. */
 function sharesOf(members: readonly MemberView[], config: OpenConfig | null): ReadonlyMap<string, number> {
   if (config === null) return new Map();
-  const hosts = members.filter(({ isLive, configState }) => isLive && configState === "active")
-    .map(({ host }) => host);
+  const hosts = activeHosts(members);
   const shares = new Map(hosts.map((host) => [host, 0]));
   for (const place of placesOf(config.checks.filter(({ active }) => active)).values()) {
     const host = hostOf(place, hosts);
