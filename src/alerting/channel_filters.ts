@@ -11,7 +11,7 @@ import type { ConditionState } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isInWindow } from "./maintenance_windows.ts";
 
-export interface FilterOptions {
+interface FilterOptions {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** Whether an administrator has acknowledged the problem. */

@@ -123,7 +123,7 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
 }
 
 /** Describes an acknowledgement with its note. */
-export function describeAcknowledgement(note: string): string {
+function describeAcknowledgement(note: string): string {
   return note === "" ? "acknowledged" : `acknowledged: ${note}`;
 }
 

@@ -109,9 +109,9 @@ export class Dispatcher {
   }
 
   /**
-   * Adds what other processes have queued. They don't know what was sent meanwhile: so a recovery whose problem the channel
-   * was not sent is removed, unless it has that problem with it, and a reminder while another notification of the
-   * check is pending.
+   * Adds notifications that other processes have queued. These processes don't know the deliveries since then. So it
+   * removes a recovery whose problem the channel was not notified of, unless the recovery includes that problem. It also
+   * removes a reminder while another notification of the check is pending.
    */
   receive(notifications: readonly QueuedNotification[]): void {
     const surplus: QueuedNotification[] = [];

@@ -51,7 +51,7 @@ interface NotifyingOptions {
   onBug(error: unknown): void;
 }
 
-/** What notifying needs of a member: it sends only the queues that the member owns, whoever queued what is in them. */
+/** The member that this process is: only the queues that it owns are sent, including notifications of other members. */
 interface SendingMember {
   /** Whether it may send now what waits in a queue. */
   claims(channelKey: string): boolean;
@@ -63,7 +63,7 @@ interface SendingMember {
 
 /** What a member knows of a check; another object after each change. */
 interface Known {
-  /** What each channel was last notified of, or will be; `null`: what its record says. */
+  /** The last notification of each channel, delivered or queued; `null`: that of its record. */
   readonly byChannel: ReadonlyMap<string, LastNotified> | null;
 }
 
@@ -166,7 +166,7 @@ export class Notifying {
     };
   }
 
-  /** The note of whoever acknowledged the problem of a check; `null`: nobody has. */
+  /** The note of the administrator who acknowledged the problem of a check; `null`: none has. */
   #acknowledgedOf({ name }: Check, nowMs: number): string | null {
     if (this.#silences.length === 0) return null;
     const { problemBeganAtMs } = this.#stateOf(name);
@@ -206,7 +206,7 @@ export class Notifying {
     this.#silences = silences;
   }
 
-  /** Goes by the records of checks, which others have written, until it knows what the channels were notified of. */
+  /** Uses the records of checks that others have written, until the last notifications of the channels are known. */
   forget(checks: readonly string[]): void {
     for (const check of checks) this.#known.set(check, { byChannel: null });
   }
@@ -449,7 +449,7 @@ function toSentOpen(queued: QueuedNotification): QueuedNotification {
   };
 }
 
-/** Says what was sent, whoever owns the queues by now. */
+/** Reports sent notifications, also of queues that other members own by now. */
 function toOpenChange(change: OutboxChange): OutboxChange {
   const recovered = change.cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
   return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };

@@ -3,7 +3,7 @@ import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 import type { LocationVote } from "../domain/location.ts";
 
 /** What the locations of a check come to. */
-export interface Agreement {
+interface Agreement {
   readonly condition: Condition;
   /** One line that names every location. */
   readonly output: string;

@@ -8,7 +8,7 @@ import { valueAt } from "./schema_view.ts";
 import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
 
-export interface LocationRules {
+interface LocationRules {
   /** The file of a check. */
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
   /** Why a check can't run at locations; `null`: it can. */

@@ -1098,7 +1098,7 @@ Deno.test("release() resolves once the message in progress has its outcome, and 
   assert.deepStrictEqual([dispatcher.pending, dispatcher.markers], [[], []]);
 });
 
-Deno.test("receive() removes a recovery of which the channel was told no problem", async () => {
+Deno.test("receive() removes a recovery whose problem the channel was not notified of", async () => {
   const recovery = row({ event: "recovery" });
   const { clock, dispatcher, sent, kept } = harness();
   dispatcher.receive([recovery]);

@@ -17,7 +17,7 @@ export interface MonitorStatus {
 }
 
 /** A location that checks of the config name. */
-export interface LocationStatus {
+interface LocationStatus {
   readonly location: string;
   /** `none`: no member of the location has joined, or none for a day. */
   readonly members: "live" | "dead" | "none";
