@@ -14,6 +14,7 @@ import {
 } from "./foreign_value.ts";
 import { importError, parseYaml } from "./foreign_text.ts";
 import { alertSettings, type Providers, readProviders } from "./gatus_alerting.ts";
+import { translateSuite } from "./gatus_suites.ts";
 import { translateTarget } from "./gatus_targets.ts";
 import type { Importer } from "./importer.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
@@ -49,7 +50,6 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   remote: "no counterpart",
   security: "the HTTP endpoint has a token: set listen.token",
   storage: "set state, if the default place does not suit",
-  suites: "write an http_request check with steps",
   tunneling: "no counterpart",
   ui: "no counterpart",
   web: "set listen for the live view",
@@ -65,6 +65,9 @@ function translate(config: Foreign, draft: ConfigDraft): void {
   if (windows.length > 0) draft.settings.maintenance_windows = windows;
   for (const endpoint of asList(fieldOf(config, "endpoints"))) {
     translateEndpoint(asObject(endpoint), { providers, draft });
+  }
+  for (const suite of asList(fieldOf(config, "suites"))) {
+    translateSuite(asObject(suite), { providers, draft });
   }
   for (const endpoint of asList(fieldOf(config, "external-endpoints"))) {
     translateExternal(asObject(endpoint), { providers, draft });

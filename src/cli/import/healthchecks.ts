@@ -39,6 +39,9 @@ function isCheck(value: Foreign): boolean {
     (Object.hasOwn(value, "timeout") || Object.hasOwn(value, "schedule"));
 }
 
+/** Keywords count only where they are looked for. */
+const FILTERS: readonly string[] = ["filter_subject", "filter_body", "filter_http_body"];
+
 /** Settings that change what a ping means. */
 const RULES: Readonly<Record<string, string>> = {
   subject: "a job fails by its exit code or POST /ping/KEY/fail",
@@ -60,8 +63,9 @@ function translateCheck(
   const item = `check "${name}"`;
   const expectedMs = periodOf(check);
   if (typeof expectedMs === "string") return draft.leaveOut(item, null, expectedMs);
+  const hasFilter = FILTERS.some((key) => fieldOf(check, key) === true);
   for (const [key, reason] of Object.entries(RULES)) {
-    const value = fieldOf(check, key);
+    const value = key.endsWith("_kw") && !hasFilter ? undefined : fieldOf(check, key);
     if (value !== undefined && value !== "" && value !== false) draft.leaveOut(item, key, reason);
   }
   if (fieldOf(check, "schedule") !== undefined) {
