@@ -32,7 +32,7 @@ const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 20;
 /** Before the next attempt to connect: twice as long after each failure. */
 const BACKOFF_MS = 250;
-const BACKOFF_MS_MAX = 8_000;
+const BACKOFF_MS_MAX = 2_000;
 
 /** SQLSTATE of what another attempt can do: a lock, a deadlock, a timeout, a conflict. */
 const REPEATABLE: ReadonlySet<string> = new Set(["55P03", "40P01", "57014", "40001"]);
