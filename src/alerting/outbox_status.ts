@@ -64,11 +64,16 @@ export function countQueuedNotifications({ rows, silences }: QueuedNotifications
   });
   return [
     ...(notifications.length === 0 ? [] : [notifications.join(", ")]),
-    ...(["silence", "acknowledgement"] as const).flatMap((kind) => {
-      const count = silences.filter((silence) => silence.kind === kind).length;
-      return count === 0 ? [] : [`${count} ${kind}${count === 1 ? "" : "s"}`];
-    }),
+    ...countSilences(silences),
   ];
+}
+
+/** Counts them by kind, such as `2 silences` and `1 acknowledgement`. */
+export function countSilences(silences: readonly Silence[]): readonly string[] {
+  return (["silence", "acknowledgement"] as const).flatMap((kind) => {
+    const count = silences.filter((silence) => silence.kind === kind).length;
+    return count === 0 ? [] : [`${count} ${kind}${count === 1 ? "" : "s"}`];
+  });
 }
 
 const SILENCE_WORDS: Readonly<Record<Silence["kind"], string>> = {

@@ -1,4 +1,5 @@
 import type { Silence } from "../domain/outbox.ts";
+import type { CheckRecord } from "../domain/store.ts";
 
 /** The check that a silence may be about. */
 interface SilencedCheck {
@@ -17,5 +18,18 @@ export function silencesOf(
     silence.kind === kind && (silence.check === null || silence.check === name) &&
     silence.fromMs <= nowMs && nowMs < silence.untilMs &&
     (!silence.untilOk || problemBeganAtMs !== null && problemBeganAtMs <= silence.fromMs)
+  );
+}
+
+/** Returns the silences that can still apply: without those that ended with the problem that they were for. */
+export function lastingSilences(
+  silences: readonly Silence[],
+  records: readonly Pick<CheckRecord, "name" | "condition">[],
+): readonly Silence[] {
+  return silences.filter(({ check, fromMs, untilOk }) =>
+    !untilOk ||
+    records.some(({ name, condition: { problemBeganAtMs } }) =>
+      (check === null || check === name) && problemBeganAtMs !== null && problemBeganAtMs <= fromMs
+    )
   );
 }

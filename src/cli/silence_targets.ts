@@ -1,6 +1,8 @@
 /** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
 import type { Silence } from "../domain/outbox.ts";
+import type { Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
+import { lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/interval.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
@@ -60,6 +62,19 @@ export function renderSilences(silences: readonly Silence[], timeZone: string): 
     const end = untilOk ? "ok" : timeText(untilMs, timeZone);
     return printable(`${check ?? "all checks"}: ${what} until ${end}${why}`) + "\n";
   }).join("");
+}
+
+/** Lists the checks that have no problem to silence or acknowledge, one a line. */
+export function renderWithoutProblem(names: readonly (string | null)[], verb: string): string {
+  return names.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
+}
+
+/** Returns the silences and acknowledgements that still apply. */
+export async function readSilences(
+  store: Pick<Store, "silences" | "records">,
+  nowMs: number,
+): Promise<readonly Silence[]> {
+  return lastingSilences(await store.silences(nowMs), await store.records());
 }
 
 /** The longest time that something lasts which ends with a problem: a year. */

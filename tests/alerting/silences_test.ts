@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { initialState } from "../../src/condition/transition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
-import { silencesOf } from "../../src/alerting/silences.ts";
+import { lastingSilences, silencesOf } from "../../src/alerting/silences.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -49,4 +50,25 @@ Deno.test("silencesOf() holds for the named check, from the beginning up to the 
 Deno.test("silencesOf() takes a check that is named like nothing in particular by its name alone", () => {
   assert.equal(isSilenced("null", [silence("undefined", NOW - 1, NOW + 1)], NOW), false);
   assert.equal(isSilenced("", [silence("", NOW - 1, NOW + 1)], NOW), true);
+});
+
+Deno.test("lastingSilences() leaves out one until ok once its problem has ended", async (t) => {
+  const record = (name: string, problemBeganAtMs: number | null) => ({
+    name,
+    condition: { ...initialState(), problemBeganAtMs },
+  });
+  const untilOk = (check: string | null): Silence => ({ ...silence(check, NOW - 5, NOW + 5), untilOk: true });
+  const rows: Readonly<Record<string, readonly [Silence, ReturnType<typeof record>[], expected: boolean]>> = {
+    "its problem goes on": [untilOk("web"), [record("web", NOW - 9)], true],
+    "its problem has ended": [untilOk("web"), [record("web", null)], false],
+    "a later problem": [untilOk("web"), [record("web", NOW)], false],
+    "only another check has a problem": [untilOk("web"), [record("mail", NOW - 9)], false],
+    "no record": [untilOk("web"), [], false],
+    "all checks, one problem goes on": [untilOk(null), [record("web", null), record("mail", NOW - 9)], true],
+    "all checks, no problem": [untilOk(null), [record("web", null)], false],
+    "until a time": [silence("web", NOW - 5, NOW + 5), [record("web", null)], true],
+  };
+  for (const [name, [only, records, expected]] of Object.entries(rows)) {
+    await t.step(name, () => assert.deepEqual(lastingSilences([only], records), expected ? [only] : []));
+  }
 });

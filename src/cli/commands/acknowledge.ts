@@ -1,13 +1,13 @@
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
-import { printable } from "../../shared/printable.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
 import {
   readEnd,
   renderSilences,
+  renderWithoutProblem,
   requireTargets,
   UNTIL_OK_MS_MAX,
   withSilences,
@@ -71,8 +71,8 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
       reason,
     }));
     await store.addSilences(acknowledgements);
-    const rest = others.map((name) => printable(`${name}: no problem to acknowledge`) + "\n").join("");
-    return (renderSilences(acknowledgements, timeZone) + rest) || "no problem to acknowledge\n";
+    const rest = renderWithoutProblem(isAll && problems.length === 0 ? [null] : others, "acknowledge");
+    return renderSilences(acknowledgements, timeZone) + rest;
   });
   return EXIT.ok;
 }

@@ -11,7 +11,9 @@ import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {
   readEnd,
+  readSilences,
   renderSilences,
+  renderWithoutProblem,
   requireTargets,
   UNTIL_OK_MS_MAX,
   withSilences,
@@ -74,9 +76,17 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   const untilMs = readEnd(invocation, { timeZone, nowMs }) ??
     nowMs + (untilOk ? UNTIL_OK_MS_MAX : FOR_MS_DEFAULT);
   await withSilences(invocation, system, async ({ store, names }) => {
-    if (isList) return renderSilences(await store.silences(nowMs), timeZone) || "no silences\n";
+    if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
     const reason = optionValue(invocation, "reason") ?? "";
-    const silences = names.map((check): Silence => ({
+    const records = untilOk ? await store.records() : [];
+    const hasProblem = (check: string | null): boolean =>
+      records.some(({ name, condition }) =>
+        (check === null || check === name) && condition.problemBeganAtMs !== null
+      );
+    const [chosen, others] = untilOk
+      ? [names.filter(hasProblem), names.filter((name) => !hasProblem(name))]
+      : [names, []];
+    const silences = chosen.map((check): Silence => ({
       // The same for each silence of a check, so that a second one replaces the first.
       id: check === null ? "all checks" : `check ${check}`,
       kind: "silence",
@@ -87,7 +97,7 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
       reason,
     }));
     await store.addSilences(silences);
-    return renderSilences(silences, timeZone);
+    return renderSilences(silences, timeZone) + renderWithoutProblem(others, "silence");
   });
   return EXIT.ok;
 }

@@ -2,6 +2,7 @@ import { CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, describeStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import { createColors } from "../color.ts";
 import {
@@ -96,7 +97,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     isEverything(selection) || name === null || chosen.has(name);
   const notifications = {
     rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
-    silences: (await store?.silences(nowMs) ?? []).filter((silence) => isShown(silence.check)),
+    silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
   };
   const members = await readServices(store);
   await store?.close();

@@ -1,8 +1,9 @@
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation } from "../command_definition.ts";
+import { countSilences } from "../../alerting/outbox_status.ts";
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
-import { renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
+import { readSilences, renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 /** `monitor unsilence`: ends silences. */
@@ -33,10 +34,12 @@ async function runUnsilence(invocation: Invocation, system: System): Promise<num
   requireTargets(invocation, "monitor unsilence NAME");
   const nowMs = system.clock.wallMs();
   await withSilences(invocation, system, async ({ store, names }) => {
-    const ended = await store.endSilences(invocation.options.has("all") ? "all" : names, nowMs);
-    const others = (await store.silences(nowMs)).filter(({ check }) => check === null);
+    const isAll = invocation.options.has("all");
+    const ended = (await readSilences(store, nowMs)).filter(({ check }) => isAll || names.includes(check));
+    await store.endSilences(isAll ? "all" : names, nowMs);
+    const others = (await readSilences(store, nowMs)).filter(({ check }) => check === null);
     const rest = others.length === 0 ? "" : `still active:\n${renderSilences(others, system.timeZone())}`;
-    return `ended ${ended} ${ended === 1 ? "silence" : "silences"}\n${rest}`;
+    return `ended ${countSilences(ended).join(" and ") || "0 silences"}\n${rest}`;
   });
   return EXIT.ok;
 }

@@ -3,6 +3,7 @@ import { type Condition, CONDITIONS, highestSeverity } from "../../domain/condit
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
+import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import { readServices } from "../../state/read_services.ts";
 import type { PageFacts } from "./facts.ts";
@@ -49,7 +50,8 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
   const active = checks.filter((check) => check.active);
   const inactive = inactiveNames(checks);
   const recordOf = options.recordOf ?? await keptRecords(store);
-  const silences = await store?.silences(nowMs) ?? [];
+  const records = checks.flatMap(({ name }) => recordOf(name) ?? []);
+  const silences = lastingSilences(await store?.silences(nowMs) ?? [], records);
   const shown: PageCheck[] = [];
   for (let index = 0; index < active.length; index += CHECKS_AT_A_TIME) {
     await pause();

@@ -2,6 +2,7 @@ import { highestSeverity } from "../../domain/condition.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges } from "../../state/all_changes.ts";
@@ -74,6 +75,7 @@ export class Views {
   async status(): Promise<string> {
     const { repository: { store }, system } = this.#sources;
     const statuses = this.#checks.filter(({ active }) => active).map((check) => this.#statusOf(check));
+    const records = statuses.flatMap(({ record }) => record ?? []);
     const names = new Set(statuses.map(({ check }) => check.name));
     const isShown = (name: string | null): boolean =>
       !this.#isPublic && (this.#sources.isWhole || name === null || names.has(name));
@@ -84,7 +86,9 @@ export class Views {
       statuses,
       notifications: {
         rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
-        silences: (await store.silences(system.clock.wallMs())).filter(({ check }) => isShown(check)),
+        silences: lastingSilences(await store.silences(system.clock.wallMs()), records).filter(({ check }) =>
+          isShown(check)
+        ),
       },
       monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
       configError: null,
