@@ -57,6 +57,8 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
     stdin: "null",
     stdout: "piped",
     stderr: "null",
+    // Every view of every state takes minutes.
+    limitMs: 300_000,
   });
   const end = new AbortController();
   let draining: Promise<void> = Promise.resolve();

@@ -16,7 +16,7 @@ body{margin:0 auto;max-width:100rem;padding:1rem;background:var(--back);color:va
 h1{margin:0;font-size:1.6rem;line-height:1.25}
 h2{margin:1.6rem 0 .5rem;font-size:1.15rem}
 h3{margin:0;font-size:1rem;line-height:1.3;unicode-bidi:isolate}
-h3 a{color:inherit}
+h3 a{color:inherit;text-decoration-color:var(--soft)}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}
 a{color:var(--link)}
@@ -45,6 +45,8 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .s em time{color:inherit;font-size:inherit}
 .a b,.f b{color:var(--text)}
 .a b,.a small{white-space:nowrap}
+.a{display:grid;grid-template-columns:auto 1fr;gap:0 .6rem}
+.a small{grid-column:1/-1}
 .c svg{grid-column:1;width:100%;margin-top:.15rem;height:5.25rem;display:block;background:
   linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 0/33.333% 53.6%,
   linear-gradient(90deg,var(--rule) 1px,#0000 1px) 0 69.8%/25% 23.2%,
@@ -79,13 +81,13 @@ html{scroll-padding-top:5rem}
 .c>li{margin-bottom:.3rem;padding:.45rem .8rem}
 .c>li>*{grid-column:2}
 .c>li>div{grid-column:1;grid-row:1/span 9}
-.c .a{grid-column:3;grid-row:1/span 9;display:grid;grid-template-columns:auto 1fr;gap:0 .6rem;align-self:start}
-.c .a b{text-align:right;white-space:nowrap}
-.c small{grid-column:1/-1;text-align:right}
+.c .a{grid-column:3;grid-row:1/span 9}
+.a b,.a small{text-align:right}
 .c svg{grid-column:4;grid-row:1/span 9}
 .c .m{grid-column:5;grid-row:1/span 9}
 .c details[open]{grid-column:2/-1}
 .t{position:sticky;top:0;z-index:1;background:var(--back)}
+#live.z~main .t{top:2rem}
 .t p{grid-column:4}
 .t i{grid-column:5}
 }
