@@ -215,6 +215,8 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     nextRunAtMs: NOW + 2 * MINUTE,
     hostName: "test-host",
     acknowledged: null,
+    dependents: 0,
+    flapping: false,
   });
   assert.deepStrictEqual([record.nextRunAtMs, record.intervalMs], [NOW + 2 * MINUTE, MINUTE]);
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
