@@ -1,4 +1,5 @@
 /** Reads the words that name a target on the command line. What a kind makes of them is in its own file. */
+import { isLoopback } from "../shared/ip_address.ts";
 
 /** A host and a port. */
 interface HostPort {
@@ -46,11 +47,6 @@ export function nameFor(text: string): string {
 /** The name for a file: its own. */
 export function nameForPath(path: string): string {
   return nameFor(path.replace(/\/+$/, "").split("/").at(-1) ?? "");
-}
-
-/** Whether a host is this machine itself. */
-export function isLoopback(host: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 
 /** A port of a host, however this machine is named. */

@@ -10,7 +10,8 @@ import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { observeAddresses } from "./every_address.ts";
 import { readAuthorities } from "./tls_files.ts";
 import { quote } from "../shared/quote.ts";
-import { hostPortIn, isLoopback, nameFor, nameForPath, portSubject } from "./targets.ts";
+import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
+import { isLoopback } from "../shared/ip_address.ts";
 
 /** The `tcp_connect` kind. */
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {

@@ -1,6 +1,7 @@
 import type { Check } from "../domain/check.ts";
 import type { ListenSettings } from "../domain/listen_settings.ts";
-import { isLoopback, parseListenAddress } from "../shared/listen_address.ts";
+import { isLoopback } from "../shared/ip_address.ts";
+import { parseListenAddress } from "../shared/listen_address.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
 /** Finds errors of an HTTP endpoint whose keys are valid one by one. */
@@ -13,7 +14,9 @@ export function findListenProblems(listen: ListenSettings | null): readonly Prob
 /** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */
 export function describeExposure(listen: Omit<ListenSettings, "intervalMs">): string | null {
   const address = parseListenAddress(listen.address);
-  if (address === null || isLoopback(address) || listen.token !== undefined || listen.public !== undefined) {
+  if (
+    address === null || isLoopback(address.host) || listen.token !== undefined || listen.public !== undefined
+  ) {
     return null;
   }
   return `${quoteValue(listen.address)} is not a loopback address, so others could see every check`;

@@ -1,4 +1,5 @@
 /** Opens the PostgreSQL database that a config or the command line names. */
+import { isLoopback } from "../shared/ip_address.ts";
 import { permissionsOfTls, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { PostgresPlace } from "../domain/postgres_place.ts";
 import type { System } from "../domain/system.ts";
@@ -165,9 +166,4 @@ export async function permissionsOfPostgres(
 function hostsOf(settings: JsonObject): readonly NonNullable<ReturnType<typeof parseDatabaseHost>>[] {
   const hosts = Array.isArray(settings["hosts"]) ? settings["hosts"] : [];
   return hosts.flatMap((host) => parseDatabaseHost(String(host)) ?? []);
-}
-
-/** Other users can't read that traffic. */
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

@@ -18,8 +18,3 @@ function isHost(host: string): boolean {
   return host === "localhost" || URL.parse(`http://${host}/`)?.hostname === host ||
     host.startsWith("[") && URL.canParse(`http://${host}/`);
 }
-
-/** Whether only this machine can connect to an address. */
-export function isLoopback({ host }: Pick<ListenAddress, "host">): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalAddress } from "../../src/shared/ip_address.ts";
+import { canonicalAddress, isLoopback } from "../../src/shared/ip_address.ts";
 
 Deno.test("canonicalAddress() returns the one form of an address, and null for anything else", () => {
   const rows: Readonly<Record<string, string | null>> = {
@@ -19,5 +19,16 @@ Deno.test("canonicalAddress() returns the one form of an address, and null for a
   };
   for (const [text, expected] of Object.entries(rows)) {
     assert.strictEqual(canonicalAddress(text), expected, text);
+  }
+});
+
+Deno.test("isLoopback() is true for addresses of this machine alone", () => {
+  for (const host of ["127.0.0.1", "127.255.0.9", "::1", "[::1]", "localhost", "LOCALHOST"]) {
+    assert.ok(isLoopback(host), host);
+  }
+  for (
+    const host of ["0.0.0.0", "::", "192.0.2.1", "127.0.0.1.example", "127.example", "::ffff:127.0.0.1", ""]
+  ) {
+    assert.ok(!isLoopback(host), host);
   }
 });

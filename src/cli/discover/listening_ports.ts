@@ -1,4 +1,4 @@
-import { isLoopback } from "../../checks/targets.ts";
+import { isLoopback } from "../../shared/ip_address.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { type Discovery, printedBy, type Proposal } from "./discovery.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import type { ListenSettings } from "../../domain/listen_settings.ts";
-import { isLoopback } from "../../shared/listen_address.ts";
+import { isLoopback } from "../../shared/ip_address.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
 import { respondText } from "./responses.ts";
 
@@ -59,5 +59,5 @@ function isLocalHost(header: string | null): boolean {
   // A URL could hide the host behind user information.
   if (!/^[\w.:[\]-]+$/.test(header)) return false;
   const host = URL.parse(`http://${header}/`)?.hostname ?? "";
-  return host.endsWith(".localhost") || isLoopback({ host: host.replace(/^\[(.*)\]$/, "$1") });
+  return host.endsWith(".localhost") || isLoopback(host);
 }

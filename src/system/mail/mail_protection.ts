@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isLoopback } from "../../shared/ip_address.ts";
 
 /**
  * How a conversation with a mail server is protected: by TLS from its first byte; by STARTTLS, without which it goes
@@ -20,12 +20,8 @@ export interface ProtectionFacts {
  */
 export function protectionOf({ port, address, hasLogin }: ProtectionFacts): Protection {
   if (port === 465) return "from_start";
-  if (isLoopback(address)) return hasLogin ? "offered" : "none";
+  if (isLoopback(address.replace(IPV4_MAPPED, ""))) return hasLogin ? "offered" : "none";
   return hasLogin ? "required" : "offered";
 }
 
-/** 127.0.0.0/8 and `::1`. */
-function isLoopback(address: string): boolean {
-  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
-  return isIP(plain) === 4 ? plain.startsWith("127.") : plain === "::1";
-}
+const IPV4_MAPPED = /^::ffff:(?=\d+\.)/i;
