@@ -59,7 +59,8 @@ async function observePing(
   const [sent = 0, received = 0] = counts?.slice(1).map(Number) ?? [];
   if (sent === 0) return withoutCounts(end, command);
   if (received === 0) {
-    return failure(`no reply from ${host} to ${sent} pings`, { lost: sent, lost_percent: 100 });
+    const { metrics } = evaluateMeasures([lossOf({ sent, received }, check)]);
+    return failure(`no reply from ${host} to ${sent} pings`, metrics);
   }
   return evaluate({ sent, received, averageMs: TIMES.exec(end.stdout.text)?.[1] }, check);
 }
@@ -109,14 +110,19 @@ interface Summary {
   readonly averageMs: string | undefined;
 }
 
-function evaluate({ sent, received, averageMs }: Summary, { parameters }: PingCheck): CheckResult {
-  const measures: Measure[] = [{
+function lossOf({ sent, received }: Pick<Summary, "sent" | "received">, { parameters }: PingCheck): Measure {
+  return {
     name: "lost",
     value: Math.max(0, sent - received),
     unit: "number",
     total: sent,
     thresholds: parameters.loss,
-  }];
+  };
+}
+
+function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckResult {
+  const { parameters } = check;
+  const measures = [lossOf(counts, check)];
   if (averageMs !== undefined) {
     const thresholds = plain(parameters.roundTrip);
     measures.push({ name: "round_trip", value: Number(averageMs), unit: "milliseconds", thresholds });

@@ -147,6 +147,16 @@ Deno.test("observePing() reads what a command prints, whatever it is", async (t)
   }
 });
 
+Deno.test("observePing() has the thresholds of the loss in the metrics, without any reply, too", async () => {
+  const { metrics } = await observeScript(`echo '${UNREACHABLE}'; exit 1`);
+  assert.deepStrictEqual(metrics, {
+    lost: 3,
+    lost_percent: 100,
+    lost_percent_warning_above: 20,
+    lost_percent_critical_above: 60,
+  });
+});
+
 Deno.test("observePing() passes a host as one argument that is no option, and nothing of the environment", async () => {
   const { output } = await observeScript('echo "$* $LC_ALL $HOME" >&2', { host: "-f", count: 3 });
   assert.match(output, /: -n -q -c 3 -W 7 -- -f C$/);
