@@ -628,6 +628,18 @@ Deno.test("startScheduler() tells what a hold kept back soon after its end, not 
   });
 });
 
+Deno.test("Scheduler.isAdvancing is false while a run is overdue", async () => {
+  const check = requestCheck("http://a/", { name: "a", regularIntervalMs: 10 * SECOND });
+  const { clock, scheduler, end } = await startHarness([check]);
+  await clock.advance(MINUTE);
+  assert.equal(scheduler.isAdvancing, true);
+  clock.freeze(MINUTE);
+  assert.equal(scheduler.isAdvancing, false);
+  await clock.advance(MINUTE);
+  assert.equal(scheduler.isAdvancing, true);
+  await end();
+});
+
 Deno.test("startScheduler() runs a group at once when one of its checks changes, and groups of groups", async () => {
   const replicas = ["a", "b", "c"].map((name, index) =>
     requestCheck(`http://${name}/`, { name, regularIntervalMs: (10 + index) * SECOND })

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { Endpoint } from "../../../src/outputs/http_endpoint/endpoint.ts";
+import { openStateRepository } from "../../../src/state/state_repository.ts";
+import { load, withCheck } from "../../../testing/config_system.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { createMemoryStore } from "../../support/memory_store.ts";
+
+Deno.test("GET /healthz is 503 while checks are overdue", async () => {
+  const scheduler = { isAdvancing: true };
+  const ports: number[] = [];
+  const system = createMemorySystem();
+  const ignore = (): void => {};
+  const listen = { address: "127.0.0.1:0", intervalMs: 10_000 };
+  const endpoint = await Endpoint.start({
+    config: await load(withCheck({ kind: "test", parameters: {} })),
+    listen,
+  }, {
+    system: {
+      ...system,
+      httpServers: {
+        listen: async (address, handler) => {
+          const server = await system.httpServers.listen(address, handler);
+          ports.push(server.port);
+          return server;
+        },
+      },
+    },
+    log: { debug: ignore, info: ignore, warning: ignore, error: ignore, notification: ignore },
+    repository: await openStateRepository({
+      store: createMemoryStore(),
+      onFailure: ignore,
+      reopen: () => Promise.resolve(createMemoryStore()),
+      newId: () => crypto.randomUUID(),
+      hostName: "test-host",
+    }),
+    hasState: false,
+    scheduler,
+    metrics: { render: () => Promise.resolve("") },
+    select: (checks) => checks,
+    isWhole: true,
+    listenOf: () => listen,
+    onBug: ignore,
+  });
+  const health = async (): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${ports[0]}/healthz`);
+    return `${response.status} ${await response.text()}`;
+  };
+  try {
+    assert.equal(await health(), "200 ok\n");
+    scheduler.isAdvancing = false;
+    assert.equal(await health(), "503 checks are overdue\n");
+  } finally {
+    await endpoint.close();
+  }
+});
