@@ -18,7 +18,6 @@ interface FilterOptions {
   readonly isAcknowledged: boolean;
 }
 
-/** Returns the condition as a channel has it. */
 export function conditionFor({ conditions }: ChannelFilters, condition: Condition): Condition {
   return conditions === undefined || conditions.includes(condition) ? condition : "ok";
 }

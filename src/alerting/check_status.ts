@@ -84,7 +84,6 @@ export function statusOf(
   return { ...common, condition: state === "current" ? confirmed : "unknown", state, waitsFor };
 }
 
-/** The names of the checks that are inactive. */
 export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[]): ReadonlySet<string> {
   return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
@@ -122,7 +121,6 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
   ].filter((part) => part !== "").join(" ");
 }
 
-/** Describes an acknowledgement with its note. */
 function describeAcknowledgement(note: string): string {
   return note === "" ? "acknowledged" : `acknowledged: ${note}`;
 }

@@ -46,7 +46,6 @@ export class ConfiguredChannels {
     return channel.name ?? this.#redact(channelEntryOf(channel).describe(channel));
   }
 
-  /** See {@linkcode DispatcherOptions}. */
   targetOf(channelKey: string): DeliveryTarget | null {
     const channel = this.#byKey.get(channelKey);
     if (channel === undefined) return null;
@@ -67,7 +66,6 @@ export class ConfiguredChannels {
     return this.#usesByCheck.get(check)?.get(channelKey);
   }
 
-  /** See {@linkcode DispatcherOptions}. */
   placeOf(check: string, channelKey: string): ReturnType<DispatcherOptions["placeOf"]> {
     if (this.#usesByCheck.get(check)?.has(channelKey) === false) return "unwanted";
     return this.#byKey.has(channelKey) ? "here" : "absent";

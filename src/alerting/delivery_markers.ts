@@ -4,7 +4,6 @@ import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain
 /** All markers, by {@linkcode markerKey}. */
 export type DeliveryMarkers = ReadonlyMap<string, DeliveryMarker>;
 
-/** Returns the key of a check and a channel. */
 export function markerKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }

@@ -72,7 +72,6 @@ interface RunningQueue {
   attempt: Promise<void>;
 }
 
-/** See the top of the file. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #time: ScheduleTime;
@@ -208,7 +207,6 @@ export class Dispatcher {
     return this.#markers.get(markerKey(check, channelKey)) ?? null;
   }
 
-  /** The last notification of a check in the queue of a channel. */
   lastOf(check: string, channelKey: string): QueuedNotification | null {
     const running = this.#queues.get(channelKey);
     return running === undefined ? null : lastNotificationOf(running.queue, check);

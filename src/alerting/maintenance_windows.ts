@@ -5,7 +5,6 @@
  */
 import { type MaintenanceWindow, WEEKDAYS } from "../domain/maintenance_window.ts";
 
-/** A window that is open. */
 export interface OpenWindow {
   /** The one that ends last, where several are. */
   readonly window: MaintenanceWindow;

@@ -77,12 +77,10 @@ type Deciding = Required<
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;
 
-/** Starts notifying. */
 export function startNotifying(config: NotifyingConfig, options: NotifyingOptions): Notifying {
   return new Notifying(config, options);
 }
 
-/** See the top of the file. */
 export class Notifying {
   readonly #options: NotifyingOptions;
   readonly #writer: OutcomeWriter;
@@ -101,7 +99,6 @@ export class Notifying {
   /** Of a member: what the channels of each check were last notified of. */
   readonly #known = new Map<string, Known>();
 
-  /** See {@linkcode startNotifying}. */
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
     const { repository, kept, notifies, member = null, onBug } = options;
     this.#options = options;

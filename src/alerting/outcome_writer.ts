@@ -19,7 +19,6 @@ interface OutcomeWriterOptions {
   onBug(error: unknown): void;
 }
 
-/** See the top of the file. */
 export class OutcomeWriter {
   readonly #options: OutcomeWriterOptions;
   readonly #counts: Map<string, ChannelCount>;

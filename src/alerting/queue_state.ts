@@ -127,5 +127,4 @@ export type QueueIn<K extends StatusKind> = ChannelQueue & {
   readonly status: Extract<QueueStatus, { readonly kind: K }>;
 };
 
-/** The event of one kind. */
 export type EventOf<K extends QueueEvent["kind"]> = Extract<QueueEvent, { readonly kind: K }>;

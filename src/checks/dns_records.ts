@@ -22,7 +22,6 @@ const NAME: RecordForm = {
 
 const same = (text: string): string => text;
 
-/** By type. */
 export const RECORD_FORMS: Readonly<Record<RecordType, RecordForm>> = {
   A: {
     isValid: (text) => canonicalAddress(text) !== null && !text.includes(":"),

@@ -1,7 +1,6 @@
 /** Reads the words that name a target on the command line. What a kind makes of them is in its own file. */
 import { isLoopback } from "../shared/ip_address.ts";
 
-/** A host and a port. */
 interface HostPort {
   /** Without brackets. */
   readonly host: string;

@@ -39,7 +39,6 @@ export interface Invocation {
   readonly usageError?: UsageError;
 }
 
-/** The value of an option. */
 export type OptionValue = string | true | readonly string[];
 
 /** One command of the program. Its help is made from this. */

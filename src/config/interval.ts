@@ -2,7 +2,6 @@ import { addUpTerms } from "./time_terms.ts";
 
 /** The shortest and the longest interval, in milliseconds: one second and a hundred years. */
 const INTERVAL_MS_MIN = 1000;
-/** See {@linkcode INTERVAL_MS_MIN}. */
 export const INTERVAL_MS_MAX = 100 * 365 * 24 * 60 * 60 * 1000;
 
 /** The accepted texts, for messages. */

@@ -16,7 +16,6 @@ import { resolveChecks, type ResolveOptions, resolveSetting } from "./resolve.ts
 import { absolutePath } from "./source.ts";
 import type { ReadConfig } from "./read_config.ts";
 
-/** The resolved config. */
 export interface ResolvedConfig {
   /** The channels that have a name, by it; whether a check uses them or not. */
   readonly channels: ReadonlyMap<string, Channel>;

@@ -30,7 +30,6 @@ interface AjvError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** The validator of a schema. */
 export interface SchemaValidator {
   readonly validate: Validator;
   /**

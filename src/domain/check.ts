@@ -383,7 +383,6 @@ export interface GroupCheck extends CheckSettings {
   readonly parameters: GroupParameters;
 }
 
-/** The names of all checks that a check depends on. */
 export function dependencyNames({ dependsOn }: Pick<CheckSettings, "dependsOn">): readonly string[] {
   return dependsOn.flatMap(alternativesOf);
 }

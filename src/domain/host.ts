@@ -26,6 +26,5 @@ export interface Host {
   loadAverages(): readonly [number, number, number];
   /** The number of processors that this process may use; 1 or more. */
   readonly processors: number;
-  /** The id of this process. */
   readonly processId: number;
 }

@@ -2,7 +2,6 @@
 export interface ProcessCommand {
   /** Absolute path. */
   readonly path: string;
-  /** The arguments. */
   readonly arguments: readonly string[];
   /** The whole environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;

@@ -179,7 +179,6 @@ export interface KeptOutbox {
   readonly counts: readonly ChannelCount[];
 }
 
-/** The progress of pruning. */
 export interface PruneProgress {
   readonly finished: boolean;
   /** The names of the checks that this call forgot, with all that was kept of them. */

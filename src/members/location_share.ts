@@ -9,7 +9,6 @@ export type LocatedCheck = Pick<Check, "name" | "locations">;
 /** A member that shares the work. */
 type LocatedMember = Pick<MemberHeartbeat, "host" | "location">;
 
-/** See the top of the file. */
 export class LocationShare {
   readonly #own: LocatedMember;
   #live: ReadonlySet<string> = new Set();

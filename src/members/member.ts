@@ -32,7 +32,6 @@ import { createPlacement, hostOf, type PlacedCheck, placesOf } from "./rendezvou
 
 /** What there is to do, as the config has it; a reload replaces it. */
 export interface MemberWork {
-  /** The hash of the config. */
   readonly configHash: string;
   readonly checks: readonly (PlacedCheck & LocatedCheck)[];
   readonly channelKeys: readonly string[];
@@ -122,7 +121,6 @@ export function createMember(options: MemberOptions): Member {
   return new Member(options);
 }
 
-/** See the top of the file. */
 export class Member implements WorkShare {
   readonly #options: MemberOptions;
   #work: MemberWork;

@@ -9,7 +9,6 @@ import { sleep } from "../shared/deadline.ts";
 import { LocationVotes, type Votes } from "./location_votes.ts";
 import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
 
-/** What they need. */
 interface AgreedRunsOptions {
   readonly store: Pick<SharedStore, "locationResults">;
   readonly clock: Clock;

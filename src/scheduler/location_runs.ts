@@ -20,7 +20,6 @@ import {
 } from "./run_checks.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./scheduler.ts";
 
-/** What the runs at a location need. */
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly location: string;
   readonly shared: Pick<SharedStore, "saveLocationResults">;
@@ -56,7 +55,6 @@ export async function startLocationRuns(
   return new LocationRuns(config, repository, { ...options, traces });
 }
 
-/** See the top of the file. */
 export class LocationRuns {
   readonly #options: LocationRunsOptions;
   readonly #repository: StateRepository;
@@ -133,7 +131,6 @@ export class LocationRuns {
     return check !== undefined && mayConfirmProblem(check, record) ? "brief" : null;
   }
 
-  /** See {@linkcode Scheduler.stop}. */
   stop(graceMs: number): Promise<readonly string[]> {
     return this.#scheduler.stop(graceMs);
   }
@@ -202,7 +199,6 @@ export class ControlRuns {
   #checks: ReadonlyMap<string, Check> = new Map();
   readonly #runs = new Map<string, { readonly beganAtMs: number; readonly result: Promise<Result> }>();
 
-  /** The checks of a config. */
   constructor(config: Pick<ScheduledConfig, "checks" | "configChecks">) {
     this.adopt(config);
   }

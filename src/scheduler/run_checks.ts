@@ -20,12 +20,10 @@ export interface Limits {
 /** Has a limiter for each of them. */
 export type Limiters = Readonly<Record<keyof Limits, Limiter>>;
 
-/** Makes the limiters. */
 export function createLimiters({ process, network }: Limits): Limiters {
   return { process: createLimiter(process), network: createLimiter(network) };
 }
 
-/** What a run of one check needs. */
 export type RunOptions = Pick<
   PassOptions,
   "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"

@@ -108,7 +108,6 @@ interface Slot {
   abort: AbortController | null;
 }
 
-/** Starts a scheduler with a config. */
 export function startScheduler(config: ScheduledConfig, options: SchedulerOptions): Scheduler {
   return new Scheduler(config, options);
 }

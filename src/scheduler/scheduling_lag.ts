@@ -9,7 +9,6 @@ export interface LagSummary {
 interface LagReporterOptions {
   /** Calls back once after a delay. */
   after(delayMs: number, callback: () => void): void;
-  /** Gets each summary. */
   report(summary: LagSummary): void;
 }
 

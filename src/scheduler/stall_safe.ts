@@ -10,7 +10,6 @@ export const AFTER_SUSPEND_MS = 10_000;
 /** How long after a stall the affected checks run again. */
 const AFTER_STALL_MS = 1_000;
 
-/** One stall-safe run. */
 interface StallSafeRun {
   /** Ends the wait before the second run. */
   readonly signal: AbortSignal;

@@ -37,7 +37,6 @@ interface Tracer {
   addBlock(mark: string, text: string): void;
 }
 
-/** A run that is traced. */
 interface TracedRun {
   /** For the check. */
   readonly system: TracedSystem;

@@ -7,7 +7,6 @@ interface LayoutOptions {
   readonly margin: string;
   /** Columns before the value on its first line. */
   readonly column: number;
-  /** The newline. */
   readonly newline: string;
 }
 

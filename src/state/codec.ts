@@ -48,7 +48,6 @@ export const flag: Codec<boolean, number> = {
   decode: (stored, name) => number.decode(stored, name) !== 0,
 };
 
-/** Bytes. */
 export const bytes: Codec<Uint8Array, Uint8Array> = {
   encode: (value) => value,
   decode: (stored, name) => stored instanceof Uint8Array ? stored : unreadable(name, "bytes"),

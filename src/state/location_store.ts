@@ -4,7 +4,6 @@ import type { SharedStore } from "../domain/membership.ts";
 import type { Store } from "../domain/store.ts";
 import { NO_STORE } from "./no_store.ts";
 
-/** Where the results go. */
 interface LocationStoreOptions {
   readonly shared: Pick<SharedStore, "saveLocationResults">;
   readonly location: string;

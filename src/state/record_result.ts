@@ -59,7 +59,6 @@ export interface RecordedUpdate extends Recorded {
   readonly update: CheckUpdate;
 }
 
-/** Records a result. */
 export function recordResult(
   before: CheckRecord,
   result: Result,
@@ -101,7 +100,6 @@ export function reviewRecord(
   return { ...decided, update: { record, rollup: null, change: null, queued: decided.queued } };
 }
 
-/** A result as it is kept. */
 export function keptResult(
   { condition, output, detail, performanceData, startedAtMs, durationMs, locations, metrics }: Result,
   lateMs: number | null,

@@ -123,7 +123,6 @@ export class StateRepository {
     this.#buffer.add(bareUpdate(record));
   }
 
-  /** See {@linkcode WriteBehindBuffer.amend}. */
   amend(changed: readonly QueuedNotification[]): void {
     this.#buffer.amend(changed);
   }

@@ -266,7 +266,6 @@ export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> =
   run: jsonText("run", MONITOR_RUN),
 }, { primary: ["id"] });
 
-/** All tables. */
 export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">[] = [
   CHECKS,
   RECENT_RUNS,

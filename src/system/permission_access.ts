@@ -5,11 +5,8 @@ import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 
 /** The permissions of this process, and what it knows of facts that take one to read. */
 interface Granted extends Permissions {
-  /** See {@linkcode System}. */
   environment: System["environment"];
-  /** See {@linkcode System}. */
   mayReadEnvironment: System["mayReadEnvironment"];
-  /** See {@linkcode System}. */
   hostName: System["hostName"];
 }
 

@@ -13,7 +13,6 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { CheckCommandSettings } from "./settings.ts";
 
-/** What it needs. */
 interface LocatedPassOptions {
   readonly store: SharedStore;
   readonly system: Pick<System, "clock">;
@@ -30,7 +29,6 @@ interface DueOptions {
   readonly repository: Pick<StateRepository, "recordOf">;
 }
 
-/** See the top of the file. */
 export class LocatedPass {
   readonly #options: LocatedPassOptions;
   readonly #agreed: AgreedRuns;

@@ -7,7 +7,6 @@ import { type CheckRunner, createLimiters, type Limiters, type Limits } from "..
 import type { ScheduledConfig, Scheduler, SchedulerOptions } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 
-/** What it needs. */
 interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly shared: SharedState;
   readonly member: Pick<Member, "location" | "callFor">;
@@ -37,14 +36,12 @@ export async function startLocatedWork(
   return work;
 }
 
-/** See the top of the file. */
 export class LocatedWork {
   readonly #options: LocatedWorkOptions & { readonly limiters: Limiters };
   readonly #runs: LocationRuns | null;
   readonly #agreed: AgreedRuns;
   #checks: ReadonlyMap<string, ScheduledConfig["checks"][number]>;
 
-  /** See {@linkcode startLocatedWork}. */
   constructor(
     config: ScheduledConfig,
     runs: LocationRuns | null,
@@ -107,7 +104,6 @@ export class LocatedWork {
     this.#agreed.reload(config.checks);
   }
 
-  /** See {@linkcode Scheduler.stop}. */
   async stop(graceMs: number): Promise<readonly string[]> {
     this.#agreed.end();
     return await this.#runs?.stop(graceMs) ?? [];

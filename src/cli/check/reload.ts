@@ -108,7 +108,6 @@ export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): Service
   };
 }
 
-/** Logs the warnings of a config. */
 export function logWarnings({ source, placedWarnings }: OpenConfig, log: Log): void {
   for (const warning of placedWarnings) log.warning(describePlace(source.label, warning));
 }

@@ -15,7 +15,6 @@ export interface ServiceFacts {
   readonly inactive: number;
 }
 
-/** The outcome of a reload. */
 export type ReloadOutcome =
   | ServiceFacts & {
     readonly adopted: true;

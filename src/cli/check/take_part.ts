@@ -100,7 +100,6 @@ export function toWork(
   };
 }
 
-/** The keys of the channels of a config. */
 export function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly string[] {
   return [...new Set(checks.flatMap(({ notifications }) => notifications.map(({ key }) => key)))];
 }

@@ -16,7 +16,6 @@ import { discoverFileSystems } from "./file_systems.ts";
 import { discoverPorts } from "./listening_ports.ts";
 import { discoverUnits } from "./systemd_units.ts";
 
-/** A check that is proposed. */
 export interface ProposedCheck {
   readonly check: NewCheck;
   /** The subject of the check, in few words. */

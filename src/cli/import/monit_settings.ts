@@ -11,7 +11,6 @@ export interface MonitSettings {
   readonly threshold: number;
   /** Channels of `set alert`. */
   readonly notifications: readonly string[];
-  /** The channel of an address. */
   channelOf(address: string): readonly string[];
 }
 

@@ -9,7 +9,6 @@ export type NagiosCheck = { readonly kind: CheckKind; readonly parameters: Draft
   readonly reason: string;
 };
 
-/** What macros of a command stand for. */
 export interface CommandContext {
   readonly commands: ReadonlyMap<string, string>;
   readonly macros: ReadonlyMap<string, string>;

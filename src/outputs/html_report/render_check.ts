@@ -31,7 +31,6 @@ export interface Room {
   readonly hasTrace: boolean;
 }
 
-/** What the items of one page have in common. */
 export interface ItemOptions {
   readonly snapshot: ReportSnapshot;
   readonly plainTime: PlainTime;

@@ -8,13 +8,11 @@ import { rootOf } from "./render_head.ts";
 import { DAYS_SHOWN, isUnconfirmed, type ReportSnapshot } from "./snapshot.ts";
 import { type TimeText, zoneOffset } from "./time_text.ts";
 
-/** How the page is drawn. */
 interface HeaderOptions {
   readonly time: TimeText;
   readonly daysPerPoint: number;
 }
 
-/** Returns the header. */
 export function renderHeader(snapshot: ReportSnapshot, { time, daysPerPoint }: HeaderOptions): string {
   const { nowMs, timeZone, hostName, configLabel, text, isKept } = snapshot;
   const place = hostName === ""

@@ -28,7 +28,6 @@ export const STROKE_CLASSES: Readonly<Record<Condition, string>> = {
 /** Failed runs in an hour or a day in which ok was confirmed all the time that is counted. */
 const UNCONFIRMED = "f";
 
-/** How a picture is drawn. */
 interface PictureOptions {
   /** When the last slots are; wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -29,7 +29,6 @@ export class RenderCache {
   #last: Promise<unknown> = Promise.resolve();
   #count = 0;
 
-  /** Begins empty. */
   constructor(clock: Clock) {
     this.#clock = clock;
   }

@@ -12,7 +12,6 @@ import {
 import { FAMILIES } from "./families.ts";
 import { type Measurement, measurementsOf } from "./measurements.ts";
 
-/** The metrics of a channel. */
 export interface ChannelMetrics {
   /** How people call it; no secrets. */
   readonly name: string;
@@ -25,7 +24,6 @@ export interface ChannelMetrics {
   readonly rejected: number;
 }
 
-/** The metrics of a check. */
 export interface CheckMetrics {
   readonly check: Check;
   readonly record: CheckRecord;

@@ -69,7 +69,6 @@ const PROTOCOL_VERSION = 3 << 16;
 const SYNC = message("S");
 const TERMINATE = message("X");
 
-/** See the top of the file. */
 export class PostgresConnection {
   readonly #connection: Connection;
   readonly #options: StartupOptions;

@@ -4,7 +4,6 @@ import { JOB_RUNS, JOBS } from "../tables.ts";
 /** A job: its id and since when it is known. */
 export const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
 
-/** Upserts a job and returns its id. */
 export const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
 
 /** The run of a job whose end was noted last. */

@@ -18,7 +18,6 @@ export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
 /** All markers, in the order in which they were first set. */
 export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
 
-/** Deletes the marker of a check and channel. */
 export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? AND channel_key = ?";
 
 /** Deletes the markers of checks that are deleted. */

@@ -128,7 +128,6 @@ function toNames(names: readonly string[]): string {
   return JSON.stringify([...new Set(names)].map(columnText.encode));
 }
 
-/** The name in a row. */
 export function nameIn(row: Row): string {
   return columnText.decode(row["name"], "name");
 }

@@ -60,13 +60,11 @@ function factsIn(connection: SqliteConnection, name: string, nowMs: number): Job
   };
 }
 
-/** The run in a row. */
 export function runOf(row: Row): JobRun {
   const { id, startedAtMs, end } = JOB_RUNS.decode(row);
   return { id, startedAtMs, end };
 }
 
-/** The run in a row, which has ended. */
 export function endedRunOf(row: Row): EndedJobRun {
   const { end, ...run } = runOf(row);
   if (end === null) throw new UnreadableRowError('"ending" of a row is not text');

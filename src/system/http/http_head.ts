@@ -13,7 +13,6 @@ export class HttpError extends Error {
   }
 }
 
-/** The head of a response. */
 export interface ResponseHead {
   /** 100 to 999. */
   readonly status: number;

@@ -36,7 +36,6 @@ const LINGER_MS_MAX = 1_000;
 const LINGER_PAUSE_MS = 100;
 const OUT_OF_DESCRIPTORS_PAUSE_MS = 500;
 
-/** Servers by this clock. */
 export function createHttpServers(clock: Clock): HttpServers {
   return {
     listen: async (address, options) => {

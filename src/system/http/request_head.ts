@@ -1,7 +1,6 @@
 import type { ByteReader } from "./http_bytes.ts";
 import { fieldOf, type ResponseHead } from "./http_head.ts";
 
-/** The head of a request. */
 export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion"> {
   readonly method: string;
   /** Path and query; begins with a slash. */

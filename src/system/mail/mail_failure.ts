@@ -72,7 +72,6 @@ export function mailFailure(
   };
 }
 
-/** Makes a failure of an error of connecting. */
 export function connectFailure(error: unknown, target: ConnectionTarget): MailFailure {
   return mailFailure(error, { phase: "connecting", wasHandedOver: false }, target);
 }

@@ -58,7 +58,6 @@ export class TcpStream extends Duplex {
   }
 }
 
-/** Writes all of it. */
 export async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
   for (let rest = bytes; rest.length > 0;) rest = rest.subarray(await connection.write(rest));
 }

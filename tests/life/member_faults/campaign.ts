@@ -12,7 +12,6 @@ import { compare, type Counts } from "./model.ts";
 import { createReport, type Report } from "./report.ts";
 import { periodIn } from "./truth.ts";
 
-/** How much is done. */
 interface CampaignOptions {
   readonly seed: number;
   readonly seconds: number;

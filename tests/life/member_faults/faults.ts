@@ -6,7 +6,6 @@ import type { FaultyInstallation } from "./installation.ts";
 import type { FaultyMember } from "./members.ts";
 import type { FaultTime } from "./model.ts";
 
-/** What a fault works on. */
 export interface FaultContext extends FaultyInstallation {
   readonly random: Random;
   /** The member that it happens to. */

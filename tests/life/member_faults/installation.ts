@@ -28,7 +28,6 @@ export interface FaultyInstallation {
   readonly config: { version: number };
 }
 
-/** How many members there are, and how they are. */
 interface InstallationOptions {
   readonly harness: Harness;
   readonly members: number;

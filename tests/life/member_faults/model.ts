@@ -28,7 +28,6 @@ export interface FaultTime {
   readonly affects: "member" | "database" | "nothing";
 }
 
-/** What to compare. */
 export interface Facts {
   readonly truth: Truth;
   readonly kept: readonly KeptCheck[];
