@@ -38,13 +38,15 @@ interface BatchOptions {
   readonly batches: boolean;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
+  /** Whether a notification is not sent. */
+  isExcluded(queued: QueuedNotification): boolean;
 }
 
 /** Returns the notifications of the next message; `null`: the round is over. */
 export function nextBatch(
   notifications: readonly QueuedNotification[],
   round: Round,
-  { batches, nowMs }: BatchOptions,
+  { batches, nowMs, isExcluded }: BatchOptions,
 ): readonly QueuedNotification[] | null {
   const checks = checksOf(notifications);
   const alone = checks.map(([head]) => head).filter(({ id }) => round.oneByOne.has(id));
@@ -65,7 +67,7 @@ export function nextBatch(
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
   if (!batches) return [first];
-  return chosen.flatMap(unsealed).toSorted(bySequence).slice(0, BATCH_MAX);
+  return chosen.flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence).slice(0, BATCH_MAX);
 }
 
 /** Returns the notifications that can leave the queue unsent: of each check the first ones that are not wanted. */
@@ -100,9 +102,9 @@ function checksOf(notifications: readonly QueuedNotification[]): readonly NonEmp
   return [...byCheck.values()].flatMap(([head, ...rest]) => head === undefined ? [] : [[head, ...rest]]);
 }
 
-/** Up to the first one of a message that may have arrived. */
-function unsealed(own: NonEmpty): readonly QueuedNotification[] {
-  const end = own.findIndex(({ messageId }) => messageId !== null);
+/** Up to the first one of a message that may have arrived, or that is not wanted. */
+function unsealed(own: NonEmpty, isExcluded: BatchOptions["isExcluded"]): readonly QueuedNotification[] {
+  const end = own.findIndex((queued) => queued.messageId !== null || isExcluded(queued));
   return end === -1 ? own : own.slice(0, end);
 }
 

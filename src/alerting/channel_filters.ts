@@ -55,19 +55,25 @@ export function knownTo(
   state: ConditionState,
   options: FilterOptions,
 ): readonly Condition[] {
-  const { confirmed, notified, notifiedAtMs } = state;
   const { nowMs } = options;
+  const { confirmed } = state;
   const wanted = conditionFor(filters, confirmed);
   return conditions.flatMap((condition) => {
     if (condition === wanted) return [confirmed];
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];
-    const decidedAtMs = Math.max(
-      notified === confirmed ? notifiedAtMs ?? nowMs : nowMs,
-      Math.min(dueAtMs(filters, state, nowMs), nowMs),
-    );
+    const decidedAtMs = Math.max(notifiedAtMs(state, nowMs), Math.min(dueAtMs(filters, state, nowMs), nowMs));
     return isOutsideHours(filters, decidedAtMs) ? [] : [condition];
   });
+}
+
+/** When the confirmed condition was notified, or the present time. No reminder makes what was left out due again. */
+function notifiedAtMs(
+  { confirmed, confirmedSinceMs, notified, reminders, ...state }: ConditionState,
+  nowMs: number,
+): number {
+  if (notified !== confirmed) return nowMs;
+  return Math.max(reminders > 0 ? -Infinity : state.notifiedAtMs ?? nowMs, confirmedSinceMs ?? nowMs);
 }
 
 /** Whether a channel does not get a notification that is due. Of a problem that recovered unsent, either event counts. */

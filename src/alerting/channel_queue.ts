@@ -160,8 +160,8 @@ function wake(
   return startRound(queue, { failures, isForced }, context);
 }
 
-function merge(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
-  return mergeDue(queue, nowMs);
+function merge(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
+  return mergeDue(queue, context);
 }
 
 function reload(
@@ -225,17 +225,17 @@ function leaveAfterSending(queue: QueueIn<"sending">): QueueTransition {
   return { queue: { ...queue, status: { ...queue.status, next: "release" } }, effects: [] };
 }
 
-function stop(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
-  const merged = mergeNow(queue, nowMs);
+function stop(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {
+  const merged = mergeNow(queue, context);
   return { ...merged, queue: { ...merged.queue, status: { kind: "stopped" } } };
 }
 
 function stopWhileSending(
   queue: QueueIn<"sending">,
   _event: unknown,
-  { nowMs }: QueueContext,
+  context: QueueContext,
 ): QueueTransition {
-  return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, nowMs);
+  return mergeNow({ ...queue, status: { ...queue.status, next: "stop" } }, context);
 }
 
 function restore(queued: QueuedNotification, nowMs: number): QueuedNotification {

@@ -6,7 +6,7 @@
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";
-import type { ChannelQueue, QueueEffect, QueueTransition } from "./queue_state.ts";
+import type { ChannelQueue, QueueContext, QueueEffect, QueueTransition } from "./queue_state.ts";
 
 /** New notifications are merged together after this time, since each time costs a transaction. */
 const MERGE_AFTER_MS = 1_000;
@@ -15,6 +15,8 @@ const MISSED_MAX = 1000;
 /** The most UTF-16 code units of their texts together; in one message they share half of it. */
 const MISSED_LENGTH_MAX = 1024 * 1024;
 
+type MergeContext = Pick<QueueContext, "nowMs" | "isExcluded">;
+
 /** Returns a queue that is merged within a second. */
 export function mergeSoon(queue: ChannelQueue, nowMs: number): ChannelQueue {
   const mergeAtMs = queue.notifications.length < 2 ? null : queue.mergeAtMs ?? nowMs + MERGE_AFTER_MS;
@@ -22,15 +24,15 @@ export function mergeSoon(queue: ChannelQueue, nowMs: number): ChannelQueue {
 }
 
 /** Merges a queue if it is time. */
-export function mergeDue(queue: ChannelQueue, nowMs: number): QueueTransition {
-  if (queue.mergeAtMs === null || nowMs < queue.mergeAtMs) return { queue, effects: [] };
-  return mergeNow(queue, nowMs);
+export function mergeDue(queue: ChannelQueue, context: MergeContext): QueueTransition {
+  if (queue.mergeAtMs === null || context.nowMs < queue.mergeAtMs) return { queue, effects: [] };
+  return mergeNow(queue, context);
 }
 
 /** Merges a queue. The first time that problems are counted is logged, until the count is sent. */
-export function mergeNow(before: ChannelQueue, nowMs: number): QueueTransition {
+export function mergeNow(before: ChannelQueue, { nowMs, isExcluded }: MergeContext): QueueTransition {
   const queue = { ...before, mergeAtMs: null };
-  const merged = mergeNotifications(queue.notifications);
+  const merged = mergeNotifications(queue.notifications, isExcluded);
   if (merged === null) return { queue, effects: [] };
   const { notifications, changed, removed, summarized } = merged;
   const counted = summarized === 0 ? [] : countOf(changed, { summarized, countedAtMs: nowMs });
@@ -54,8 +56,11 @@ interface Merged {
 }
 
 /** Merges the notifications of one channel; `null`: there is nothing to merge. */
-export function mergeNotifications(queued: readonly QueuedNotification[]): Merged | null {
-  const { notifications, summarized } = summarize(mergeChecks(queued));
+export function mergeNotifications(
+  queued: readonly QueuedNotification[],
+  isExcluded: QueueContext["isExcluded"] = () => false,
+): Merged | null {
+  const { notifications, summarized } = summarize(mergeChecks(queued, isExcluded));
   const before = new Map(queued.map((one) => [one.id, one]));
   const changed = notifications.filter((one) => before.get(one.id) !== one);
   for (const { id } of notifications) before.delete(id);
@@ -64,18 +69,30 @@ export function mergeNotifications(queued: readonly QueuedNotification[]): Merge
 }
 
 /** Merges neighbors of one check. */
-function mergeChecks(notifications: readonly QueuedNotification[]): readonly QueuedNotification[] {
+function mergeChecks(
+  notifications: readonly QueuedNotification[],
+  isExcluded: QueueContext["isExcluded"],
+): readonly QueuedNotification[] {
   const merged: (QueuedNotification | null)[] = [];
   const places = new Map<string, number>();
   for (const queued of notifications) {
     const { check } = queued.notification;
     const place = places.get(check);
     const older = place === undefined ? null : merged[place] ?? null;
-    const both = older === null ? null : mergePair(older, queued);
+    const both = older === null || losesChange(older, queued, isExcluded) ? null : mergePair(older, queued);
     if (place === undefined || both === null) places.set(check, merged.push(queued) - 1);
     else merged[place] = both;
   }
   return merged.filter((queued) => queued !== null);
+}
+
+/** Whether a change would become part of a problem that the channel does not get. */
+function losesChange(
+  older: QueuedNotification,
+  newer: QueuedNotification,
+  isExcluded: QueueContext["isExcluded"],
+): boolean {
+  return newer.notification.event === "change" && isExcluded(older) && !isExcluded(newer);
 }
 
 /** Returns one notification for two of a check, in the place of the older one; `null`: the receiver needs both. */

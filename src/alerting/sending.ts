@@ -41,7 +41,7 @@ export function startRound(
 }
 
 function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {
-  const { queue: merged, effects } = mergeNow(queue, context.nowMs);
+  const { queue: merged, effects } = mergeNow(queue, context);
   const stale = merged.notifications.filter((queued) =>
     isStale(queued, context.isStillTrue(queued), context)
   );

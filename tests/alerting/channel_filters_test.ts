@@ -187,6 +187,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [[0, "critical"], [15, "review"], [16, "critical"], [61, "critical"], [62, "review"]],
     expected: [],
   },
+  "hours: a reminder to other channels within them": {
+    filters: { hours: [hours(60, 120)] },
+    annoy: 5 * MINUTE,
+    steps: [[0, "critical"], [61, "critical"], [62, "critical"], [67, "critical"], [68, "ok"]],
+    expected: [],
+  },
 };
 
 for (const [name, row] of Object.entries(ROWS)) {

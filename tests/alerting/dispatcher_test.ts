@@ -1120,3 +1120,26 @@ Deno.test("receive() removes a reminder while a problem of its check is pending"
   await clock.advance(MINUTE);
   assert.deepStrictEqual(sent.map(({ message }) => message.items.length), [1]);
 });
+
+Deno.test("add() sends a change that follows a problem which no check wants sent", async () => {
+  const { clock, dispatcher, sent } = harness({ excluded: ["problem"] });
+  dispatcher.add([row({ event: "problem", condition: "warning" })]);
+  dispatcher.add([row({ event: "change", condition: "critical" })]);
+  await clock.advance(1 * MINUTE);
+  const items = sent.flatMap(({ message }) => message.items);
+  assert.deepStrictEqual(items.map(({ notification }) => notification.event), ["change"]);
+  assert.deepStrictEqual(dispatcher.all, []);
+  await dispatcher.stop();
+});
+
+Deno.test("add() sends no problem with a recovery if no check wants problems sent", async () => {
+  const { clock, dispatcher, sent, kept } = harness({ excluded: ["problem"] });
+  dispatcher.add([row({ event: "recovery", condition: "ok" })]);
+  dispatcher.add([row({ event: "problem", condition: "warning" })]);
+  await clock.advance(1 * MINUTE);
+  const items = sent.flatMap(({ message }) => message.items);
+  assert.deepStrictEqual(items.map(({ notification }) => notification.event), ["recovery"]);
+  assert.deepStrictEqual(dispatcher.all, []);
+  assert.strictEqual(kept.at(-1)?.markers[0]?.condition, "warning");
+  await dispatcher.stop();
+});
