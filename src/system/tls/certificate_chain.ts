@@ -180,8 +180,8 @@ class Incoming {
   /** Set once the server encrypts. */
   decrypt: Decrypt | null = null;
   readonly #read: () => Promise<Uint8Array | null>;
-  #received: Uint8Array = new Uint8Array();
-  #messages: Uint8Array = new Uint8Array();
+  readonly #received = new ByteQueue();
+  readonly #messages = new ByteQueue();
   #bytes = 0;
 
   constructor(read: () => Promise<Uint8Array | null>) {
@@ -192,11 +192,10 @@ class Incoming {
   async message(type: number): Promise<{ readonly whole: Uint8Array; readonly body: Uint8Array }> {
     for (;;) {
       while (this.#messages.length < MESSAGE_HEADER_BYTES) await this.#takeRecord();
-      const [first, high = 0, middle = 0, low = 0] = this.#messages;
+      const [first, high = 0, middle = 0, low = 0] = this.#messages.bytes;
       const end = MESSAGE_HEADER_BYTES + high * 65_536 + middle * 256 + low;
       while (this.#messages.length < end) await this.#takeRecord();
-      const whole = this.#messages.subarray(0, end);
-      this.#messages = this.#messages.subarray(end);
+      const whole = this.#messages.take(end);
       if (first === type) return { whole, body: whole.subarray(MESSAGE_HEADER_BYTES) };
     }
   }
@@ -213,7 +212,7 @@ class Incoming {
       plain = opened.subarray(0, end);
     }
     if (type === RECORD.alert) throw new Error(`server ended the handshake with alert ${plain[1] ?? 0}`);
-    if (type === RECORD.handshake) this.#messages = concat(this.#messages, plain);
+    if (type === RECORD.handshake) this.#messages.add(plain);
   }
 
   async #take(count: number): Promise<Uint8Array> {
@@ -222,10 +221,32 @@ class Incoming {
       if (bytes === null) throw new Error("connection closed by the server");
       this.#bytes += bytes.length;
       if (this.#bytes > RECEIVED_BYTES_MAX) throw new Error("server sent no certificate within 256 KiB");
-      this.#received = concat(this.#received, bytes);
+      this.#received.add(bytes);
     }
-    const taken = this.#received.subarray(0, count);
-    this.#received = this.#received.subarray(count);
-    return taken;
+    return this.#received.take(count);
+  }
+}
+
+/** No byte is copied twice, however small the pieces are that a server sends. */
+class ByteQueue {
+  readonly #buffer = new Uint8Array(RECEIVED_BYTES_MAX);
+  #start = 0;
+  #end = 0;
+
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#buffer.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  take(count: number): Uint8Array {
+    return this.#buffer.subarray(this.#start, this.#start += count);
   }
 }

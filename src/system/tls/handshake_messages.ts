@@ -128,7 +128,13 @@ type Bytes = Uint8Array | readonly number[];
 
 /** Joins bytes. */
 export function concat(...parts: readonly Bytes[]): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    whole.set(part, end);
+    end += part.length;
+  }
+  return whole;
 }
 
 /** Returns bytes with their count before them. */

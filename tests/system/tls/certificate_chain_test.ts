@@ -35,6 +35,13 @@ function flood(records: number): Uint8Array {
   return Uint8Array.from(Array.from({ length: records }, () => [22, 3, 3, 64, 0, ...content]).flat());
 }
 
+/** The begin of such a message, one byte a record. */
+function oneByteRecords(records: number): Uint8Array {
+  return Uint8Array.from(
+    Array.from({ length: records }, (_, index) => [22, 3, 3, 0, 1, index < 4 ? 255 : 0]).flat(),
+  );
+}
+
 async function chainOf(port: number, serverName = "localhost"): Promise<readonly string[]> {
   const chain = await readCertificateChain(
     { host: "127.0.0.1", port, tls: { serverName, authorities: [] } },
@@ -81,6 +88,11 @@ Deno.test("readCertificateChain() names why there is no chain", async (t) => {
       flood(20),
       /server sent no certificate within 256 KiB/,
     ],
+    // With a cost per byte that is already there, this blocks everything for a minute.
+    "an endless message in records of one byte": [
+      oneByteRecords(44_000),
+      /server sent no certificate within 256 KiB/,
+    ],
     "a malformed message": [Uint8Array.of(22, 3, 3, 0, 6, 2, 0, 0, 2, 3, 3), /message ends early/],
   };
   for (const [name, [reply, reason]] of Object.entries(replies)) {
@@ -88,7 +100,7 @@ Deno.test("readCertificateChain() names why there is no chain", async (t) => {
       await using server = startServer(async (visitor) => {
         await visitor.readSome();
         await visitor.send(reply);
-        if (name === "an endless message") await visitor.untilGone();
+        if (name.startsWith("an endless message")) await visitor.untilGone();
       });
       await assert.rejects(chainOf(server.port), reason);
     });
