@@ -76,7 +76,10 @@ test("it serves what the commands print, badges and a feed", () =>
     const origin = await startService(harness);
     const page = await get(`${origin}/`);
     assert.equal(page.type, "text/html; charset=utf-8");
-    assert.match(page.text, /<h3>Shop &lt;&amp;&gt;<\/h3>[^]*secret output &lt;&amp;&gt;/);
+    assert.match(
+      page.text,
+      /<h3><a href="checks\/web%2Fshop">Shop &lt;&amp;&gt;<\/a><\/h3>[^]*secret output &lt;&amp;&gt;/,
+    );
     const policy = page.headers.get("content-security-policy") ?? "";
     assert.match(
       policy,
