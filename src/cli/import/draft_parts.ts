@@ -25,6 +25,7 @@ export interface DraftSettings {
   readonly active?: boolean | undefined;
   readonly threshold?: number | undefined;
   readonly recovery_threshold?: number | undefined;
+  readonly within?: number | undefined;
   readonly annoy?: string | undefined;
   readonly schedule?: {
     readonly regular_interval?: string | undefined;

@@ -18,7 +18,10 @@ import {
   applyFileTest,
   applyProcessTest,
   type ApplyTest,
+  AT_ONCE,
   exitCodeConditions,
+  type Failures,
+  readFailures,
   systemCheck,
 } from "./monit_tests.ts";
 import { splitWords } from "./nagios_commands.ts";
@@ -46,10 +49,9 @@ export const monitImporter: Importer = {
   },
 };
 
-/** A test with the number of failures in a row that it takes. */
 interface Test {
   readonly tokens: readonly MonitToken[];
-  readonly threshold: number;
+  readonly failures: Failures;
   readonly shown: string;
 }
 
@@ -115,12 +117,12 @@ class Service {
   }
 
   /** Adds a check; a second one of the service is named for what it is about. */
-  add(check: MonitCheck, threshold: number): void {
+  add(check: MonitCheck, failures: Failures): void {
     const { port } = check.parameters;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;
     this.#keys.push(this.#draft.addCheck(`${this.name}${suffix}`, {
       ...(this.#common ??= this.#readCommon()),
-      ...(threshold !== this.#settings.threshold && { threshold }),
+      ...(failures.threshold !== this.#settings.threshold && failures),
       ...check,
     }));
   }
@@ -131,28 +133,25 @@ class Service {
       const options = { host, name: this.name, item: this.#item, draft: this.#draft };
       const check = connectionCheck(test.tokens, options);
       if (typeof check === "string") this.leave(test, check);
-      else this.add(check, test.threshold);
+      else this.add(check, test.failures);
     }
   }
 
   /** Adds the check of the service itself, with every test that it has parameters for. */
   addOwn(kind: CheckKind, start: DraftParameters, apply: ApplyTest): void {
     const parameters = { ...start };
-    let threshold = 0;
+    let failures: Failures | null = null;
     for (const test of this.#tests.filter((test) => !isConnection(test))) {
       const reason = apply(test.tokens, parameters);
       if (reason !== null) this.leave(test, reason);
-      else threshold = threshold === 0 ? test.threshold : Math.min(threshold, test.threshold);
+      else if (failures === null || test.failures.threshold < failures.threshold) failures = test.failures;
     }
-    this.add({ kind, parameters }, Math.max(1, threshold));
+    this.add({ kind, parameters }, failures ?? AT_ONCE);
   }
 
   #readTest(part: readonly MonitToken[]): readonly Test[] {
     const then = part.findIndex(({ word }) => word === "then");
     const tokens = part.slice(1, then < 0 ? undefined : then);
-    const cycles = tokens.findIndex(({ word }) => /^cycles?$/.test(word));
-    const times = tokens.findIndex(({ word }) => /^times?$/.test(word));
-    const threshold = Number(tokens[(times >= 0 ? times : cycles) - 1]?.text);
     const shown = shownTokens(part.slice(0, then < 0 ? undefined : then));
     const action = then < 0 ? "" : part[then + 1]?.word ?? "";
     if (action !== "alert" && action !== "") {
@@ -162,12 +161,7 @@ class Service {
         "monitor only notifies: use systemd or a command channel",
       );
     }
-    // The count of a test is not a part of it.
-    const end = cycles < 0
-      ? tokens.length
-      : tokens.findIndex(({ word }, index) => index < cycles && (word === "for" || word === "within"));
-    const own = end > 0 ? tokens.slice(0, end) : tokens;
-    return [{ tokens: own, threshold: cycles >= 0 && threshold >= 1 ? threshold : 1, shown }];
+    return [{ ...readFailures(tokens), shown }];
   }
 
   #readCommon(): Partial<DraftCheck> {
@@ -243,7 +237,7 @@ const SERVICES: Readonly<Record<string, (service: Service) => void>> = {
     for (const test of service.tests) {
       const check = systemCheck(test.tokens);
       if (typeof check === "string") service.leave(test, check);
-      else service.add(check, test.threshold);
+      else service.add(check, test.failures);
     }
   },
   program: addProgram,
@@ -279,13 +273,13 @@ function addProgram(service: Service): void {
   if (path === undefined || path === "") return;
   const timeoutMs = has(service.headTokens, "timeout") ? timeIn(service.headTokens, 0) : null;
   let codes: DraftParameters = {};
-  let threshold = 1;
+  let failures = AT_ONCE;
   for (const test of service.tests) {
     const found = exitCodeConditions(test.tokens);
     if (typeof found === "string") service.leave(test, found);
     else {
       codes = found;
-      threshold = test.threshold;
+      failures = test.failures;
     }
   }
   service.add({
@@ -296,5 +290,5 @@ function addProgram(service: Service): void {
       ...(Object.keys(codes).length > 0 && { exit_code_conditions: codes }),
     },
     ...(timeoutMs !== null && { timeout: intervalText(timeoutMs) }),
-  }, threshold);
+  }, failures);
 }

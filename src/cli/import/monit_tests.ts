@@ -26,6 +26,30 @@ function sizeOf(value: number, unit: string): string | null {
   return name === undefined ? null : `${value} ${name}`;
 }
 
+/** How many failures a test takes: in a row, or of the last `within` results. */
+export interface Failures {
+  readonly threshold: number;
+  readonly within?: number;
+}
+
+export const AT_ONCE: Failures = { threshold: 1 };
+
+/** Splits `for 3 cycles` or `for 3 times within 5 cycles` off a test. */
+export function readFailures(
+  tokens: readonly MonitToken[],
+): { readonly tokens: readonly MonitToken[]; readonly failures: Failures } {
+  const cycles = tokens.findIndex(({ word }) => /^cycles?$/.test(word));
+  if (cycles < 0) return { tokens, failures: AT_ONCE };
+  const times = tokens.findIndex(({ word }) => /^times?$/.test(word));
+  const within = Number(tokens[cycles - 1]?.text);
+  const threshold = times < 0 ? within : Number(tokens[times - 1]?.text);
+  const end = tokens.findIndex(({ word }, index) => index < cycles && (word === "for" || word === "within"));
+  return {
+    tokens: end > 0 ? tokens.slice(0, end) : tokens,
+    failures: threshold >= 1 ? { threshold, ...(within > threshold && { within }) } : AT_ONCE,
+  };
+}
+
 /** `space usage > 80%`, `space free < 1 GB`, and the same of inodes. */
 export function applyFilesystemTest(test: readonly MonitToken[], parameters: Changing): string | null {
   const key = has(test, "inode", "inodes") ? "free_inodes" : has(test, "space") ? "free" : null;
