@@ -22,7 +22,7 @@ const CHANGES_EACH = 5;
 /** On the page of one check. */
 const CHANGES_OF_ONE_CHECK = 50;
 /** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
-const CHECKS_AT_A_TIME = 8;
+const CHECKS_AT_A_TIME = 4;
 
 export interface GatherOptions {
   /** What is kept; `null`: nothing yet. */
