@@ -92,6 +92,9 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
       problem_began_at: "",
       decided_at: "",
       occurrences: 1,
+      acknowledged: null,
+      dependents: 0,
+      flapping: false,
       next_run_at: "",
       host: "",
     });
