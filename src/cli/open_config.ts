@@ -234,7 +234,7 @@ export function selectChecks<C extends Choosable>(
     throw new UsageError(
       `unknown check "${name}"`,
       hintForFile(name) ??
-        (meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`),
+        (meant === undefined ? "list them with: monitor status" : `did you mean "${meant}"?`),
     );
   }
   const known = new Set(checks.flatMap((check) => check.tags));

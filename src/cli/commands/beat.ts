@@ -200,7 +200,7 @@ async function refuseOthers(name: string, kinds: ReadonlyMap<string, unknown>): 
   const meant = nearest(name, jobs);
   throw new UsageError(
     `unknown check "${name}"`,
-    meant === undefined ? "list them with: monitor explain" : `did you mean "${meant}"?`,
+    meant === undefined ? "list them with: monitor status" : `did you mean "${meant}"?`,
   );
 }
 

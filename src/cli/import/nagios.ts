@@ -14,16 +14,16 @@ export const nagiosImporter: Importer = {
 
 /** Objects that have no counterpart as a whole. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  hostescalation: "write a channel with filters by hand",
+  hostescalation: "write a channel with after by hand",
   hostextinfo: "no counterpart",
-  serviceescalation: "write a channel with filters by hand",
+  serviceescalation: "write a channel with after by hand",
   serviceextinfo: "no counterpart",
 };
 
 /** Directives of hosts and services that are listed if they are set. */
 const LEFT_OUT_DIRECTIVES: Readonly<Record<string, string>> = {
   event_handler: "use a command channel",
-  first_notification_delay: "use threshold",
+  first_notification_delay: "write a channel with after by hand",
 };
 
 class Translation {
@@ -199,6 +199,14 @@ class Translation {
       const value = directives.get(key);
       if (value !== undefined && value !== "0") draft.leaveOut(item, key, reason);
     }
+    const options = listOf(directives.get("notification_options"));
+    if (lacksEvents(options, service === null ? ["d", "u", "r"] : ["w", "u", "c", "r"])) {
+      draft.leaveOut(
+        item,
+        `notification_options ${options.join(",")}`,
+        "write conditions and events of a channel by hand",
+      );
+    }
     const groups = this.#groupsOf.get(host.directives.get("host_name") ?? "") ?? [];
     const tags = [...groups, ...listOf(directives.get("servicegroups"))];
     const timeoutSeconds = Number(this.#file.settings.get("service_check_timeout") ?? 60);
@@ -256,6 +264,12 @@ class Translation {
     const earlier = this.#draft.checks.get(key)?.depends_on ?? [];
     if (known.length > 0) this.#draft.changeCheck(key, { depends_on: [...new Set([...earlier, ...known])] });
   }
+}
+
+/** Whether `notification_options` leave out some of the events; without any, or with `n`, there is nothing to filter. */
+function lacksEvents(options: readonly string[], events: readonly string[]): boolean {
+  const isFilter = options.length > 0 && !options.some((option) => ["n", "a"].includes(option[0] ?? ""));
+  return isFilter && !events.every((event) => options.some((option) => option[0] === event));
 }
 
 /** Of the host groups of a host; more would make the config larger than its limit. */
