@@ -1,4 +1,5 @@
 /** The states that a page can show, each made from a store in memory. */
+import type { Silence } from "../../src/domain/outbox.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { PageText } from "../../src/domain/page_text.ts";
@@ -142,6 +143,8 @@ interface PageState {
   readonly shown: readonly Shown[];
   readonly facts?: Partial<PageFacts>;
   readonly public?: readonly string[];
+  /** @default one of a check */
+  readonly silences?: readonly Silence[];
 }
 
 /** The states by name. */
@@ -156,10 +159,10 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
 };
 
 /** Writes the page of a state. */
-export async function writeState({ shown, facts, public: tags }: PageState): Promise<string> {
+export async function writeState({ shown, facts, public: tags, silences }: PageState): Promise<string> {
   const store = createMemoryStore();
   await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
-  await store.addSilences([silenceOf("a", { check: "silenced" })]);
+  await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);
   return await writeReport({
     store,
     checks: [

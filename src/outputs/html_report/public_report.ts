@@ -12,16 +12,19 @@ export function publicChecks<Shown extends Pick<ShownCheck, "tags" | "active">>(
     .filter((check) => check.active && check.tags.length > 0);
 }
 
-/** A status for everybody: without outputs, what they are made of, and why nothing is sent. */
+/** A status for everybody: without outputs, what they are made of, notes, and whether and why nothing is sent. */
 export function publicStatus<Status extends CheckStatus>(status: Status): Status {
   const { record } = status;
   return {
     ...status,
-    record: record === null
-      ? null
-      : { ...record, last: record.last === null ? null : publicResult(record.last) },
+    record: record === null ? null : {
+      ...record,
+      condition: { ...record.condition, notified: record.condition.confirmed },
+      last: record.last === null ? null : publicResult(record.last),
+    },
     waitsFor: [],
     isSilenced: false,
+    acknowledged: null,
     maintenance: null,
   };
 }
@@ -53,7 +56,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
     hostName: "",
     configLabel: "",
     checks: snapshot.checks.map((check) => ({
-      ...withoutNotifications(publicStatus(check)),
+      ...publicStatus(check),
       maintenance: check.maintenance,
       changes: check.changes.map(publicChange),
     })),
@@ -61,12 +64,4 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
     members: null,
     silences: [],
   };
-}
-
-/** Whether somebody was notified is nobody else's business. */
-function withoutNotifications<Status extends CheckStatus>(status: Status): Status {
-  const { record } = status;
-  if (record === null) return status;
-  const { condition } = record;
-  return { ...status, record: { ...record, condition: { ...condition, notified: condition.confirmed } } };
 }

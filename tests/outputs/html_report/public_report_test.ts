@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { publicChange, publicChecks } from "../../../src/outputs/html_report/public_report.ts";
-import { NOW_MS } from "../../state/records.ts";
-import { changeOf } from "../../state/records.ts";
+import type { CheckStatus } from "../../../src/alerting/check_status.ts";
+import { publicChange, publicChecks, publicStatus } from "../../../src/outputs/html_report/public_report.ts";
+import { changeOf, NOW_MS, recordOf, resultOf, silenceOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 import { PAGE_STATES, writeState } from "../../page/states.ts";
 
@@ -65,4 +65,27 @@ Deno.test("writeReport() shows a maintenance window to everybody, and not that n
   const text = await writeState({ shown: inWindow, public: ["website"] });
   assert.match(text, /<em>maintenance until <time>2026-01-31 13:00<\/time><\/em>/);
   assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
+});
+
+Deno.test("writeReport() shows the note of an acknowledgement to those who may see everything", async () => {
+  const { shown = [] } = PAGE_STATES["everything"] ?? {};
+  const open = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
+  const silences = [silenceOf("a", { check: null, kind: "acknowledgement", reason: "Ada is on it" })];
+  assert.match(await writeState({ shown: open, silences }), /acknowledged: Ada is on it/);
+  assert.doesNotMatch(await writeState({ shown: open, silences, public: ["website"] }), /acknowledged|Ada/);
+});
+
+Deno.test("publicStatus() has neither notes, nor what was sent", () => {
+  const record = recordOf("web", { last: resultOf({ output: "secret", locations: [] }) });
+  const status = {
+    check: {},
+    record: { ...record, condition: { ...record.condition, confirmed: "critical", notified: "ok" } },
+    acknowledged: "secret",
+    isSilenced: true,
+    waitsFor: ["secret"],
+  } as unknown as CheckStatus;
+  const open = publicStatus(status);
+  assert.equal(open.record?.condition.notified, "critical");
+  assert.deepEqual([open.acknowledged, open.isSilenced, open.waitsFor], [null, false, []]);
+  assert.doesNotMatch(JSON.stringify(open), /secret|locations/);
 });
