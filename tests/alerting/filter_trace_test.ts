@@ -1,0 +1,287 @@
+/**
+ * Random traces with channels that filter and fail, reloads, restarts, silences and acknowledgements: each channel gets
+ * only what its filters let through, and in the end knows the condition that they leave.
+ */
+import assert from "node:assert/strict";
+import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
+import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
+import type { Check } from "../../src/domain/check.ts";
+import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
+import { createFakeClock } from "../../testing/fake_clock.ts";
+import { silenceOf } from "../state/records.ts";
+import { createRandom } from "../life/chaos/random.ts";
+import { testCheck } from "../support/checks.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
+import { type Arrival, type ArrivedItem, createFlakySystem, type Mood } from "./flaky_channels.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const AFTER_MS = 10 * MINUTE;
+const STEP_COUNT = 2000;
+const CHECK_COUNT = 6;
+const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2").split(" ").map(Number);
+/** Every other quarter of an hour. */
+const HOURS = Array.from({ length: 48 }, (_, half) => ({
+  fromMinute: half * 30,
+  toMinute: half * 30 + 15,
+  timeZone: "UTC",
+}));
+
+/** By the name of the channel, which is its host or program. */
+const FILTERS: Readonly<Record<string, ChannelFilters>> = {
+  "all.example": {},
+  "critical.example": { conditions: ["critical"] },
+  "bad.example": { conditions: ["warning", "critical"] },
+  "late.example": { afterMs: AFTER_MS },
+  "late-critical.example": { afterMs: AFTER_MS, conditions: ["critical"] },
+  "hours.example": { hours: HOURS },
+  "problems.example": { events: ["problem"] },
+  "others.example": { events: ["change", "recovery"] },
+  "/critical": { conditions: ["critical"] },
+  "/recoveries": { events: ["recovery"] },
+};
+
+for (const seed of SEEDS) {
+  Deno.test(`startNotifying() sends each channel what its filters let through, seed ${seed}`, async () => {
+    const { arrivals, confirmed, acknowledgements } = await runTrace(seed);
+    assert.ok(acknowledgements > 5, `only ${acknowledgements} problems were acknowledged`);
+    for (const [channel, filters] of Object.entries(FILTERS)) {
+      const messages = firstArrivals(arrivals.filter((arrival) => arrival.channel === channel));
+      const items = messages.flatMap((message) => message.items)
+        .toSorted((one, other) => Date.parse(one.decided_at) - Date.parse(other.decided_at));
+      assert.ok(items.length > 10, `${channel}: only ${items.length} notifications`);
+      for (const item of items) assertPasses(item, filters, `${channel}: ${JSON.stringify(item)}`);
+      for (const [check, condition] of confirmed) {
+        const last = items.findLast((item) => item.check === check);
+        const known = last === undefined || last.event === "recovery" ? "ok" : last.condition;
+        const isWanted = filters.conditions?.includes(condition) ?? true;
+        if (filters.events !== undefined || filters.hours !== undefined && condition !== "ok") continue;
+        assert.equal(known, isWanted ? condition : "ok", `${channel}, ${check}: in the end`);
+      }
+    }
+  });
+}
+
+function assertPasses(
+  item: ArrivedItem,
+  { conditions, events, hours, afterMs }: ChannelFilters,
+  where: string,
+): void {
+  const { missed_problem: missed } = item;
+  for (
+    const { event, condition, decided_at, problem_began_at } of missed === null ? [item] : [missed, item]
+  ) {
+    const isListed = conditions?.includes(condition as Condition) ?? condition !== "ok";
+    assert.equal(isListed, event !== "recovery", where);
+    if (event === "recovery") continue;
+    const decidedAtMs = Date.parse(decided_at);
+    assert.ok(hours === undefined || isInWindow(hours, decidedAtMs), `outside the hours: ${where}`);
+    if (event !== "problem" || afterMs === undefined) continue;
+    assert.ok(decidedAtMs - Date.parse(problem_began_at) >= afterMs, `too early: ${where}`);
+  }
+  // Of a problem that recovered unsent, either event counts.
+  const own = [item, ...missed === null ? [] : [missed]].map(({ event }) => event);
+  assert.ok(events === undefined || events.some((event) => own.includes(event)), `left out: ${where}`);
+}
+
+function firstArrivals(arrivals: readonly Arrival[]): readonly Arrival[] {
+  return [...new Map(arrivals.toReversed().map((arrival) => [arrival.messageId, arrival])).values()]
+    .reverse();
+}
+
+interface Trace {
+  readonly arrivals: readonly Arrival[];
+  /** In the end, of the checks that nothing suppresses then. */
+  readonly confirmed: ReadonlyMap<string, Condition>;
+  readonly acknowledgements: number;
+}
+
+async function runTrace(seed: number): Promise<Trace> {
+  const { next: random } = createRandom(seed, "filters");
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] ?? assert.fail();
+  const clock = createFakeClock();
+  const store = createMemoryStore();
+  const arrivals: Arrival[] = [];
+  const bad = new Set<string>();
+  let isHealed = false;
+  const moodOf = (channel: string): Mood => {
+    const good = { arrives: true, answer: channel.startsWith("/") ? 0 : 200, retryAfterSeconds: null };
+    if (isHealed || random() > (bad.has(channel) ? 0.95 : 0.03)) return good;
+    const answer = pick(["hang", "broken", channel.startsWith("/") ? 1 : 503] as const);
+    return { ...good, answer, arrives: typeof answer !== "number" && random() < 0.5 };
+  };
+  let lastId = 0;
+  const system = createFlakySystem({
+    clock,
+    random,
+    randomId: () => `r${++lastId}`,
+    moodOf,
+    answerMs: () => Math.floor(random() * 400),
+    onArrival: (arrival) => void arrivals.push(arrival),
+  });
+  const written = makeChecks();
+  let checks = written;
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const configOf = (): Parameters<typeof startNotifying>[0] => ({
+    checks,
+    running: checks,
+    directory: "/",
+    redact: (text) => text,
+  });
+  const start = async (): Promise<{ repository: StateRepository; notifying: Notifying }> => {
+    const repository = await openStateRepository({
+      store,
+      onFailure: fail,
+      reopen: fail,
+      newId: system.randomId,
+      hostName: "test-host",
+    });
+    const notifying = startNotifying(configOf(), {
+      system,
+      repository,
+      kept: await store.outbox(),
+      notifies: true,
+      batchingMs: 2 * SECOND,
+      writeLine: () => {},
+      onEvent: () => {},
+      onBug: fail,
+    });
+    return { repository, notifying };
+  };
+  let monitor = await start();
+  const conditions = new Map<string, Condition>();
+  let acknowledgements = 0;
+  const record = async (check: Check): Promise<void> => {
+    const { repository, notifying } = monitor;
+    await notifying.refresh();
+    const nowMs = clock.wallMs();
+    const condition = conditions.get(check.name) ?? "ok";
+    const { queued } = repository.record({
+      check,
+      condition,
+      output: condition,
+      detail: "",
+      performanceData: "",
+      metrics: {},
+      startedAtMs: nowMs,
+      durationMs: 1,
+    }, {
+      nowMs,
+      ...notifying.deciding(check, nowMs),
+      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+    });
+    await repository.flush();
+    notifying.send(queued);
+  };
+  const review = async (): Promise<void> => {
+    const { repository, notifying } = monitor;
+    await notifying.refresh();
+    for (const check of checks) {
+      const nowMs = clock.wallMs();
+      const { queued } = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
+      await repository.flush();
+      notifying.send(queued);
+    }
+  };
+  const annotate = async (id: string): Promise<void> => {
+    const check = pick(checks);
+    const fromMs = clock.wallMs();
+    const kind = random() < 0.5 ? "acknowledgement" : "silence";
+    const untilOk = kind === "acknowledgement" || random() < 0.5;
+    if (kind === "acknowledgement") acknowledgements++;
+    await store.addSilences([silenceOf(id, {
+      check: random() < 0.1 ? null : check.name,
+      kind,
+      untilOk,
+      fromMs,
+      untilMs: fromMs + 40 * MINUTE * random(),
+    })]);
+  };
+  for (let step = 0; step < STEP_COUNT; step++) {
+    await clock.advance(1 + Math.floor(random() * (random() < 0.03 ? 12 * MINUTE : 20 * SECOND)));
+    for (const channel of Object.keys(FILTERS)) {
+      if (random() < (bad.has(channel) ? 0.03 : 0.01) && !bad.delete(channel)) bad.add(channel);
+    }
+    if (random() < 0.01) {
+      // Without some channels for a while, and with them again.
+      checks = written.map((check) => ({
+        ...check,
+        notifications: random() < 0.5
+          ? check.notifications
+          : check.notifications.filter(() => random() < 0.7),
+      }));
+      monitor.notifying.reload(configOf());
+    }
+    if (random() < 0.005) {
+      const stopped = monitor.notifying.stop();
+      await clock.advance(0);
+      await stopped;
+      monitor = await start();
+    }
+    if (random() < 0.03) await annotate(`s${step}`);
+    if (random() < 0.2) await review();
+    const check = pick(checks);
+    const roll = random();
+    if (roll > 0.6) conditions.set(check.name, roll > 0.8 ? "ok" : pick(CONDITIONS));
+    await record(check);
+  }
+  isHealed = true;
+  checks = written;
+  monitor.notifying.reload(configOf());
+  await store.endSilences("all", clock.wallMs());
+  await clock.advance(3 * HOUR);
+  for (let round = 0; round < 30; round++) {
+    for (const check of checks) await record(check);
+    await clock.advance(5 * MINUTE);
+    await review();
+  }
+  await clock.advance(HOUR);
+  const confirmed = new Map(
+    checks.filter((check) => monitor.notifying.suppressedBy(check, clock.wallMs()) === null).map((
+      { name },
+    ) => [
+      name,
+      monitor.repository.recordOf(name, clock.wallMs()).condition.confirmed,
+    ]),
+  );
+  assert.deepEqual(monitor.notifying.pending, [], "everything has gone in the end");
+  const stopped = monitor.notifying.stop();
+  await clock.advance(0);
+  await stopped;
+  return { arrivals, confirmed, acknowledgements };
+}
+
+function makeChecks(): readonly Check[] {
+  const channels = Object.entries(FILTERS).map(([name, filters]): Channel =>
+    name.startsWith("/")
+      ? {
+        kind: "command",
+        key: name,
+        parameters: { path: name, arguments: [], environment: {}, timeoutMs: 30 * SECOND },
+        ...filters,
+      }
+      : {
+        kind: "webhook",
+        key: name,
+        parameters: { target: `http://${name}/`, method: "POST", headers: {}, timeoutMs: 10 * SECOND },
+        ...filters,
+      }
+  );
+  return Array.from({ length: CHECK_COUNT }, (_, index) => ({
+    ...testCheck("ok", {
+      name: `check ${index}`,
+      threshold: 1 + index % 2,
+      recoveryThreshold: 1,
+      annoy: index % 3 === 0 ? 5 * MINUTE : false,
+      ...index % 2 === 1 && { within: 4 },
+      ...index % 3 === 1 && { flapping: "once" as const },
+    }),
+    dependsOn: index === 4 ? ["check 0"] : index === 5 ? [{ any: ["check 0", "check 1"] }] : [],
+    notifications: channels,
+  }));
+}
