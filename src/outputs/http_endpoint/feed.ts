@@ -13,6 +13,8 @@ const OUTPUT_MAX = 1_000;
 interface FeedOptions {
   readonly store: Pick<Store, "changes">;
   readonly checks: readonly Check[];
+  /** That of the config; `null`: the feed has one of its own. */
+  readonly title: string | null;
   /** Empty: it is not shown. */
   readonly hostName: string;
   readonly hasOutputs: boolean;
@@ -30,7 +32,8 @@ export async function renderFeed(options: FeedOptions): Promise<string> {
     changes.push(...latest.map((change) => ({ check, change })));
   }
   const latest = changes.sort((one, other) => other.change.atMs - one.change.atMs).slice(0, ENTRIES_MAX);
-  const title = hostName === "" ? "monitor" : `monitor on ${htmlLine(hostName, TITLE_MAX)}`;
+  const place = hostName === "" ? "monitor" : `monitor on ${htmlLine(hostName, TITLE_MAX)}`;
+  const title = options.title === null ? place : htmlLine(options.title, TITLE_MAX);
   const entries = latest.map(({ check, change: { name, atMs, from, to, output } }) =>
     `<entry>
 <id>${idOf(JSON.stringify([name, atMs, from, to]))}</id>
@@ -43,7 +46,7 @@ export async function renderFeed(options: FeedOptions): Promise<string> {
   );
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-<id>${idOf(title)}</id>
+<id>${idOf(place)}</id>
 <title>${title}</title>
 <updated>${isoTime(latest[0]?.change.atMs ?? clock.wallMs())}</updated>
 <author><name>monitor</name></author>

@@ -118,8 +118,9 @@ export class Views {
 
   /** The latest changes. */
   feed(): Promise<string> {
-    const { system, repository } = this.#sources;
+    const { system, repository, config } = this.#sources;
     return renderFeed({
+      title: config.page?.title ?? null,
       store: repository.store,
       checks: this.#checks.filter(({ active }) => active),
       hostName: this.#isPublic ? "" : system.hostName(),
