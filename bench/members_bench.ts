@@ -181,7 +181,7 @@ async function startMember(
     location: null,
     work: {
       configHash: "config",
-      checks: names.map((name) => ({ name, dependsOn: [] })),
+      checks: names.map((name) => ({ name, dependsOn: [], parameters: { condition: "ok", output: "" } })),
       channelKeys: [],
       showsAll: false,
     },

@@ -6,7 +6,7 @@
  * checks are its share. After some time it fails open: it sends notifications of its own checks, since a duplicate is
  * better than silence.
  */
-import { dependencyNames } from "../domain/check.ts";
+import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import {
   DEAD_AFTER_MS,
@@ -33,7 +33,7 @@ import { createPlacement, hostOf, type PlacedCheck, placesOf } from "./rendezvou
 /** What there is to do, as the config has it; a reload replaces it. */
 export interface MemberWork {
   readonly configHash: string;
-  readonly checks: readonly (PlacedCheck & LocatedCheck)[];
+  readonly checks: readonly (PlacedCheck & LocatedCheck & Pick<Check, "parameters">)[];
   readonly channelKeys: readonly string[];
   /** Whether it shows checks that others run, too. */
   readonly showsAll: boolean;
@@ -409,7 +409,7 @@ export class Member implements WorkShare {
       try {
         if (this.#isOpen && !await this.#failClosed()) return;
         await this.#followChecks();
-        await this.#readOthers();
+        await this.#readOthers(this.#runs);
         if (!this.#isWithdrawn) await this.#followQueues();
         await this.#receive();
       } catch (error) {
@@ -444,6 +444,7 @@ export class Member implements WorkShare {
       await follower.flush();
       follower.load(await store.load(added));
       await follower.know(added, store.known);
+      await this.#readOthers(mine);
       // Meanwhile another member may have joined.
       const here = this.#checksHere();
       this.#runs = here === mine ? mine : mine.intersection(here);
@@ -452,18 +453,18 @@ export class Member implements WorkShare {
     this.#hasFollowed ||= this.#hasJoined;
   }
 
-  /** Reads the dependencies that run elsewhere, and now and then everything that does, if it is shown. */
-  async #readOthers(): Promise<void> {
+  /** Reads what own checks depend on and run elsewhere, and now and then everything that does, if it is shown. */
+  async #readOthers(runs: ReadonlySet<string>): Promise<void> {
     const { store, clock, follower } = this.#options;
     const { checks, showsAll } = this.#work;
     const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
     if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
     const others = isTimeToShow
-      ? checks.flatMap(({ name }) => this.#runs.has(name) ? [] : [name])
-      : this.#dependenciesElsewhere();
+      ? checks.flatMap(({ name }) => runs.has(name) ? [] : [name])
+      : this.#dependenciesElsewhere(runs);
     if (others.length === 0) return;
     const records = await store.readOthers(others);
-    follower.load(records.filter(({ name }) => !this.#runs.has(name)));
+    follower.load(records.filter(({ name }) => !runs.has(name)));
   }
 
   /** The same set until hosts or config change: with many checks it takes long. */
@@ -475,13 +476,13 @@ export class Member implements WorkShare {
     return this.#here = new Set(names);
   }
 
-  /** The dependencies of its checks that run elsewhere. */
-  #dependenciesElsewhere(): readonly string[] {
-    if (this.#dependencies?.of === this.#runs) return this.#dependencies.names;
+  /** The dependencies of checks, and the checks that groups combine, that run elsewhere. */
+  #dependenciesElsewhere(runs: ReadonlySet<string>): readonly string[] {
+    if (this.#dependencies?.of === runs) return this.#dependencies.names;
     const names = this.#work.checks.flatMap((check) =>
-      this.#runs.has(check.name) ? dependencyNames(check) : []
+      runs.has(check.name) ? [...dependencyNames(check), ...combinedChecks(check)] : []
     );
-    this.#dependencies = { of: this.#runs, names: names.filter((name) => !this.#runs.has(name)) };
+    this.#dependencies = { of: runs, names: [...new Set(names)].filter((name) => !runs.has(name)) };
     return this.#dependencies.names;
   }
 

@@ -210,7 +210,23 @@ export class Scheduler {
 
   /** Goes on with another share of the checks. Runs in progress of checks that others run now end as usual. */
   spread(): void {
-    if (!this.#isStopping) this.#adopt(this.#config);
+    if (this.#isStopping) return;
+    const before = new Set(this.#slots.keys());
+    this.#adopt(this.#config);
+    for (const [name, { task: { check } }] of this.#slots) {
+      // Its checks may have changed while no member ran the group.
+      if (!before.has(name) && combinedChecks(check).length > 0) this.runNow(name);
+    }
+  }
+
+  /** Runs the groups that combine a check whose confirmed condition changed, here or elsewhere. */
+  runGroupsOf(name: string): void {
+    for (const group of this.#groups.get(name) ?? []) {
+      const slot = this.#slots.get(group);
+      if (slot === undefined) continue;
+      if (slot.task.state.status === "idle") this.#happen(slot, { event: "requested" });
+      else this.#changed.add(group);
+    }
   }
 
   /**
@@ -417,7 +433,7 @@ export class Scheduler {
     onEvent({ event: "result", result, entry, lateMs });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
-    if (entry.record.condition.confirmed !== confirmed) this.#requestGroups(check.name);
+    if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
   }
 
   #commonTo({ directory, redact }: ScheduledConfig): Omit<RunOptions, "signal"> {
@@ -436,16 +452,6 @@ export class Scheduler {
     const { condition: { confirmed }, last } = this.#recordOf(name);
     return { confirmed, last: last?.condition ?? null };
   };
-
-  /** Runs the groups that combine a check whose confirmed condition changed. */
-  #requestGroups(name: string): void {
-    for (const group of this.#groups.get(name) ?? []) {
-      const slot = this.#slots.get(group);
-      if (slot === undefined) continue;
-      if (slot.task.state.status === "idle") this.#happen(slot, { event: "requested" });
-      else this.#changed.add(group);
-    }
-  }
 
   /** Sends a notification once it is written, or the store was found unable to write it. */
   #send({ notification, queued }: Recorded): void {

@@ -319,6 +319,35 @@ test("silences and dependencies count at every member, wherever they were made o
   );
 }, POSTGRES);
 
+test("a group follows its checks at once, whichever member runs them", async () => {
+  await withShared(async ({ names, hook, start, turn, writeConfig, checkOf, describe }) => {
+    const group = {
+      kind: "group",
+      schedule: { regular_interval: "1 hour" },
+      parameters: { checks: names, require: "any" },
+      notifications: [hook.channel],
+    };
+    writeConfig({ checks: { ...Object.fromEntries(names.map((name) => [name, checkOf(name)])), group } });
+    const ofGroup = (): readonly string[] => [
+      ...new Map(
+        hook.posts.flatMap(({ notifications }) => notifications).filter(({ check }) => check === "group")
+          .map(({ id, event }) => [id, event]),
+      ).values(),
+    ];
+    const members = [start("a"), start("b")] as const;
+    await turn(500);
+    await until("the problem of the group", () => ofGroup().length === 1, describe);
+    await turn(200);
+    await until("its recovery", () => ofGroup().length === 2, describe);
+    members[0].signal("SIGKILL");
+    await members[1].stderr.next('member "a" left or died');
+    await turn(500);
+    await until("its next problem", () => ofGroup().length === 3, describe);
+    await stop(members[1]);
+    assert.deepEqual(ofGroup(), ["problem", "recovery", "problem"]);
+  });
+}, POSTGRES);
+
 test("calls by cron on several machines run each due check once, and one of them sends", async () => {
   await withShared(async ({ targets, names, run, hook, writeConfig, assertEachOnce, expect }) => {
     // However long the calls take, no check is due again.

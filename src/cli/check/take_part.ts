@@ -59,8 +59,14 @@ export function takePart(
     follower: {
       flush: () => parts().repository.flush(),
       load: (records) => {
-        parts().repository.adopt(records);
-        parts().notifying.forget(records.map(({ name }) => name));
+        const { repository, notifying, scheduler } = parts();
+        const nowMs = system.clock.wallMs();
+        const changed = records.filter(({ name, condition: { confirmed } }) =>
+          repository.recordOf(name, nowMs).condition.confirmed !== confirmed
+        );
+        repository.adopt(records);
+        notifying.forget(records.map(({ name }) => name));
+        for (const { name } of changed) scheduler.runGroupsOf(name);
       },
       know: (checks, read) => parts().notifying.know(checks, read),
       spread: () => parts().scheduler.spread(),
