@@ -43,7 +43,10 @@ function renderLinks(snapshot: ReportSnapshot): string {
     }),
     ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
     ...rows.length > 0 ? [["notifications", `${countText(rows.length)} pending`]] : [],
-    ...silences.length > 0 ? [["silences", "silences"]] : [],
+    ...silences.some(({ kind }) => kind === "acknowledgement")
+      ? [["acknowledgements", "acknowledgements"]]
+      : [],
+    ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
   ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ");

@@ -6,6 +6,7 @@
  */
 import { describeHeartbeat } from "../json/monitor_fields.ts";
 import { severity } from "../../domain/condition.ts";
+import type { Silence } from "../../domain/outbox.ts";
 import type { Announcement } from "../../domain/page_text.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
@@ -49,11 +50,10 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
     "Pending notifications",
     snapshot.rows.map((row) => describeRow(row, nowMs)),
   );
-  yield renderLines(
-    "silences",
-    "Silences",
-    snapshot.silences.map((silence) => describeSilence(silence, nowMs)),
-  );
+  const silences = Object.groupBy(snapshot.silences, ({ kind }) => kind);
+  const describe = (silence: Silence): string => describeSilence(silence, nowMs);
+  yield renderLines("acknowledgements", "Acknowledgements", (silences.acknowledgement ?? []).map(describe));
+  yield renderLines("silences", "Silences", (silences.silence ?? []).map(describe));
   yield renderLines(
     "members",
     "Members",

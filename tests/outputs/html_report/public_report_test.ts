@@ -71,7 +71,13 @@ Deno.test("writeReport() shows the note of an acknowledgement to those who may s
   const { shown = [] } = PAGE_STATES["everything"] ?? {};
   const open = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
   const silences = [silenceOf("a", { check: null, kind: "acknowledgement", reason: "Ada is on it" })];
-  assert.match(await writeState({ shown: open, silences }), /acknowledged: Ada is on it/);
+  const text = await writeState({ shown: open, silences });
+  assert.match(text, /acknowledged: Ada is on it/);
+  assert.match(
+    text,
+    /<a href=#acknowledgements>acknowledgements<[^]*<h2 id=acknowledgements>Acknowledgements \(1\)</,
+  );
+  assert.doesNotMatch(text, /id=silences/);
   assert.doesNotMatch(await writeState({ shown: open, silences, public: ["website"] }), /acknowledged|Ada/);
 });
 
