@@ -26,9 +26,10 @@ Deno.test({
         await browser.run(`
           window.isSame = true;
           const item = [...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web");
-          item.querySelector("details").open = true;
-          item.querySelector("summary").focus();
           item.scrollIntoView();`);
+        await untilTabbedTo(browser, `${WEB}.querySelector("summary")`);
+        await press(browser, ENTER);
+        assert.equal(await browser.run(`return ${IS_OPEN}`), true, "the keyboard opens details");
         const before = Number(await browser.run(`return ${TOP_OF_WEB}`));
         set(harness, "out of order", 2);
         await untilTrue(browser, `document.querySelector("h1").textContent.startsWith("2 of 12")`);
@@ -120,6 +121,24 @@ Deno.test({
       })
     ),
 });
+
+const TAB = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
+const ENTER = { key: "Enter", code: "Enter", windowsVirtualKeyCode: 13, text: "\r" };
+
+async function press(browser: Browser, key: Readonly<Record<string, unknown>>): Promise<void> {
+  await browser.command("Input.dispatchKeyEvent", { type: "keyDown", ...key });
+  await browser.command("Input.dispatchKeyEvent", { type: "keyUp", ...key });
+}
+
+const TABS_MAX = 200;
+
+async function untilTabbedTo(browser: Browser, element: string): Promise<void> {
+  for (let count = 0; count < TABS_MAX; count++) {
+    await press(browser, TAB);
+    if (await browser.run(`return document.activeElement === ${element}`) === true) return;
+  }
+  assert.fail(`the Tab key does not reach ${element}`);
+}
 
 const WEB =
   `[...document.querySelectorAll(".c>li")].find((one) => one.querySelector("h3").textContent === "web")`;
