@@ -47,6 +47,18 @@ Deno.test("loadConfig() rejects an HTTP endpoint that is invalid or not protecte
   }
 });
 
+Deno.test("loadConfig() rejects a ping_key of fewer than 16 characters", async () => {
+  const withKey = (key: string): Promise<readonly string[]> =>
+    problemsOf({
+      ...(withCheck({ kind: "job", parameters: { expected_every: "1 day", ping_key: key } }) as object),
+      listen: { address: "127.0.0.1:1" },
+    });
+  assert.deepEqual(await withKey("x".repeat(16)), []);
+  const [problem = "", ...others] = await withKey("x".repeat(15));
+  assert.match(problem, /\.ping_key: .*16/);
+  assert.deepEqual(others, []);
+});
+
 Deno.test("loadConfig() warns of a public tag that no check has", async () => {
   assert.deepEqual(await warningsOf(withListen({ address: "127.0.0.1:1", public: ["web", "shop"] })), [
     'listen.public[1]: no check has the tag "shop"',
