@@ -1,3 +1,4 @@
+import { CONFIG_BYTES_MAX } from "../../config/source.ts";
 import { hideInAddress, isCredentialName } from "../../config/credentials.ts";
 import type { DraftChannel, DraftCheck, DraftSettings, DraftWindow, LeftOut } from "./draft_parts.ts";
 
@@ -5,6 +6,9 @@ import type { DraftChannel, DraftCheck, DraftSettings, DraftWindow, LeftOut } fr
 const NAME_LENGTH_MAX = 60;
 /** More are refused: every check of a host group on every host can be very many. */
 const CHECKS_MAX = 20_000;
+
+/** The most characters of all that is not imported; services on hosts multiply it as well. */
+const LEFT_OUT_LENGTH_MAX = 16 * 1024 * 1024;
 
 /** Thrown if a file is not malformed but exceeds a limit; the message says which. */
 export class ImportLimitError extends RangeError {
@@ -26,6 +30,9 @@ export class ConfigDraft {
   readonly #channels = new Map<string, DraftChannel>();
   readonly #leftOut: LeftOut[] = [];
   readonly #leftOutIds = new Set<string>();
+  #leftOutLength = 0;
+  /** Of the parameters of all checks, in characters. */
+  #length = 0;
   readonly #variables = new Map<string, string>();
   readonly #variableByValue = new Map<string, string>();
   /** How often a name was asked for, so that the next free one is found at once. */
@@ -51,6 +58,8 @@ export class ConfigDraft {
     }
     const name = this.#uniqueName(plainName(sourceName), this.#checks);
     const { title = sourceName, kind, parameters, ...rest } = check;
+    this.#length += JSON.stringify(parameters).length;
+    if (this.#length > CONFIG_BYTES_MAX) throw new ImportLimitError("its config would be too large");
     const shown = title.replaceAll(/\s+/g, " ").trim();
     this.#checks.set(name, {
       ...(shown !== name && shown !== "" && { title: shown }),
@@ -79,6 +88,10 @@ export class ConfigDraft {
     const left = { item, key, reason };
     const id = JSON.stringify(left);
     if (this.#leftOutIds.has(id)) return;
+    this.#leftOutLength += id.length;
+    if (this.#leftOutLength > LEFT_OUT_LENGTH_MAX) {
+      throw new ImportLimitError("too much of it cannot be imported to be listed");
+    }
     this.#leftOutIds.add(id);
     this.#leftOut.push(left);
   }

@@ -58,7 +58,11 @@ function fillMacros(line: string, args: readonly string[], { context, unknown }:
       if (macro === undefined) return "$";
       const [, number] = /^ARG(\d+)$/.exec(macro) ?? [];
       if (length > LINE_LENGTH_MAX) return "";
-      if (number !== undefined) return isArgument ? "" : fill(args[Number(number) - 1] ?? "", true);
+      if (number !== undefined) {
+        const argument = isArgument ? "" : args[Number(number) - 1] ?? "";
+        length += argument.length;
+        return fill(argument, true);
+      }
       const value = valueOf(macro, context);
       length += value?.length ?? 0;
       if (value === undefined) unknown.add(whole);

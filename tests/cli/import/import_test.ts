@@ -240,6 +240,23 @@ const MALFORMED: Readonly<
     "define service{\nhost_name *\nservice_description s\ncheck_command c\n}\n".repeat(101),
     ...[78, /it stands for more than 20000 checks/] as const,
   ],
+  "services without a command on too many hosts": [
+    "nagios -",
+    Array.from({ length: 1000 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    Array.from(
+      { length: 200 },
+      (_, index) => `define service{\nhost_name *\nservice_description s${index}\n}\n`,
+    )
+      .join(""),
+    ...[78, /too much of it cannot be imported to be listed/] as const,
+  ],
+  "long arguments on many hosts": [
+    "nagios -",
+    `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(6)}\n}\n` +
+    Array.from({ length: 1200 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
+    `define service{\nhost_name *\nservice_description s\ncheck_command c!${"x".repeat(10_000)}\n}\n`,
+    ...[78, /its config would be too large/] as const,
+  ],
   "a large file": ["gatus -", " ".repeat(8 * 1024 * 1024 + 1), 78, /it has more than 8388608 bytes/],
 };
 
@@ -251,3 +268,11 @@ for (const [name, [args, stdin, code, error]] of Object.entries(MALFORMED)) {
     assert.equal(ended.system.stdout.text(), "");
   });
 }
+
+Deno.test("import: a Nagios command that repeats a long argument is left out", async () => {
+  const text = `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(100)}\n}\n` +
+    `define host{\nhost_name h\ncheck_command c!${"x".repeat(10_000)}\n}\n`;
+  const ended = await runHere(["import", "nagios", "-"], text);
+  assert.equal(ended.code, 0);
+  assert.match(ended.system.stdout.text(), /host "h": what follows 65536 characters of macros/);
+});
