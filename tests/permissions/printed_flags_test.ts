@@ -125,6 +125,42 @@ test("monitor permissions: the printed flags are enough to connect and to read a
     assert.strictEqual(code, 0);
   }));
 
+test("monitor permissions: the permission for a name is enough to connect to every address of it", () =>
+  withPermissions(async (harness) => {
+    const authority = createAuthority();
+    const certificate = createCertificate({ authority, toDay: 60 });
+    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+    Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
+    const every = { host: "localhost", every_address: true };
+    const target = `http://localhost:${harness.web.port}/`;
+    harness.writeConfig({
+      tcp: { kind: "tcp_connect", parameters: { ...every, port: harness.web.port } },
+      tls: { kind: "tls_certificate", parameters: { ...every, port: server.port, ca_file: "authority.pem" } },
+      http: { kind: "http_request", parameters: { request: { target, every_address: true } } },
+    });
+    const options = ["--state", "none"];
+    const { stdout: printed } = await harness.run(["permissions", ...options, "--format", "json"]);
+    const required = JSON.parse(printed);
+    const names = [harness.web.port, server.port].map((port) => `localhost:${port}`);
+    assert.deepStrictEqual(required.net, names.toSorted());
+    const { stdout } = await harness.run(["check", "--once", ...options], {
+      permissions: flagsFor(required),
+    });
+    // The servers listen to 127.0.0.1, and some machines have ::1, too.
+    for (const name of ["tcp", "tls", "http"]) {
+      const line = new RegExp(
+        `^(OK|CRITICAL) +${name} .*(\\(the only address\\)|1 of 2 addresses failed: ::1)`,
+        "m",
+      );
+      assert.match(stdout, line);
+    }
+    for (const value of names) {
+      const permissions = flagsFor(required, { permission: "net", value });
+      const refused = await harness.run(["check", "--once", ...options], { permissions });
+      assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-net=${value}`, "m"));
+    }
+  }));
+
 test("monitor permissions: the address of the machine's resolver is marked, and can't be locked down", () =>
   withPermissions(async (harness) => {
     harness.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
