@@ -87,10 +87,19 @@ async function nameModules(directory: string, first: string): Promise<void> {
     refuseWideText(file, text);
     const renamed = text.replace(HASHED_NAME, (name) => names.get(name) ?? name);
     await Deno.remove(`${directory}/${file}`);
-    await Deno.writeTextFile(`${directory}/${names.get(file) ?? file}`, renamed);
+    await Deno.writeTextFile(`${directory}/${names.get(file) ?? file}`, withRequire(renamed));
   }
   const left = [...Deno.readDirSync(directory)].filter(({ name }) => name.replace(HASHED_NAME, "") === "");
   if (left.length > 0) throw new Error(`Cannot name "${left[0]?.name}": no module speaks of it`);
+}
+
+/**
+ * Lets packages in CommonJS require modules of Node: the bundler leaves that to a `require` that a bundle does not have.
+ * This one loads nothing before it is called.
+ */
+function withRequire(text: string): string {
+  if (!text.includes("Dynamic require of")) return text;
+  return `const require=(name)=>process.getBuiltinModule(name);${text}`;
 }
 
 /** The runtime keeps a module that is not all ASCII at twice its size, and reads it as much slower. */

@@ -54,3 +54,16 @@ Deno.test("bundle() makes a program that runs", () =>
     const { code } = await runChild(Deno.execPath(), args, { cwd: directory });
     assert.strictEqual(code, 1);
   }));
+
+Deno.test("bundle() lets packages in CommonJS require modules of Node", () =>
+  withDirectory(async (directory) => {
+    const { main } = await bundle(`${directory}/bundle`);
+    await Deno.writeTextFile(
+      `${directory}/gatus.yaml`,
+      "endpoints: [{ name: a, url: 'tcp://127.0.0.1:1' }]\n",
+    );
+    const args = ["run", "--quiet", "--no-config", "--allow-all", main, "import", "gatus", "gatus.yaml"];
+    const { code, stdout } = await runChild(Deno.execPath(), args, { cwd: directory });
+    assert.strictEqual(code, 0);
+    assert.match(stdout, /"kind": "tcp_connect"/);
+  }));

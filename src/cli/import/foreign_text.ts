@@ -91,8 +91,7 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   if (isNestedTooDeeply(text) || DEEP_BLOCK.test(text)) {
     throw importError(file, `it is nested more than ${NESTING_MAX} levels deep`);
   }
-  const { parseDocument } = await import("yaml");
-  const { inspectYaml } = await import("./inspect_yaml.ts");
+  const { inspectYaml, parseDocument } = await import("./inspect_yaml.ts");
   // The library compares each key with all others of its map, and words errors with a look at the whole text.
   const options = { merge: true, uniqueKeys: false, logLevel: "error", prettyErrors: false } as const;
   const document = parseDocument(text, options);

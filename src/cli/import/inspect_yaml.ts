@@ -1,5 +1,8 @@
 import { isAlias, isCollection, isMap, isPair, isScalar } from "yaml";
 
+// A lazy import of the package itself, which is CommonJS, has no named exports in a bundle.
+export { parseDocument } from "yaml";
+
 interface Inspection {
   readonly problems: readonly { readonly message: string; readonly offset: number }[];
   /** The number of values after every alias is replaced by what it stands for. */
