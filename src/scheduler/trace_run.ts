@@ -106,7 +106,9 @@ function traceRequests(
       } catch (error) {
         const failure = signal.aborted ? null : requests.explain(error, target);
         tracer.add(
-          failure === null ? "no response head: timeout" : `no response: ${failure.phase}: ${failure.reason}`,
+          failure === null
+            ? `no response head${by}: timeout`
+            : `no response${by}: ${failure.phase}: ${failure.reason}`,
         );
         throw error;
       }
@@ -233,37 +235,53 @@ function traceConnections(connections: Connections, tracer: Tracer, depth: Trace
     async connect(target, options) {
       const place = placeOf(target);
       tracer.add(`connecting to ${place}${target.tls === undefined ? "" : " with TLS"}`);
-      return await explained(async () => {
-        const connection = await connections.connect(target, options);
-        tracer.add("connected");
-        return traceConnection(connection, tracer);
-      }, (error) => connections.explain(error, target, "connecting").reason);
+      return await explained(
+        async () => {
+          const connection = await connections.connect(target, options);
+          tracer.add(`connected to ${place}`);
+          return traceConnection(connection, tracer);
+        },
+        place,
+        (error) => connections.explain(error, target, "connecting").reason,
+      );
     },
     async resolve(target, signal) {
-      return await explained(async () => {
-        const addresses = await connections.resolve(target, signal);
-        tracer.add(`addresses of ${target.host}: ${addresses.map(({ address }) => address).join(", ")}`);
-        return addresses;
-      }, (error) => connections.explain(error, target, "connecting").reason);
+      return await explained(
+        async () => {
+          const addresses = await connections.resolve(target, signal);
+          tracer.add(`addresses of ${target.host}: ${addresses.map(({ address }) => address).join(", ")}`);
+          return addresses;
+        },
+        target.host,
+        (error) => connections.explain(error, target, "connecting").reason,
+      );
     },
     async readCertificate(target, options) {
       tracer.add(`reading the certificate of ${placeOf(target)}`);
-      return await explained(async () => {
-        const reading = await connections.readCertificate(target, options);
-        tracer.add(describeCertificate(reading));
-        if (depth === "full") {
-          await traceChain(target, { connections, tracer, signal: options.signal });
-        }
-        return reading;
-      }, (error) => connections.explain(error, target, "TLS").reason);
+      return await explained(
+        async () => {
+          const reading = await connections.readCertificate(target, options);
+          tracer.add(describeCertificate(reading));
+          if (depth === "full") {
+            await traceChain(target, { connections, tracer, signal: options.signal });
+          }
+          return reading;
+        },
+        placeOf(target),
+        (error) => connections.explain(error, target, "TLS").reason,
+      );
     },
   };
 
-  async function explained<T>(work: () => Promise<T>, explain: (error: unknown) => string): Promise<T> {
+  async function explained<T>(
+    work: () => Promise<T>,
+    place: string,
+    explain: (error: unknown) => string,
+  ): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      tracer.add(`failed: ${isAbort(error) ? messageOf(error) : explain(error)}`);
+      tracer.add(`failed: ${place}: ${isAbort(error) ? messageOf(error) : explain(error)}`);
       throw error;
     }
   }

@@ -7,7 +7,7 @@ import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { httpContext } from "../support/http_check.ts";
-import { startServer } from "../support/http_servers.ts";
+import { freePort, startServer } from "../support/http_servers.ts";
 
 /** Runs a check of a config, and returns its trace without times. */
 async function traceOf(
@@ -121,8 +121,22 @@ Deno.test("a trace shows why there is no response", async () => {
   ]);
   assert.deepEqual(await traceOf({ kind: "tcp_connect", parameters: { host: "127.0.0.1", port } }), [
     `connecting to 127.0.0.1:${port}`,
-    "failed: connection refused",
+    `failed: 127.0.0.1:${port}: connection refused`,
   ]);
+});
+
+Deno.test("a trace names the address of each connection, as there may be several", async () => {
+  await using server = startServer((visitor) => visitor.untilGone());
+  const { port } = server;
+  const parameters = { host: "localhost", port, every_address: true };
+  const lines = await traceOf({ kind: "tcp_connect", parameters });
+  assert.ok(lines.includes(`connecting to localhost:${port} (127.0.0.1)`), lines.join("\n"));
+  assert.ok(lines.includes(`connected to localhost:${port} (127.0.0.1)`), lines.join("\n"));
+  const request = { target: `http://localhost:${freePort()}/`, every_address: true };
+  assert.ok(
+    (await traceOf({ kind: "http_request", parameters: { request } }))
+      .includes("no response by 127.0.0.1: connecting: connection refused"),
+  );
 });
 
 Deno.test("a trace hides secrets, captured values and tokens in JSON", async () => {
