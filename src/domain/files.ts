@@ -40,8 +40,9 @@ export interface Files {
    */
   replace(path: string, text: string): Promise<void>;
   /**
-   * Gives an existing file another text, as one step. It keeps its owner, group and permission bits, and a symlink
-   * that leads to it. It is written to `PATH.tmp` first, alongside the file itself.
+   * Gives an existing file the text that `edit` makes of its bytes, as one step. It keeps its owner, group and permission
+   * bits, and a symlink that leads to it. It is written to `PATH.tmp` first, alongside the file itself. An error that
+   * `edit` throws leaves the file as it is. Of processes that rewrite a file at once, only one finds its old text.
    */
-  rewrite(path: string, text: string): Promise<void>;
+  rewrite(path: string, edit: (stored: Uint8Array) => string): Promise<void>;
 }

@@ -9,10 +9,15 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   await putInPlace(path, (temporaryPath) => Deno.writeTextFile(temporaryPath, text, { createNew: true }));
 }
 
-/** The same for a file that is there, with its owner, group and permissions, on disk when it takes the place. */
-export async function rewriteFile(path: string, text: string): Promise<void> {
+/**
+ * The same for a file that is there, with its owner, group and permissions, on disk when it takes the place. The file is
+ * locked from when it is read until then.
+ */
+export async function rewriteFile(path: string, edit: (stored: Uint8Array) => string): Promise<void> {
   const target = await Deno.realPath(path);
+  using _locked = await openLocked(target);
   const { mode, uid, gid } = await Deno.stat(target);
+  const text = edit(await Deno.readFile(target));
   await putInPlace(target, async (temporaryPath) => {
     // Until its owner is right, it is for this user alone.
     using file = await Deno.open(temporaryPath, { write: true, createNew: true, mode: 0o600 });
@@ -25,6 +30,22 @@ export async function rewriteFile(path: string, text: string): Promise<void> {
     for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
     await file.sync();
   });
+}
+
+/** Opens a file and locks it; again if another process has replaced it meanwhile. */
+async function openLocked(path: string): Promise<Deno.FsFile> {
+  for (;;) {
+    const file = await Deno.open(path);
+    try {
+      await file.lock(true);
+      const [own, present] = [await file.stat(), await Deno.stat(path)];
+      if (own.ino === present.ino && own.dev === present.dev) return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+    file.close();
+  }
 }
 
 async function putInPlace(path: string, write: (temporaryPath: string) => Promise<void>): Promise<void> {

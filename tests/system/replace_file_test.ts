@@ -58,7 +58,7 @@ Deno.test("rewriteFile() keeps the permissions and the link that leads to the fi
     await Deno.symlink("real/config", `${directory}/link`);
     for (const mode of [0o600, 0o640, 0o444, 0o4755]) {
       await Deno.chmod(path, mode);
-      await rewriteFile(`${directory}/link`, `mode ${mode}`);
+      await rewriteFile(`${directory}/link`, () => `mode ${mode}`);
       assert.equal(await Deno.readTextFile(path), `mode ${mode}`);
       assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o7777, mode);
     }
@@ -75,7 +75,7 @@ Deno.test({
       const path = `${directory}/config`;
       await Deno.writeTextFile(path, "one", { mode: 0o640 });
       await Deno.chown(path, 1, 2);
-      await rewriteFile(path, "two");
+      await rewriteFile(path, () => "two");
       const { uid, gid, mode } = await Deno.stat(path);
       assert.deepEqual([uid, gid, (mode ?? 0) & 0o7777], [1, 2, 0o640]);
     }),
@@ -83,10 +83,10 @@ Deno.test({
 
 Deno.test("rewriteFile() makes no file, and leaves nothing alongside when it cannot write", () =>
   withDirectory(async (directory) => {
-    await assert.rejects(() => rewriteFile(`${directory}/none`, "text"), Deno.errors.NotFound);
+    await assert.rejects(() => rewriteFile(`${directory}/none`, () => "text"), Deno.errors.NotFound);
     await Deno.mkdir(`${directory}/directory`);
     await Deno.writeTextFile(`${directory}/directory/kept`, "");
-    await assert.rejects(() => rewriteFile(`${directory}/directory`, "text"));
+    await assert.rejects(() => rewriteFile(`${directory}/directory`, () => "text"));
     assert.deepEqual(namesIn(directory), ["directory"]);
   }));
 
@@ -102,3 +102,15 @@ async function withDirectory(use: (directory: string) => Promise<void>): Promise
     await Deno.remove(directory, { recursive: true });
   }
 }
+
+Deno.test("rewriteFile() loses no edit if several come at once", () =>
+  withDirectory(async (directory) => {
+    const path = `${directory}/config`;
+    await Deno.writeTextFile(path, "");
+    const letters = [..."abcdefghijklmnopqrst"];
+    await Promise.all(
+      letters.map((letter) => rewriteFile(path, (stored) => new TextDecoder().decode(stored) + letter)),
+    );
+    assert.deepEqual([...await Deno.readTextFile(path)].sort(), letters);
+    assert.deepEqual(namesIn(directory), ["config"]);
+  }));

@@ -89,13 +89,13 @@ export async function writeTarget(target: ConfigTarget, text: string, system: Sy
   const { path, label, config } = target;
   try {
     if (config === null) return await system.files.write(path, text, { overwrite: false });
-    const stored = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await system.files.read(path));
-    const mark = stored.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
-    if (stored !== mark + target.text) {
-      throw new OutputError(`cannot write "${label}": it was changed meanwhile`);
-    }
     await refuseOtherOwner(target, system);
-    await system.files.rewrite(path, mark + text);
+    await system.files.rewrite(path, (bytes) => {
+      const stored = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+      const mark = stored.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : "";
+      if (stored === mark + target.text) return mark + text;
+      throw new OutputError(`cannot write "${label}": it was changed meanwhile`);
+    });
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable || error instanceof OutputError) throw error;
     throw new OutputError(`cannot write "${label}": ${describeFileError(error, { path, access: "write" })}`);
