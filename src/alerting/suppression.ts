@@ -55,13 +55,19 @@ export function unknownDependencies(
   });
 }
 
+/** When a problem began. If the clock was set back since then: its last result, so that dependencies need no later one. */
+function beganAtMs({ problemBeganAtMs, observedAtMs }: ConditionState, nowMs: number): number {
+  if (problemBeganAtMs !== null && problemBeganAtMs <= nowMs) return problemBeganAtMs;
+  return problemBeganAtMs === null ? nowMs : Math.min(observedAtMs ?? nowMs, nowMs);
+}
+
 /** The dependencies of a check that run, each with its alternatives. */
 function dependenciesOf(
   check: Check,
   { running, stateOf, nowMs }: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,
 ): readonly { readonly parents: readonly Check[]; readonly problemBeganAtMs: number }[] {
   if (check.dependsOn.length === 0) return [];
-  const problemBeganAtMs = stateOf(check.name).problemBeganAtMs ?? nowMs;
+  const problemBeganAtMs = beganAtMs(stateOf(check.name), nowMs);
   return check.dependsOn
     .map((dependency) => alternativesOf(dependency).flatMap((name) => running.get(name) ?? []))
     .filter((parents) => parents.length > 0)

@@ -117,3 +117,29 @@ Deno.test("suppressionOf() goes by any of several parents: all of them have a pr
     });
   }
 });
+
+Deno.test("suppressionOf() waits for no dependency until the clock is where it was before it was set back", () => {
+  const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
+  const began = { ...DOWN, problemBeganAtMs: NOW + HOUR };
+  const suppressed = (web: ConditionState, router: ConditionState): Suppression | null =>
+    suppressionOf(check, {
+      notifies: true,
+      silences: [],
+      running: new Map([["router", ROUTER]]),
+      stateOf: (one) => one === "router" ? router : web,
+      nowMs: NOW,
+    });
+  const before = { ...OK, observedAtMs: NOW - 2 };
+  assert.equal(
+    suppressed({ ...began, observedAtMs: NOW + HOUR }, before),
+    "dependency",
+    "no result since then",
+  );
+  assert.equal(
+    suppressed({ ...began, observedAtMs: NOW - 1 }, before),
+    "dependency",
+    "no result of the router",
+  );
+  assert.equal(suppressed({ ...began, observedAtMs: NOW - 1 }, OK), null);
+  assert.equal(suppressed({ ...began, observedAtMs: NOW - 1 }, DOWN), "dependency");
+});
