@@ -36,6 +36,18 @@ export function isPostponed(
   return filters.afterMs !== undefined && (isAcknowledged || nowMs < dueAtMs(filters, state, nowMs));
 }
 
+/** Whether a problem has lasted long enough for a channel that knows of none. */
+export function hasEscalated(
+  filters: ChannelFilters,
+  conditions: readonly Condition[],
+  state: ConditionState,
+  options: FilterOptions,
+): boolean {
+  return filters.afterMs !== undefined && conditionFor(filters, state.confirmed) !== "ok" &&
+    conditions.every((condition) => condition === "ok") &&
+    !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
+}
+
 /** When a problem has lasted long enough. For a channel of some conditions, it begins with the first of them. */
 function dueAtMs(
   { conditions, afterMs = 0 }: ChannelFilters,

@@ -21,7 +21,7 @@ import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
-import { conditionFor, isExcluded, isPostponed, knownTo } from "./channel_filters.ts";
+import { conditionFor, hasEscalated, isExcluded, isPostponed, knownTo } from "./channel_filters.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { Dependents } from "./dependents.ts";
@@ -70,9 +70,9 @@ interface Known {
 const FORGOTTEN: Known = { byChannel: null };
 
 /** What a notification of a check is decided by. */
-type Deciding = Required<
-  Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">
->;
+type Deciding =
+  & Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">>
+  & Pick<RecordOptions, "hasEscalated">;
 
 /** How long the first notification of a channel waits for others, so that what fails together is sent together. */
 export const BATCHING_DELAY_MS = 2_000;
@@ -158,6 +158,10 @@ export class Notifying {
             knownTo(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
           )
           : [],
+      hasEscalated: (state) =>
+        check.notifications.some((channel) =>
+          hasEscalated(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
+        ),
       queue: (notification, state) =>
         this.#queue(notification, check, (channel) => isPostponed(channel, state, filtering)),
     };

@@ -34,6 +34,12 @@ export interface Circumstances {
    * @default what was notified last
    */
   known?(state: ConditionState): readonly Condition[];
+  /**
+   * Whether a channel is to get a problem because it has lasted long enough, so that flapping does not suppress it.
+   *
+   * @default none
+   */
+  hasEscalated?(state: ConditionState): boolean;
   /** Whether an administrator has acknowledged the problem, so that there are no reminders. @default false */
   readonly isAcknowledged?: boolean;
 }
@@ -242,7 +248,8 @@ function conclude(
 ): Omit<Transition, "change"> {
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
   if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
-  const suppressedBy = circumstances.suppressedBy ?? (hasNotifiedFlapping(policy, state) ? "flapping" : null);
+  const suppressedBy = circumstances.suppressedBy ??
+    (hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true ? "flapping" : null);
   const passes = event === "recovery" && (suppressedBy === "dependency" || suppressedBy === "until_ok");
   if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };

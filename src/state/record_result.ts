@@ -15,6 +15,8 @@ export interface ReviewOptions {
   readonly suppressedBy: Suppression | null;
   /** What each channel of the check was notified of, see {@linkcode Circumstances}. @default the last notification */
   readonly known?: Circumstances["known"];
+  /** See {@linkcode Circumstances}. @default none */
+  readonly hasEscalated?: Circumstances["hasEscalated"];
   /** The note of an administrator who has acknowledged the problem; `null`: nobody has. @default null */
   readonly acknowledged?: string | null;
   /** How many checks depend on the check. @default 0 */
@@ -199,6 +201,14 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
   return { record, occurrences, notification, queued, suppressed: null };
 }
 
-function circumstancesOf({ suppressedBy, nowMs, known, acknowledged = null }: ReviewOptions): Circumstances {
-  return { suppressedBy, nowMs, isAcknowledged: acknowledged !== null, ...known !== undefined && { known } };
+function circumstancesOf(
+  { suppressedBy, nowMs, known, hasEscalated, acknowledged = null }: ReviewOptions,
+): Circumstances {
+  return {
+    suppressedBy,
+    nowMs,
+    isAcknowledged: acknowledged !== null,
+    ...known !== undefined && { known },
+    ...hasEscalated !== undefined && { hasEscalated },
+  };
 }

@@ -27,13 +27,16 @@ interface Row {
   readonly filters: ChannelFilters;
   /** @default no reminders */
   readonly annoy?: number;
+  readonly flapping?: "once";
   readonly steps: readonly Step[];
   /** `minute event condition`, as the channel gets them. */
   readonly expected: readonly string[];
 }
 
 /** Returns what is sent in a row for a check with a channel that filters, and one that gets everything. */
-async function sentIn({ filters, annoy, steps }: Row): Promise<{ filtered: string[]; all: string[] }> {
+async function sentIn(
+  { filters, annoy, flapping, steps }: Row,
+): Promise<{ filtered: string[]; all: string[] }> {
   const channel = (key: string, own: ChannelFilters): Channel => ({
     kind: "file_touch",
     key,
@@ -43,6 +46,7 @@ async function sentIn({ filters, annoy, steps }: Row): Promise<{ filtered: strin
   const check = {
     ...testCheck("ok", { name: "web" }),
     annoy: annoy ?? false,
+    ...flapping !== undefined && { flapping },
     notifications: [channel("all", {}), channel("filtered", filters)],
   };
   let desk = await openDesk([check]);
@@ -206,6 +210,20 @@ Deno.test("startNotifying() sends an unfiltered channel the same whatever anothe
     const alone = await sentIn({ ...row, filters: {} });
     assert.deepEqual((await sentIn({ ...row, filters: ROWS[name]?.filters ?? {} })).all, alone.all, name);
   }
+});
+
+Deno.test("startNotifying() sends a problem that lasts, once, even if it flaps since before it was due", async () => {
+  const steps = Array.from({ length: 120 }, (_, minute): Step => {
+    if (minute < 30) return [minute, minute % 4 < 2 ? "ok" : "critical"];
+    return [minute, minute % 2 === 0 ? "critical" : "warning"];
+  });
+  const { filtered } = await sentIn({
+    filters: { afterMs: 15 * MINUTE },
+    flapping: "once",
+    steps,
+    expected: [],
+  });
+  assert.deepEqual(filtered, ["45 problem warning"]);
 });
 
 Deno.test("startNotifying() sends no reminder of an acknowledged problem, and the note with what follows", async () => {
