@@ -25,9 +25,10 @@ export async function rewriteFile(path: string, edit: (stored: Uint8Array) => st
     if (uid !== null && gid !== null && (own.uid !== uid || own.gid !== gid)) {
       await Deno.chown(temporaryPath, uid, gid);
     }
-    if (mode !== null) await Deno.chmod(temporaryPath, mode & 0o7777);
     const bytes = new TextEncoder().encode(text);
     for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    // Last, since writing clears the set-user-id bit.
+    if (mode !== null) await Deno.chmod(temporaryPath, mode & 0o7777);
     await file.sync();
   });
 }
