@@ -97,8 +97,10 @@ test("it serves what the commands print, badges and a feed", () =>
     assert.deepEqual(Object.keys(status), Object.keys(printed));
     assert.equal(status.monitor.state, "running");
     assert.deepEqual(Object.keys(status.checks[0]), Object.keys(printed.checks[0]));
+    assert.equal((await harness.run(["acknowledge", "web/shop", "--note", "Ada is on it"])).code, 0);
     const check = JSON.parse((await get(`${origin}/api/v1/checks/web%2Fshop`)).text);
     assert.equal(check.last.output, "secret output <&>");
+    assert.equal(check.acknowledged, "Ada is on it");
     const history = JSON.parse((await get(`${origin}/api/v1/history/web%2Fshop`)).text);
     const command = JSON.parse((await harness.run(["history", "web/shop", "--format", "json"])).stdout);
     assert.deepEqual(Object.keys(history), Object.keys(command));

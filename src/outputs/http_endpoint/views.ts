@@ -1,4 +1,5 @@
 import { highestSeverity } from "../../domain/condition.ts";
+import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -73,8 +74,10 @@ export class Views {
 
   /** The JSON of `monitor status`. */
   async status(): Promise<string> {
-    const { repository: { store }, system } = this.#sources;
-    const statuses = this.#checks.filter(({ active }) => active).map((check) => this.#statusOf(check));
+    const { store } = this.#sources.repository;
+    const silences = await this.#silences();
+    const active = this.#checks.filter((check) => check.active);
+    const statuses = active.map((check) => this.#statusOf(check, silences));
     const records = statuses.flatMap(({ record }) => record ?? []);
     const names = new Set(statuses.map(({ check }) => check.name));
     const isShown = (name: string | null): boolean =>
@@ -86,9 +89,7 @@ export class Views {
       statuses,
       notifications: {
         rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
-        silences: lastingSilences(await store.silences(system.clock.wallMs()), records).filter(({ check }) =>
-          isShown(check)
-        ),
+        silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
       monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
       configError: null,
@@ -96,8 +97,8 @@ export class Views {
   }
 
   /** A check's part of that. */
-  check(name: string): Promise<string> {
-    return Promise.resolve(checkJson(this.#statusOf(this.#get(name))));
+  async check(name: string): Promise<string> {
+    return checkJson(this.#statusOf(this.#get(name), await this.#silences()));
   }
 
   /** The JSON of `monitor history`. */
@@ -143,12 +144,18 @@ export class Views {
     return check;
   }
 
-  #statusOf(check: Check): CheckStatus {
+  #silences(): Promise<readonly Silence[]> {
+    const { repository, system } = this.#sources;
+    return repository.store.silences(system.clock.wallMs());
+  }
+
+  #statusOf(check: Check, silences: readonly Silence[] = []): CheckStatus {
     const { repository, system } = this.#sources;
     const nowMs = system.clock.wallMs();
     const status = statusOf(check, {
       recordOf: (name) => repository.recordOf(name, nowMs),
       inactive: this.#inactive,
+      silences,
       nowMs,
     });
     return this.#isPublic ? publicStatus(status) : status;
