@@ -1,7 +1,7 @@
 /** An element of a list of notifications: a channel with filters. */
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import { channelLists } from "./channels_in.ts";
-import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -57,14 +57,19 @@ function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
 
 /** One channel has one queue, so two sets of filters would contradict each other. */
 function findRepeated(items: readonly JsonValue[], path: ConfigPath): readonly Problem[] {
-  const names = items.map((item) => isObject(item) ? item["channel"] : item);
-  return items.flatMap((item, index) => {
-    const first = names.indexOf(names[index] ?? null);
-    if (typeof names[index] !== "string" || first === index) return [];
-    if (!isObject(item) && !isObject(items[first] ?? null)) return [];
-    return [{
-      path: [...path, index],
-      message: `the list has the channel ${quoteValue(names[index] ?? "")} more than once, expected one use`,
-    }];
-  });
+  const problems: Problem[] = [];
+  const first = new Map<string, JsonValue>();
+  for (const [index, item] of items.entries()) {
+    const name = isObject(item) ? item["channel"] : item;
+    if (typeof name !== "string") continue;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, item);
+    else if ((isObject(item) || isObject(earlier)) && problems.length < PROBLEMS_MAX) {
+      problems.push({
+        path: [...path, index],
+        message: `the list has the channel ${quoteValue(name)} more than once, expected one use`,
+      });
+    }
+  }
+  return problems;
 }

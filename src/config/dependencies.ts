@@ -37,10 +37,20 @@ function namedChecks(check: Check): readonly { readonly name: string; readonly p
   ];
 }
 
-function namesOf(check: Check | undefined): readonly string[] {
-  if (check === undefined) return [];
-  const combined = combinedChecks(check);
-  return [...dependencyNames(check), ...combined];
+/** A check on the way, with the names that it needs: dependencies first, then those that it combines. */
+interface Frame {
+  readonly name: string;
+  readonly needs: readonly string[];
+  readonly dependencyCount: number;
+  /** The index of the next name. */
+  next: number;
+}
+
+function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
+  const check = byName.get(name);
+  const dependencies = check === undefined ? [] : dependencyNames(check);
+  const combined = check === undefined ? [] : combinedChecks(check);
+  return { name, needs: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
 }
 
 /** So many pairs of names are held against each other; the errors after that go without a guess. */
@@ -55,9 +65,9 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
     const path: string[] = [start];
     /** The position of each name in the path. */
     const places = new Map([[start, 0]]);
-    const stack: { readonly name: string; next: number }[] = [{ name: start, next: 0 }];
+    const stack: Frame[] = [frameOf(start, byName)];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const name = namesOf(byName.get(top.name))[top.next];
+      const name = top.needs[top.next];
       top.next++;
       const place = name === undefined ? undefined : places.get(name);
       if (name === undefined) {
@@ -68,12 +78,13 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
       } else if (place !== undefined) {
         if (problems.length === PROBLEMS_MAX) return problems;
         const message = `is a cycle: ${describeCircle(path, place)}`;
-        const from = byName.get(name);
-        const isDependency = from !== undefined && dependencyNames(from).includes(path[place + 1] ?? name);
+        // The frame of the name at which the cycle begins has just taken the edge to the next one.
+        const { next, dependencyCount } = stack[place] ?? top;
+        const isDependency = next <= dependencyCount;
         const key = isDependency ? ["depends_on"] : ["parameters", "checks"];
         problems.push({ path: ["checks", name, ...key], message });
       } else if (!done.has(name) && byName.has(name)) {
-        stack.push({ name, next: 0 });
+        stack.push(frameOf(name, byName));
         places.set(name, path.length);
         path.push(name);
       }

@@ -45,7 +45,7 @@ export async function findStructureErrors(
   { validate, isCommon }: SchemaValidator,
   max: number,
 ): Promise<readonly StructureError[]> {
-  const errors = errorsOf(validate, value, []);
+  const errors = errorsOf(validate, value, { base: [], max });
   if (!isCommon || !isObject(value)) return errors.slice(0, max);
   const checks = isObject(value["checks"]) ? Object.keys(value["checks"]) : [];
   const owners = [
@@ -59,7 +59,9 @@ export async function findStructureErrors(
     if (!isObject(owner) || !isObject(parameters)) continue;
     // A config may have 50,000 checks of a kind.
     const validator = validators.find(owner["kind"]) ?? await validators.load(owner["kind"]);
-    if (validator !== null) errors.push(...errorsOf(validator, parameters, [...path, "parameters"]));
+    if (validator !== null) {
+      errors.push(...errorsOf(validator, parameters, { base: [...path, "parameters"], max }));
+    }
   }
   return errors.slice(0, max);
 }
@@ -92,9 +94,13 @@ const CHANNELS = new KindValidators(validatorsByKind.channel);
 /** Keywords that only repeat another error: that a branch failed, or a name that `propertyNames` refuses. */
 const REPEATING: readonly string[] = ["if", "pattern"];
 
-function errorsOf(validate: Validator, value: JsonValue, base: ConfigPath): StructureError[] {
+function errorsOf(
+  validate: Validator,
+  value: JsonValue,
+  { base, max }: { readonly base: ConfigPath; readonly max: number },
+): StructureError[] {
   if (validate(value)) return [];
-  return (validate.errors ?? []).filter(({ keyword }) => !REPEATING.includes(keyword)).map(
+  return (validate.errors ?? []).filter(({ keyword }) => !REPEATING.includes(keyword)).slice(0, max).map(
     ({ instancePath, keyword, params }) => {
       const name = params["missingProperty"] ?? params["additionalProperty"] ?? params["propertyName"];
       return {
