@@ -37,10 +37,10 @@ function namedChecks(check: Check): readonly { readonly name: string; readonly p
   ];
 }
 
-/** A check on the way, with the names that it needs: dependencies first, then those that it combines. */
+/** A check on the way, with the names that it depends on: dependencies first, then those that it combines. */
 interface Frame {
   readonly name: string;
-  readonly needs: readonly string[];
+  readonly parents: readonly string[];
   readonly dependencyCount: number;
   /** The index of the next name. */
   next: number;
@@ -50,7 +50,7 @@ function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
   const check = byName.get(name);
   const dependencies = check === undefined ? [] : dependencyNames(check);
   const combined = check === undefined ? [] : combinedChecks(check);
-  return { name, needs: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
+  return { name, parents: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
 }
 
 /** So many pairs of names are held against each other; the errors after that go without a guess. */
@@ -67,7 +67,7 @@ function findCycles(checks: readonly Check[], byName: ReadonlyMap<string, Check>
     const places = new Map([[start, 0]]);
     const stack: Frame[] = [frameOf(start, byName)];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const name = top.needs[top.next];
+      const name = top.parents[top.next];
       top.next++;
       const place = name === undefined ? undefined : places.get(name);
       if (name === undefined) {
