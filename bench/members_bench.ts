@@ -18,7 +18,7 @@ const PER_SECOND = 5_000;
 const WARM_UP_SECONDS = 15;
 const SECONDS = 30;
 const RATE_AIM = 1.05;
-/** For statements beside a busy server. */
+/** A timeout for statements while the server is busy. */
 const PATIENT_MS = 120_000;
 
 /** Runs five members whose checks have 5,000 results a second together. */

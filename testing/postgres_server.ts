@@ -167,7 +167,7 @@ interface DatabaseUser {
 /** A program of the database and its arguments. */
 export type DatabaseCommand = readonly [path: string, args: readonly string[]];
 
-/** The user as whom root starts programs of the database, since they refuse to run as root; `null`: it isn't root. */
+/** The user for programs of the database, since they refuse to run as root; `null`: this process is not root. */
 export async function databaseUser(): Promise<DatabaseUser | null> {
   if (Deno.uid() !== 0) return null;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await Deno.readTextFile("/etc/passwd"));

@@ -17,7 +17,7 @@ export interface ReviewOptions {
   readonly known?: Circumstances["known"];
   /** See {@linkcode Circumstances}. @default none */
   readonly hasEscalated?: Circumstances["hasEscalated"];
-  /** The note of an administrator who has acknowledged the problem; `null`: nobody has. @default null */
+  /** The note of the problem's acknowledgement; `null`: there is none. @default null */
   readonly acknowledged?: string | null;
   /** How many checks depend on the check. @default 0 */
   readonly dependents?: number;

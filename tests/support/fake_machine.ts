@@ -10,7 +10,7 @@ export interface FakeMachine {
 
 /** Where a fake machine is. */
 export interface MachinePaths {
-  /** What stands for `/`. */
+  /** The directory that is used as `/`. */
   readonly root: string;
   /** The directory of the commands. */
   readonly bin: string;

@@ -54,7 +54,7 @@ export interface ServiceParts {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** Stands in for the outbox of a state that is unreachable. */
+/** The outbox of a state that is unreachable. */
 const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
 /** Starts the parts; the checks begin to run. */

@@ -54,7 +54,7 @@ export class ConfigDraft {
   /** Adds a check under a name made from that of the source, and returns the name. */
   addCheck(sourceName: string, check: DraftCheck): string {
     if (this.#checks.size >= CHECKS_MAX) {
-      throw new ImportLimitError(`it stands for more than ${CHECKS_MAX} checks`);
+      throw new ImportLimitError(`it makes more than ${CHECKS_MAX} checks`);
     }
     const name = this.#uniqueName(plainName(sourceName), this.#checks);
     const { title = sourceName, kind, parameters, ...rest } = check;

@@ -5,7 +5,7 @@ export { parseDocument } from "yaml";
 
 interface Inspection {
   readonly problems: readonly { readonly message: string; readonly offset: number }[];
-  /** The number of values after every alias is replaced by what it stands for. */
+  /** The number of values after every alias is replaced by its anchor's value. */
   readonly valueCount: number;
   readonly aliasCount: number;
 }

@@ -1,6 +1,6 @@
 /** How much of everything has room on a page. A page of a thousand checks is to stay below a megabyte. */
 export interface PageScale {
-  /** How many days one point of the line of durations stands for; a divisor of the days shown. */
+  /** How many days make one point of the line of durations; a divisor of the days shown. */
   readonly daysPerPoint: number;
   /** How many stretches of time a tooltip lists, the latest ones. */
   readonly stretchesMax: number;

@@ -238,7 +238,7 @@ const MALFORMED: Readonly<
     `define command{\ncommand_name c\ncommand_line /bin/true\n}\n` +
     Array.from({ length: 200 }, (_, index) => `define host{\nhost_name h${index}\n}\n`).join("") +
     "define service{\nhost_name *\nservice_description s\ncheck_command c\n}\n".repeat(101),
-    ...[78, /it stands for more than 20000 checks/] as const,
+    ...[78, /it makes more than 20000 checks/] as const,
   ],
   "services without a command on too many hosts": [
     "nagios -",

@@ -209,7 +209,7 @@ function shuffled<T>(values: readonly T[], random: Random): readonly T[] {
     .sort((one, other) => one.place - other.place).map(({ value }) => value);
 }
 
-/** For whoever looks for an error. */
+/** For a developer who looks for an error. */
 function describe({ members, truth }: FaultyInstallation): string {
   const arrivals = truth.arrivals.map(({ atMs, notification: { check, event, output, id, decided_at } }) =>
     `${Math.round(atMs)} ${check} ${event} ${output} ${id} ${decided_at}`

@@ -61,7 +61,7 @@ export interface Counts {
 const INTERVAL_MS = 1_000;
 /** Guaranteed after a death, besides the interval. */
 const TAKEN_OVER_MS = 7_000;
-/** After an outage a member connects again within the longest backoff, and counts heartbeats anew. */
+/** After an outage a member connects again within the longest backoff, and starts counting heartbeats again. */
 const RECONNECTED_MS = 8_000 + 3_500;
 /** Results are written together within a second. */
 const WRITTEN_MS = 1_000;

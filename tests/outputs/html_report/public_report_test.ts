@@ -58,7 +58,7 @@ Deno.test("writeReport() shows of a public page only checks of its tags, without
   }
 });
 
-Deno.test("writeReport() shows a maintenance window to everybody, and not that nobody was notified", async () => {
+Deno.test("writeReport() shows maintenance windows on a public page, but not which notifications were sent", async () => {
   const { shown = [] } = PAGE_STATES["everything"] ?? {};
   const inWindow = shown.filter(({ check }) => ["maintained", "silenced"].includes(check.name))
     .map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));

@@ -258,7 +258,7 @@ test("changeOutbox() never brings back what another member has delivered", async
   assert.deepEqual((await one.outbox()).notifications, []);
 });
 
-/** What a member sent while the state was unreachable, by what the channel had been told by others. */
+/** The notifications that a member sent while the state was unreachable, by what others had sent to the channel. */
 const SENT_OPEN = [
   { known: null, sent: "critical", kept: ["critical", true] },
   { known: "critical", sent: "critical", kept: ["critical", true] },

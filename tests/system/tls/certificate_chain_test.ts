@@ -10,7 +10,7 @@ const AUTHORITY = createAuthority();
 const SERVER = createCertificate({ authority: AUTHORITY });
 const CHAIN = ["CN=test server < CN=test authority", "CN=test authority < CN=test authority"];
 
-/** A server of Node's, which has the versions, ciphers and groups that the runtime's cannot be told to use. */
+/** A server of Node, whose versions, ciphers and groups can be chosen; those of the runtime's servers can't. */
 async function withNodeServer(options: object, use: (port: number) => Promise<void>): Promise<void> {
   const settings = { cert: `${SERVER.cert}\n${AUTHORITY.cert}`, key: SERVER.key, ...options };
   const program =
