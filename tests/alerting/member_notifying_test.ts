@@ -6,10 +6,14 @@ import type { KnownNotification } from "../../src/domain/membership.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
+import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
+
+const postgres = sharedPostgres();
 
 const START = 1_800_000_000_000;
 const CHECK: Check = {
@@ -125,6 +129,35 @@ Deno.test("a member goes by what channels were notified of once it has read that
   await overtake(member);
   await member.notifying.know(["web"], () => Promise.resolve([]));
   assert.deepEqual(member.observe("critical"), ["problem"]);
+});
+
+Deno.test("a member goes by what it sent alone, whatever others have sent meanwhile", POSTGRES, async (t) => {
+  const marker = { check: "web", channelKey: "console", messageId: "m" } as const;
+  const nothing = { changed: [], removed: [], markers: [], cleared: [] };
+  // The member sent a problem while it was cut off; the other one had one, too, and its recovery.
+  for (const [next, event] of [["critical", "problem"], ["ok", "recovery"]] as const) {
+    await t.step(`${event} comes next`, async () => {
+      const place = postgres().place();
+      const cutOff = await openPostgresStore(place, storeOptions());
+      const other = await openPostgresStore(place, storeOptions());
+      try {
+        await other.takeQueue({ channelKey: "console", owner: null, token: 0 }, "other");
+        await other.changeOutbox({
+          ...nothing,
+          markers: [{ ...marker, condition: "critical", certain: true }],
+        });
+        await other.changeOutbox({ ...nothing, cleared: [marker] });
+        await cutOff.changeOutbox({ ...nothing, sentOpen: [{ ...marker, condition: "critical" }] });
+        const member = await startMember();
+        member.observe("ok");
+        member.notifying.forget(["web"]);
+        await member.notifying.know(["web"], cutOff.known);
+        assert.deepEqual(member.observe(next), [event]);
+      } finally {
+        await Promise.all([cutOff.close(), other.close()]);
+      }
+    });
+  }
 });
 
 Deno.test("a member that fails open sends what is not stored, and nothing that was stored since", async (t) => {

@@ -168,8 +168,9 @@ async function deleteQueued(
 }
 
 /**
- * What was sent without a claim, of checks whose present record or queue is another member's. Of two different
- * conditions, it is not certain which one the channel was notified of last.
+ * What was sent without a claim, of checks whose present record or queue is another member's. Both may have sent, in
+ * either order, and what was not recorded may be a recovery. So only the same condition leaves a marker certain:
+ * otherwise the next problem would be taken for one that the channel knows, and a duplicate is better than silence.
  */
 const ADD_SENT_OPEN = `INSERT INTO delivery_markers (${DELIVERY_MARKERS.columns})
   SELECT ${DELIVERY_MARKERS.columns} FROM ${newRows(DELIVERY_MARKERS)} WHERE condition <> 'ok'
@@ -184,7 +185,7 @@ async function noteSentOpen(session: Session, sentOpen: readonly SentOpen[]): Pr
   if (sentOpen.length === 0) return;
   const rows = encodeRows(
     DELIVERY_MARKERS,
-    lastByKey(sentOpen, keyOf).map((sent) => ({ ...sent, certain: true })),
+    lastByKey(sentOpen, keyOf).map((sent) => ({ ...sent, certain: false })),
   );
   await session.run(ADD_SENT_OPEN, rows);
   await session.run(MARK_UNCERTAIN, rows);
