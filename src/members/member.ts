@@ -6,76 +6,26 @@
  * checks are its share. After some time it fails open: it sends notifications of its own checks, since a duplicate is
  * better than silence.
  */
-import { type Check, combinedChecks, dependencyNames } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import {
   DEAD_AFTER_MS,
   type EarlyLook,
   type HeartbeatReply,
   type HeartbeatStore,
-  type KnownNotification,
   type MemberHeartbeat,
   type QueueRow,
-  type ReceivedNotifications,
   type SharedStore,
-  type TakenQueue,
   type WorkShare,
 } from "../domain/membership.ts";
-import type { Silence } from "../domain/outbox.ts";
-import { type CheckRecord, StoreError } from "../domain/store.ts";
+import { StoreError } from "../domain/store.ts";
 import { activeConfig } from "./active_config.ts";
+import { CheckShare } from "./check_share.ts";
 import { EarlyLooks } from "./early_looks.ts";
-import { type LocatedCheck, LocationShare } from "./location_share.ts";
+import { LocationShare } from "./location_share.ts";
+import type { MemberFollower, MemberWork } from "./member_follower.ts";
 import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } from "./observer.ts";
-import { type ClockReading, maySend, queueSteps } from "./queue_ownership.ts";
-import { createPlacement, hostOf, type PlacedCheck, placesOf } from "./rendezvous.ts";
-
-/** What there is to do, as the config has it; a reload replaces it. */
-export interface MemberWork {
-  readonly configHash: string;
-  readonly checks: readonly (PlacedCheck & LocatedCheck & Pick<Check, "parameters">)[];
-  readonly channelKeys: readonly string[];
-  /** Whether it shows checks that others run, too. */
-  readonly showsAll: boolean;
-}
-
-/** So often it looks for notifications of channels that left the config. */
-const ABANDONED_EVERY_MS = 3_600_000;
-
-/** So often it reads what others know of the checks that it shows. */
-const SHOWN_EVERY_MS = 10_000;
-
-/** What follows the share of this process. */
-export interface MemberFollower {
-  /** Writes what is pending of the checks. */
-  flush(): Promise<void>;
-  /** Goes by what other members have written: of checks that they run, or that this process will run. */
-  load(records: readonly CheckRecord[]): void;
-  /** Reads what channels were last notified of, and goes by it. */
-  know(
-    checks: readonly string[],
-    read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
-  ): Promise<void>;
-  /** Goes by the changed share of checks. */
-  spread(): void;
-  /** Goes by the changed share of the checks of its location. */
-  spreadLocation(): void;
-  /** Looks at checks with locations at once. */
-  look(looks: readonly EarlyLook[]): void;
-  /** Begins with a queue. */
-  take(taken: TakenQueue): void;
-  /** Takes notifications of own queues. */
-  receive(received: ReceivedNotifications): void;
-  /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */
-  release(channelKey: string): Promise<void>;
-  silence(silences: readonly Silence[]): void;
-  /** Sends notifications of its own checks without the shared state. */
-  failOpen(): void;
-  /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
-  failClosed(): Promise<boolean>;
-  /** How long an attempt to send to a channel may take. */
-  attemptTimeoutMs(channelKey: string): number;
-}
+import { type ClockReading, maySend } from "./queue_ownership.ts";
+import { QueueShare, type QueueView } from "./queue_share.ts";
 
 /** What is to be logged of the members. */
 export type MemberEvent =
@@ -109,13 +59,6 @@ export interface MemberOptions {
   onBug(error: unknown): void;
 }
 
-/** A queue that this process sends. */
-interface HeldQueue {
-  readonly row: QueueRow;
-  /** Until then, its last owner may be sending; monotonic clock. */
-  readonly receivesFromMs: number;
-}
-
 /** Makes a member, which takes no work before it has joined. */
 export function createMember(options: MemberOptions): Member {
   return new Member(options);
@@ -124,31 +67,18 @@ export function createMember(options: MemberOptions): Member {
 export class Member implements WorkShare {
   readonly #options: MemberOptions;
   #work: MemberWork;
-  #places: ReadonlyMap<string, string>;
   #observed: Observed = UNOBSERVED;
   #lastSent: ClockReading | null = null;
   #active: string | null = null;
   /** Whether that is its own config. */
   #isActive = true;
-  /** The hosts that share the work. */
-  #hosts: readonly string[] = [];
   #queues: readonly QueueRow[] = [];
+  readonly #checkShare: CheckShare;
+  readonly #queueShare: QueueShare;
   readonly #location: LocationShare;
   readonly #earlyLooks = new EarlyLooks();
-  #runs: ReadonlySet<string> = new Set();
   /** Whether it went by the other members at least once. */
   #hasFollowed = false;
-  /** What belongs to this host; `null`: hosts or config have changed. */
-  #here: ReadonlySet<string> | null = null;
-  #dependencies: { readonly of: ReadonlySet<string>; readonly names: readonly string[] } | null = null;
-  readonly #overtaken = new Set<string>();
-  #shownAtMs = -Infinity;
-  /** Channels with pending notifications that the config does not have: they are to be dropped. */
-  #abandoned: readonly string[] = [];
-  #abandonedAtMs = -Infinity;
-  readonly #held = new Map<string, HeldQueue>();
-  /** Queues of which something may still be being sent here, although they are not held any more. */
-  readonly #releasing = new Map<string, Promise<void>>();
   /** When the first heartbeat failed of those that failed since the last good one; monotonic clock. */
   #failingSinceMs: number | null = null;
   #isOpen = false;
@@ -161,7 +91,8 @@ export class Member implements WorkShare {
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#work = options.work;
-    this.#places = placesOf(options.work.checks);
+    this.#checkShare = new CheckShare(options);
+    this.#queueShare = new QueueShare(options);
     this.#location = new LocationShare(options);
   }
 
@@ -177,12 +108,12 @@ export class Member implements WorkShare {
 
   /** Whether it runs a check now. */
   runs(check: string): boolean {
-    return this.#runs.has(check);
+    return this.#checkShare.runs(check);
   }
 
   /** Whether it prunes the state: one member does. */
   get prunes(): boolean {
-    return this.#isHere("prune");
+    return this.#checkShare.isHere("prune");
   }
 
   /** Whether it sends without the shared state, which is unreachable. */
@@ -194,7 +125,7 @@ export class Member implements WorkShare {
   get isSharedByOthers(): boolean {
     const { lastSentMs, countingSinceMs } = this.#observed;
     const isCertain = lastSentMs !== null && lastSentMs - countingSinceMs >= DEAD_AFTER_MS;
-    return isCertain && this.#hosts.some((host) => host !== this.#options.host);
+    return isCertain && this.hosts.some((host) => host !== this.#options.host);
   }
 
   /** Whether the last heartbeat succeeded. */
@@ -204,7 +135,7 @@ export class Member implements WorkShare {
 
   /** Whether it owns the queue of a channel for certain, and so may send what waits in it. */
   claims(channelKey: string): boolean {
-    return this.#held.has(channelKey) && this.#options.store.owns(channelKey) &&
+    return this.#queueShare.holds(channelKey) && this.#options.store.owns(channelKey) &&
       maySend(this.#lastSent, this.#now());
   }
 
@@ -218,7 +149,7 @@ export class Member implements WorkShare {
 
   /** The hosts that share the work, in order. */
   get hosts(): readonly string[] {
-    return this.#hosts;
+    return this.#checkShare.hosts;
   }
 
   /** Sends the first heartbeat, and goes on. */
@@ -229,10 +160,8 @@ export class Member implements WorkShare {
   /** Goes by another config. */
   adopt(work: MemberWork): void {
     this.#work = work;
-    this.#places = placesOf(work.checks);
-    this.#abandonedAtMs = -Infinity;
-    this.#here = null;
-    this.#dependencies = null;
+    this.#checkShare.adopt(work);
+    this.#queueShare.expectAbandoned();
     if (!this.isConnected) this.#runAllAlone();
     this.#look();
   }
@@ -244,7 +173,7 @@ export class Member implements WorkShare {
 
   /** Reads again what the channels know of checks whose results another member has overtaken. */
   overtaken(checks: readonly string[]): void {
-    for (const check of checks) this.#overtaken.add(check);
+    this.#checkShare.overtaken(checks);
     this.#follow();
   }
 
@@ -257,20 +186,20 @@ export class Member implements WorkShare {
 
   /** Gives the queues back, and removes itself. */
   async leave(): Promise<void> {
-    const { heartbeats, store, host, id } = this.#options;
+    const { heartbeats, host, id } = this.#options;
     this.#hasEnded = true;
     this.#cancel();
     await this.#following;
-    await Promise.all(this.#releasing.values());
+    await this.#queueShare.released();
     try {
       // Otherwise the others find out by its heartbeats.
       if (!this.isConnected || this.#lastSent === null) return;
-      for (const { row } of this.#held.values()) await store.giveBackQueue(row);
+      await this.#queueShare.giveAllBack();
       await heartbeats.leave({ host, id });
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     } finally {
-      this.#held.clear();
+      this.#queueShare.forget();
       await heartbeats.close();
     }
   }
@@ -331,14 +260,13 @@ export class Member implements WorkShare {
   /** Runs all checks if it never knew its share: better twice than not at all. */
   #runAllAlone(): void {
     if (this.#hasFollowed || this.#isWithdrawn) return;
-    this.#runs = new Set(this.#work.checks.map(({ name }) => name));
-    this.#options.follower.spread();
+    this.#checkShare.runAll();
   }
 
   /** Everything that is in memory goes to the database, and is received from there again. */
   async #failClosed(): Promise<boolean> {
     const { follower, onEvent } = this.#options;
-    this.#held.clear();
+    this.#queueShare.forget();
     if (!await follower.failClosed()) return false;
     this.#isOpen = false;
     onEvent({ event: "fail_open", isOpen: false });
@@ -367,7 +295,7 @@ export class Member implements WorkShare {
     this.#active = activeConfig(all, this.#active);
     const isActive = !this.#takesWork || this.#active === own.config;
     if (isActive !== this.#isActive) {
-      this.#abandonedAtMs = -Infinity;
+      this.#queueShare.expectAbandoned();
       onEvent({ event: "config", isActive });
     }
     this.#isActive = isActive;
@@ -377,13 +305,7 @@ export class Member implements WorkShare {
     const hosts = sharing.map(({ host }) => host);
     if (this.#location.update(sharing, this.#work.checks)) this.#options.follower.spreadLocation();
     const isAlone = this.#options.isGuest === true && hosts.length === 0 && this.#hasJoined;
-    const next = isAlone ? [own.host] : hosts.sort();
-    const isSame = next.length === this.#hosts.length &&
-      next.every((host, index) => host === this.#hosts[index]);
-    if (!isSame) {
-      this.#hosts = next;
-      this.#here = null;
-    }
+    this.#checkShare.hosts = isAlone ? [own.host] : hosts.sort();
     this.#follow();
   }
 
@@ -395,10 +317,6 @@ export class Member implements WorkShare {
     return this.#observed.status !== "joining";
   }
 
-  #isHere(place: string): boolean {
-    return hostOf(place, this.#hosts) === this.#options.host;
-  }
-
   /** Follows one time after another; a call while it follows leads to one more. */
   #follow(): void {
     if (this.#isFollowPlanned || this.#hasEnded || !this.isConnected) return;
@@ -408,10 +326,11 @@ export class Member implements WorkShare {
       if (this.#hasEnded) return;
       try {
         if (this.#isOpen && !await this.#failClosed()) return;
-        await this.#followChecks();
-        await this.#readOthers(this.#runs);
-        if (!this.#isWithdrawn) await this.#followQueues();
-        await this.#receive();
+        await this.#checkShare.follow();
+        this.#hasFollowed ||= this.#hasJoined;
+        await this.#checkShare.readOthers();
+        if (!this.#isWithdrawn) await this.#queueShare.follow(this.#queueView());
+        await this.#queueShare.receive();
       } catch (error) {
         // The next heartbeat leads to another try.
         if (!(error instanceof StoreError)) throw error;
@@ -419,136 +338,13 @@ export class Member implements WorkShare {
     }).catch(this.#options.onBug);
   }
 
-  async #followChecks(): Promise<void> {
-    const { store, follower } = this.#options;
-    const mine = this.#checksHere();
-    const kept = mine === this.#runs ? mine : this.#runs.intersection(mine);
-    if (kept.size < this.#runs.size) {
-      this.#runs = kept;
-      follower.spread();
-      await follower.flush();
-    }
-    if (this.#overtaken.size > 0) {
-      const names = [...this.#overtaken];
-      this.#overtaken.clear();
-      try {
-        await follower.know(names, store.known);
-      } catch (error) {
-        for (const name of names) this.#overtaken.add(name);
-        throw error;
-      }
-    }
-    const added = kept.size === mine.size ? [] : [...mine.difference(kept)];
-    if (added.length > 0) {
-      // A run of one of them may just have ended here.
-      await follower.flush();
-      follower.load(await store.load(added));
-      await follower.know(added, store.known);
-      await this.#readOthers(mine);
-      // Meanwhile another member may have joined.
-      const here = this.#checksHere();
-      this.#runs = here === mine ? mine : mine.intersection(here);
-      follower.spread();
-    } else this.#runs = mine;
-    this.#hasFollowed ||= this.#hasJoined;
-  }
-
-  /** Reads what own checks depend on and run elsewhere, and now and then everything that does, if it is shown. */
-  async #readOthers(runs: ReadonlySet<string>): Promise<void> {
-    const { store, clock, follower } = this.#options;
-    const { checks, showsAll } = this.#work;
-    const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
-    if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
-    const others = isTimeToShow
-      ? checks.flatMap(({ name }) => runs.has(name) ? [] : [name])
-      : this.#dependenciesElsewhere(runs);
-    if (others.length === 0) return;
-    const records = await store.readOthers(others);
-    follower.load(records.filter(({ name }) => !runs.has(name)));
-  }
-
-  /** The same set until hosts or config change: with many checks it takes long. */
-  #checksHere(): ReadonlySet<string> {
-    if (this.#here !== null) return this.#here;
-    const placeOn = createPlacement(this.#hosts);
-    const { host } = this.#options;
-    const names = [...this.#places].flatMap(([name, place]) => placeOn(place) === host ? [name] : []);
-    return this.#here = new Set(names);
-  }
-
-  /** The dependencies of checks, and the checks that groups combine, that run elsewhere. */
-  #dependenciesElsewhere(runs: ReadonlySet<string>): readonly string[] {
-    if (this.#dependencies?.of === runs) return this.#dependencies.names;
-    const names = this.#work.checks.flatMap((check) =>
-      runs.has(check.name) ? [...dependencyNames(check), ...combinedChecks(check)] : []
-    );
-    this.#dependencies = { of: runs, names: [...new Set(names)].filter((name) => !runs.has(name)) };
-    return this.#dependencies.names;
-  }
-
-  /** Looks now and then for channels that nothing sends for any more. Their queues are taken like all others. */
-  async #findAbandoned(): Promise<void> {
-    const { store, clock } = this.#options;
-    const nowMs = clock.monotonicMs();
-    if (!this.#hasJoined || nowMs - this.#abandonedAtMs < ABANDONED_EVERY_MS) return;
-    const own = new Set(this.#work.channelKeys);
-    this.#abandoned = (await store.pendingChannels()).filter((key) => !own.has(key));
-    this.#abandonedAtMs = nowMs;
-  }
-
-  async #followQueues(): Promise<void> {
-    await this.#findAbandoned();
-    const { store, clock, follower, host, id } = this.#options;
-    for (const { channelKey, owner, token } of this.#queues) {
-      const held = this.#held.get(channelKey);
-      const isLost = held !== undefined &&
-        (!store.owns(channelKey) || token > held.row.token && owner !== id);
-      if (isLost) this.#release(channelKey);
-    }
-    const { take, giveBack, owned } = queueSteps({
-      own: { host, id },
-      hosts: this.#hosts,
-      liveIds: new Set([id, ...liveOthers(this.#observed).map((one) => one.id)]),
-      channelKeys: this.#hasJoined ? [...this.#work.channelKeys, ...this.#abandoned] : [],
+  #queueView(): QueueView {
+    return {
+      hosts: this.hosts,
+      liveIds: liveOthers(this.#observed).map(({ id }) => id),
       rows: this.#queues,
-    });
-    for (const row of giveBack) {
-      const { row: present } = this.#held.get(row.channelKey) ?? { row };
-      this.#release(row.channelKey, () => store.giveBackQueue(present));
-    }
-    // An owned queue that is not held was refused.
-    for (const row of [...take, ...owned]) {
-      if (this.#held.has(row.channelKey) || this.#releasing.has(row.channelKey)) continue;
-      const taken = await store.takeQueue(row, id);
-      if (taken === null) continue;
-      const isDead = row.owner !== null && row.owner !== id;
-      const waitMs = isDead && taken.isSending ? follower.attemptTimeoutMs(row.channelKey) : 0;
-      this.#held.set(row.channelKey, { row: taken.queue, receivesFromMs: clock.monotonicMs() + waitMs });
-      follower.take(taken);
-    }
-  }
-
-  /** Ends with a queue, without waiting for what is being sent. */
-  #release(channelKey: string, then = (): Promise<void> => Promise.resolve()): void {
-    const { follower, onBug } = this.#options;
-    this.#held.delete(channelKey);
-    if (this.#releasing.has(channelKey)) return;
-    const released = follower.release(channelKey).then(then).catch((error) => {
-      if (!(error instanceof StoreError)) onBug(error);
-    }).finally(() => this.#releasing.delete(channelKey));
-    this.#releasing.set(channelKey, released);
-  }
-
-  async #receive(): Promise<void> {
-    const { store, clock, follower } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const ready = [...this.#held.values()].filter(({ receivesFromMs }) => receivesFromMs <= nowMs)
-      .map(({ row }) => row);
-    if (ready.length === 0) return;
-    const { notifications, markers } = await store.receive(ready);
-    // What belongs to a queue that was lost meanwhile is its next owner's.
-    const isHeld = ({ channelKey }: { readonly channelKey: string }): boolean => this.#held.has(channelKey);
-    follower.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
+      channelKeys: this.#hasJoined ? this.#work.channelKeys : null,
+    };
   }
 
   #now(): ClockReading {

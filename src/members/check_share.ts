@@ -1,0 +1,159 @@
+/**
+ * The checks that a member runs, and the records of the others that it follows: checks that its own depend on or
+ * combine, and now and then every check if it shows all of them.
+ */
+import { combinedChecks, dependencyNames } from "../domain/check.ts";
+import type { Clock } from "../domain/clock.ts";
+import type { SharedStore } from "../domain/membership.ts";
+import type { MemberFollower, MemberWork } from "./member_follower.ts";
+import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
+
+/** The interval at which records of other members' checks are read for the page. */
+const SHOWN_EVERY_MS = 10_000;
+
+export interface CheckShareOptions {
+  readonly host: string;
+  readonly work: MemberWork;
+  readonly store: Pick<SharedStore, "load" | "readOthers" | "known">;
+  readonly clock: Clock;
+  readonly follower: Pick<MemberFollower, "flush" | "load" | "know" | "spread">;
+}
+
+export class CheckShare {
+  readonly #options: CheckShareOptions;
+  #work: MemberWork;
+  #places: ReadonlyMap<string, string>;
+  #hosts: readonly string[] = [];
+  #runs: ReadonlySet<string> = new Set();
+  /** The checks placed on this host; `null`: hosts or config have changed. */
+  #here: ReadonlySet<string> | null = null;
+  #dependencies: { readonly of: ReadonlySet<string>; readonly names: readonly string[] } | null = null;
+  readonly #overtaken = new Set<string>();
+  #shownAtMs = -Infinity;
+
+  constructor(options: CheckShareOptions) {
+    this.#options = options;
+    this.#work = options.work;
+    this.#places = placesOf(options.work.checks);
+  }
+
+  /** Whether this member runs a check now. */
+  runs(check: string): boolean {
+    return this.#runs.has(check);
+  }
+
+  /** The hosts that share the work, in order. */
+  get hosts(): readonly string[] {
+    return this.#hosts;
+  }
+
+  set hosts(hosts: readonly string[]) {
+    const isSame = hosts.length === this.#hosts.length &&
+      hosts.every((host, index) => host === this.#hosts[index]);
+    if (isSame) return;
+    this.#hosts = hosts;
+    this.#here = null;
+  }
+
+  /** Whether this host is the one that is responsible for something with a name. */
+  isHere(place: string): boolean {
+    return hostOf(place, this.#hosts) === this.#options.host;
+  }
+
+  adopt(work: MemberWork): void {
+    this.#work = work;
+    this.#places = placesOf(work.checks);
+    this.#here = null;
+    this.#dependencies = null;
+  }
+
+  /** Runs all checks, without knowing the other members. */
+  runAll(): void {
+    this.#runs = new Set(this.#work.checks.map(({ name }) => name));
+    this.#options.follower.spread();
+  }
+
+  /** Reads again at the next {@linkcode follow} what the channels know of checks that another member has overtaken. */
+  overtaken(checks: readonly string[]): void {
+    for (const check of checks) this.#overtaken.add(check);
+  }
+
+  /**
+   * Ends with the checks that are placed elsewhere now, and begins with those that are placed here.
+   *
+   * @throws {StoreError} The next call goes on.
+   */
+  async follow(): Promise<void> {
+    const { store, follower } = this.#options;
+    const mine = this.#checksHere();
+    const kept = mine === this.#runs ? mine : this.#runs.intersection(mine);
+    if (kept.size < this.#runs.size) {
+      this.#runs = kept;
+      follower.spread();
+      await follower.flush();
+    }
+    await this.#readOvertaken();
+    const added = kept.size === mine.size ? [] : [...mine.difference(kept)];
+    if (added.length > 0) {
+      // A run of one of them may just have ended here.
+      await follower.flush();
+      follower.load(await store.load(added));
+      await follower.know(added, store.known);
+      await this.readOthers(mine);
+      // Meanwhile another member may have joined.
+      const here = this.#checksHere();
+      this.#runs = here === mine ? mine : mine.intersection(here);
+      follower.spread();
+    } else this.#runs = mine;
+  }
+
+  /**
+   * Reads the records of checks that other members run and this one has a use for.
+   *
+   * @throws {StoreError}
+   */
+  async readOthers(runs = this.#runs): Promise<void> {
+    const { store, clock, follower } = this.#options;
+    const { checks, showsAll } = this.#work;
+    const isTimeToShow = showsAll && clock.monotonicMs() - this.#shownAtMs >= SHOWN_EVERY_MS;
+    if (isTimeToShow) this.#shownAtMs = clock.monotonicMs();
+    const others = isTimeToShow
+      ? checks.flatMap(({ name }) => runs.has(name) ? [] : [name])
+      : this.#dependenciesElsewhere(runs);
+    if (others.length === 0) return;
+    const records = await store.readOthers(others);
+    follower.load(records.filter(({ name }) => !runs.has(name)));
+  }
+
+  async #readOvertaken(): Promise<void> {
+    if (this.#overtaken.size === 0) return;
+    const { store, follower } = this.#options;
+    const names = [...this.#overtaken];
+    this.#overtaken.clear();
+    try {
+      await follower.know(names, store.known);
+    } catch (error) {
+      this.overtaken(names);
+      throw error;
+    }
+  }
+
+  /** The same set until hosts or config change: with many checks it takes long. */
+  #checksHere(): ReadonlySet<string> {
+    if (this.#here !== null) return this.#here;
+    const placeOn = createPlacement(this.#hosts);
+    const { host } = this.#options;
+    const names = [...this.#places].flatMap(([name, place]) => placeOn(place) === host ? [name] : []);
+    return this.#here = new Set(names);
+  }
+
+  /** The dependencies of checks, and the checks that groups combine, that run elsewhere. */
+  #dependenciesElsewhere(runs: ReadonlySet<string>): readonly string[] {
+    if (this.#dependencies?.of === runs) return this.#dependencies.names;
+    const names = this.#work.checks.flatMap((check) =>
+      runs.has(check.name) ? [...dependencyNames(check), ...combinedChecks(check)] : []
+    );
+    this.#dependencies = { of: runs, names: [...new Set(names)].filter((name) => !runs.has(name)) };
+    return this.#dependencies.names;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The channel queues that a member sends: it takes those that are placed on its host, receives their notifications, and
+ * gives them back.
+ */
+import type { Clock } from "../domain/clock.ts";
+import type { QueueRow, SharedStore } from "../domain/membership.ts";
+import { StoreError } from "../domain/store.ts";
+import type { MemberFollower } from "./member_follower.ts";
+import { queueSteps } from "./queue_ownership.ts";
+
+/** The interval at which pending notifications of channels that left the config are looked for. */
+const ABANDONED_EVERY_MS = 3_600_000;
+
+export interface QueueShareOptions {
+  readonly host: string;
+  /** This process; unique. */
+  readonly id: string;
+  readonly store: Pick<
+    SharedStore,
+    "pendingChannels" | "takeQueue" | "giveBackQueue" | "receive" | "owns"
+  >;
+  readonly clock: Clock;
+  readonly follower: Pick<MemberFollower, "take" | "receive" | "release" | "attemptTimeoutMs">;
+  /** Called with errors that must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** The queues and the members as of the last heartbeat. */
+export interface QueueView {
+  /** The hosts that share the work. */
+  readonly hosts: readonly string[];
+  /** The processes that are alive, without this one. */
+  readonly liveIds: readonly string[];
+  readonly rows: readonly QueueRow[];
+  /** The channels of the config; `null`: this process is still joining, and takes no queue. */
+  readonly channelKeys: readonly string[] | null;
+}
+
+interface HeldQueue {
+  readonly row: QueueRow;
+  /** Until then, the last owner may be sending; monotonic clock. */
+  readonly receivesFromMs: number;
+}
+
+export class QueueShare {
+  readonly #options: QueueShareOptions;
+  readonly #held = new Map<string, HeldQueue>();
+  /** Queues of which something may still be being sent here, although they are not held any more. */
+  readonly #releasing = new Map<string, Promise<void>>();
+  /** Channels with pending notifications that the config does not have: they are to be dropped. */
+  #abandoned: readonly string[] = [];
+  #abandonedAtMs = -Infinity;
+
+  constructor(options: QueueShareOptions) {
+    this.#options = options;
+  }
+
+  holds(channelKey: string): boolean {
+    return this.#held.has(channelKey);
+  }
+
+  /** Looks for channels that left the config at the next {@linkcode follow}. */
+  expectAbandoned(): void {
+    this.#abandonedAtMs = -Infinity;
+  }
+
+  /** Forgets all queues, without giving them back. */
+  forget(): void {
+    this.#held.clear();
+  }
+
+  /** Resolves once nothing is being sent of queues that this member doesn't hold any more. */
+  async released(): Promise<void> {
+    await Promise.all(this.#releasing.values());
+  }
+
+  /** @throws {StoreError} */
+  async giveAllBack(): Promise<void> {
+    for (const { row } of this.#held.values()) await this.#options.store.giveBackQueue(row);
+  }
+
+  /**
+   * Takes and gives back queues as the members and the config require.
+   *
+   * @throws {StoreError} The next call goes on.
+   */
+  async follow({ hosts, liveIds, rows, channelKeys }: QueueView): Promise<void> {
+    const { store, host, id } = this.#options;
+    if (channelKeys !== null) await this.#findAbandoned(channelKeys);
+    for (const { channelKey, owner, token } of rows) {
+      const held = this.#held.get(channelKey);
+      const isLost = held !== undefined &&
+        (!store.owns(channelKey) || token > held.row.token && owner !== id);
+      if (isLost) this.#release(channelKey);
+    }
+    const { take, giveBack, owned } = queueSteps({
+      own: { host, id },
+      hosts,
+      liveIds: new Set([id, ...liveIds]),
+      channelKeys: channelKeys === null ? [] : [...channelKeys, ...this.#abandoned],
+      rows,
+    });
+    for (const row of giveBack) {
+      const { row: present } = this.#held.get(row.channelKey) ?? { row };
+      this.#release(row.channelKey, () => store.giveBackQueue(present));
+    }
+    // An owned queue that is not held was refused.
+    for (const row of [...take, ...owned]) await this.#take(row);
+  }
+
+  /**
+   * Receives the notifications of held queues that other members have persisted.
+   *
+   * @throws {StoreError} The next call goes on.
+   */
+  async receive(): Promise<void> {
+    const { store, clock, follower } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const ready = [...this.#held.values()].filter(({ receivesFromMs }) => receivesFromMs <= nowMs)
+      .map(({ row }) => row);
+    if (ready.length === 0) return;
+    const { notifications, markers } = await store.receive(ready);
+    // What belongs to a queue that was lost meanwhile is its next owner's.
+    const isHeld = ({ channelKey }: { readonly channelKey: string }): boolean => this.holds(channelKey);
+    follower.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
+  }
+
+  /** Looks now and then for channels that left the config. Their queues are taken like all others. */
+  async #findAbandoned(channelKeys: readonly string[]): Promise<void> {
+    const { store, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#abandonedAtMs < ABANDONED_EVERY_MS) return;
+    const own = new Set(channelKeys);
+    this.#abandoned = (await store.pendingChannels()).filter((key) => !own.has(key));
+    this.#abandonedAtMs = nowMs;
+  }
+
+  async #take(row: QueueRow): Promise<void> {
+    const { store, clock, follower, id } = this.#options;
+    if (this.#held.has(row.channelKey) || this.#releasing.has(row.channelKey)) return;
+    const taken = await store.takeQueue(row, id);
+    if (taken === null) return;
+    const isDead = row.owner !== null && row.owner !== id;
+    const waitMs = isDead && taken.isSending ? follower.attemptTimeoutMs(row.channelKey) : 0;
+    this.#held.set(row.channelKey, { row: taken.queue, receivesFromMs: clock.monotonicMs() + waitMs });
+    follower.take(taken);
+  }
+
+  /** Ends with a queue, without waiting for what is being sent. */
+  #release(channelKey: string, then = (): Promise<void> => Promise.resolve()): void {
+    const { follower, onBug } = this.#options;
+    this.#held.delete(channelKey);
+    if (this.#releasing.has(channelKey)) return;
+    const released = follower.release(channelKey).then(then).catch((error) => {
+      if (!(error instanceof StoreError)) onBug(error);
+    }).finally(() => this.#releasing.delete(channelKey));
+    this.#releasing.set(channelKey, released);
+  }
+}
