@@ -8,7 +8,7 @@ import type { Result } from "../domain/result.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import type { TraceDepth } from "../domain/trace.ts";
-import { mayConfirmProblem } from "./trace_depth.ts";
+import { mayConfirmProblem } from "./trace/trace_depth.ts";
 import { splayOf } from "./plan.ts";
 import {
   type CheckRunner,

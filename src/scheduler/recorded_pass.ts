@@ -14,7 +14,7 @@ import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
 import { type PassOptions, runPass } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
-import { mayConfirmProblem } from "./trace_depth.ts";
+import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions
   extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "runner" | "signal"> {

@@ -114,7 +114,9 @@ export async function runCheck(
   const { jobs, conditionsOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
-  const traced = depth === null ? null : (await import("./trace_run.ts")).startTrace(options.system, depth);
+  const traced = depth === null
+    ? null
+    : (await import("./trace/trace_run.ts")).startTrace(options.system, depth);
   const system = traced?.system ?? options.system;
   const ownSecrets: string[] = [];
   const entry = await entryOf(check);

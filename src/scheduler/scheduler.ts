@@ -42,7 +42,7 @@ import {
   type TaskTransition,
   transitionTask,
 } from "./task.ts";
-import { mayConfirmProblem } from "./trace_depth.ts";
+import { mayConfirmProblem } from "./trace/trace_depth.ts";
 import { TimerGroup } from "./timer_group.ts";
 
 /** What a scheduler runs; a reload replaces it whole. */

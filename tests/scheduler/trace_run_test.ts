@@ -1,7 +1,7 @@
 /** What a traced run shows, and what it hides. */
 import assert from "node:assert/strict";
 import { runCheck } from "../../src/scheduler/run_checks.ts";
-import { mayConfirmProblem } from "../../src/scheduler/trace_depth.ts";
+import { mayConfirmProblem } from "../../src/scheduler/trace/trace_depth.ts";
 import type { TraceDepth } from "../../src/domain/trace.ts";
 import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";

@@ -1,5 +1,5 @@
-import type { Check } from "../domain/check.ts";
-import type { CheckRecord } from "../domain/store.ts";
+import type { Check } from "../../domain/check.ts";
+import type { CheckRecord } from "../../domain/store.ts";
 
 /** Whether the next result may confirm a problem, or a worse one, so that its run is worth a trace. */
 export function mayConfirmProblem(

@@ -1,0 +1,39 @@
+/** The lines of a trace, and the values that they never show. */
+import { isCredentialName } from "../../config/credentials.ts";
+
+/** The length of the excerpt of a body or an output, in UTF-16 units. */
+export const EXCERPT_LENGTH_MAX = 1024;
+/** The length that is kept of a body or an output until it is redacted. */
+export const KEPT_LENGTH_MAX = 8 * EXCERPT_LENGTH_MAX;
+
+/** Collects the lines of a trace. */
+export interface Tracer {
+  /** Adds a line, with the time since the begin of the run. */
+  add(text: string): void;
+  /** Adds lines of what was sent or received; `mark` is before each. */
+  addBlock(mark: string, text: string): void;
+}
+
+const HIDDEN = "(hidden)";
+
+export function headerLine(name: string, value: string): string {
+  return `${name}: ${isCredentialName(name) ? HIDDEN : value}`;
+}
+
+/** Names are as good as the whole query. */
+export function hideQuery({ searchParams }: URL): string {
+  const shown = [...searchParams].map(([name, value]) =>
+    `${name}=${isCredentialName(name) ? HIDDEN : value}`
+  );
+  return shown.length === 0 ? "" : `?${shown.join("&")}`;
+}
+
+const FIELD = /"([^"\\\n]{1,100})"(\s{0,9}:\s{0,9})"(?:[^"\\\n]|\\.){0,8192}(?:"|$)/g;
+
+/** Values of JSON whose names are those of credentials, such as the tokens of a login. */
+export function hideValues(text: string): string {
+  return text.replaceAll(
+    FIELD,
+    (whole, name: string, colon: string) => isCredentialName(name) ? `"${name}"${colon}"${HIDDEN}"` : whole,
+  );
+}
