@@ -38,8 +38,11 @@ export function createObject(): JsonObject {
   return new Bare();
 }
 
-const Bare = function () {} as unknown as new () => JsonObject;
-Bare.prototype = Object.create(null);
+class Bare {
+  [name: string]: JsonValue;
+}
+Reflect.deleteProperty(Bare.prototype, "constructor");
+Object.setPrototypeOf(Bare.prototype, null);
 
 /** Replaces the parser's error for YAML, which concerns its first word. */
 const YAML_PROBLEM: Problem = {

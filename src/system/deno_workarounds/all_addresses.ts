@@ -99,10 +99,11 @@ export async function connectToOne(
   return await connectToAddress({ host, port, ...address }, signal);
 }
 
-/** Answers the look-up of a socket with an address that is known. The token is one more argument, which its types do not know. */
+/** Answers the look-up of a socket with an address that is known. The types of the callback lack its token. */
 export function answerLookup({ address, family, token }: HostAddress): LookupFunction {
   return (_name, _options, callback) => {
-    queueMicrotask(() => callback(null, address, family, ...[token] as unknown as []));
+    const resolve: (error: null, address: string, family: number, token: unknown) => void = callback;
+    queueMicrotask(() => resolve(null, address, family, token));
   };
 }
 

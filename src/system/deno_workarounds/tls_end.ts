@@ -26,7 +26,7 @@ export function endProperly(socket: TLSSocket): void {
 
 /** `null` once the connection has ended. */
 export function readerOf(socket: TLSSocket): TlsReader | null {
-  const { _handle: handle } = socket as unknown as { readonly _handle: object | null };
+  const handle = Reflect.get(socket, "_handle") as object | null;
   if (handle === null) return null;
   const parts = Object.getOwnPropertySymbols(handle).map((symbol) => Reflect.get(handle, symbol) as unknown);
   const reader = parts.find((part) =>
