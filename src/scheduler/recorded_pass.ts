@@ -2,17 +2,23 @@
  * One pass over checks, as in `check --once`: it runs them, records the results and sends the notifications that follow.
  * It also runs, without passing on their results, dependencies that decide whether a notification is suppressed, and
  * groups of checks that changed.
+ *
+ * Other calls may share the state. Each writes the results of its checks before it reads those of others and runs a
+ * group. So of calls that overlap, the last one sees all results, and its result of the group counts: one that was
+ * overtaken runs the group again.
  */
 import type { Notifying } from "../alerting/notifying.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { KnownConditions } from "../domain/check_kind.ts";
+import type { SharedStore } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
+import { StoreError } from "../domain/store.ts";
 import { jobLogOf } from "../state/job_log.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import { WriteSchedule } from "../state/write_schedule.ts";
 import { recordRequested } from "./next_run.ts";
 import type { RetryOptions } from "./retry_pass.ts";
-import { type PassOptions, runPass } from "./run_checks.ts";
+import { type CheckRunner, type PassOptions, RUN_HERE, runPass } from "./run_checks.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
@@ -21,7 +27,14 @@ interface RecordedPassOptions
   /** The active checks of the config. */
   readonly active: readonly Check[];
   readonly repository: StateRepository;
-  readonly notifying: Pick<Notifying, "refresh" | "deciding" | "dependenciesToRun" | "send">;
+  readonly notifying: Pick<
+    Notifying,
+    "refresh" | "forget" | "know" | "deciding" | "dependenciesToRun" | "send"
+  >;
+  /** The state, if several processes share it. */
+  readonly shared: { readonly store: Pick<SharedStore, "load" | "readOthers" | "known"> } | null;
+  /** Names of checks whose results don't count, because another process has written their record. */
+  readonly overtaken: Set<string>;
   /** Whether the state outlasts the pass; if not, only this pass can confirm a condition. */
   readonly isKept: boolean;
   /** Whether active checks that are not asked for are decided again, and their groups run. */
@@ -55,6 +68,7 @@ export class RecordedPass {
     this.#active = new Map(options.active.map((check) => [check.name, check]));
     this.#pass = {
       ...options,
+      runner: this.#freshGroups(options.runner ?? RUN_HERE),
       jobs: isKept ? jobLogOf(repository) : null,
       conditionsOf: (name) => this.#conditionsOf(name),
       traceOf: (check) => {
@@ -144,14 +158,55 @@ export class RecordedPass {
 
   /** Runs groups that were not asked for and combine a check that changed, until no further one changes. */
   async #runChangedGroups(): Promise<void> {
-    let left = this.#options.active.filter(({ name }) => !this.#ran.has(name));
+    const { active, overtaken } = this.#options;
+    await this.#writeShared();
+    let left = active.filter(({ name }) => !this.#ran.has(name) || overtaken.has(name));
     for (;;) {
       const isAffected = (check: Check): boolean =>
         combinedChecks(check).some((name) => this.#changed.has(name));
       const groups = left.filter(isAffected);
       if (groups.length === 0) return await this.#untilDone();
-      left = left.filter((check) => !groups.includes(check));
+      for (const { name } of groups) overtaken.delete(name);
       await runPass(groups, { ...this.#pass, onResult: (result) => void this.#record(result) });
+      await this.#writeShared();
+      left = left.filter((check) => !groups.includes(check) || overtaken.has(check.name));
+    }
+  }
+
+  /** Writes the results at once, if others read them. */
+  async #writeShared(): Promise<void> {
+    if (this.#options.shared === null) return;
+    await this.#options.repository.flush();
+    await this.#sending;
+  }
+
+  /** Reads what other processes have found before it runs a group. */
+  #freshGroups(runner: CheckRunner): CheckRunner {
+    return {
+      limitOf: (check) => runner.limitOf(check),
+      run: async (check, options) => {
+        if (combinedChecks(check).length > 0) await this.#readShared(check);
+        return await runner.run(check, options);
+      },
+    };
+  }
+
+  async #readShared(group: Check): Promise<void> {
+    const { shared, repository, notifying } = this.#options;
+    if (shared === null) return;
+    const { store } = shared;
+    // What runs here now is not written yet.
+    const names = combinedChecks(group).filter((name) => !this.#running.has(name));
+    await this.#writeShared();
+    // What is in memory alone is newer than what would be read.
+    if (!repository.isWritable) return;
+    try {
+      repository.adopt([...await store.readOthers(names), ...await store.load([group.name])]);
+      notifying.forget([group.name]);
+      await notifying.know([group.name], store.known);
+    } catch (error) {
+      // While the state can't be read, what is known counts.
+      if (!(error instanceof StoreError)) throw error;
     }
   }
 

@@ -13,6 +13,7 @@ import {
   sharedPostgres,
   startPostgres,
 } from "../support/postgres.ts";
+import { testCronGroups } from "./cron_groups_cases.ts";
 import { type Installation, until, withInstallation } from "./installation.ts";
 import { testLocations } from "./locations_cases.ts";
 import type { Program } from "./program.ts";
@@ -428,3 +429,4 @@ test("monitor members shows who is live, has the active config, and runs what", 
 }, POSTGRES);
 
 testLocations(test, postgres);
+testCronGroups(test, postgres);

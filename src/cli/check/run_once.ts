@@ -76,7 +76,7 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     const isKept = state.path !== null;
     // Results are persisted even if they can't be printed.
     const code = await state.whileLocked(
-      runNotifying(chosen, { ...options, repository, shared, located, selected: checks, isKept })
+      runNotifying(chosen, { ...options, repository, shared, overtaken, located, selected: checks, isKept })
         .finally(() => isKept ? repository.finish(config.checks, system.clock.wallMs()) : undefined),
     );
     if (settings.due) await publish(config, { system, repository, warn });
@@ -152,6 +152,8 @@ interface NotifyingRunOptions extends OnceOptions {
   readonly repository: StateRepository;
   /** The state, if several processes share it. */
   readonly shared: SharedState | null;
+  /** Names of checks whose record another process has written. */
+  readonly overtaken: Set<string>;
   /** Runs checks with locations; `null`: there are none. */
   readonly located: LocatedPass | null;
   /** The checks that the call is about, including those that are not due. */
@@ -245,10 +247,7 @@ async function writeMetrics(
   if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
 }
 
-interface ChosenOptions extends OnceOptions {
-  readonly repository: StateRepository;
-  readonly located: LocatedPass | null;
-  readonly isKept: boolean;
+interface ChosenOptions extends NotifyingRunOptions {
   readonly notifying: Notifying;
   readonly printer: RunPrinter;
   onBug(error: unknown): void;
