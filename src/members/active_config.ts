@@ -1,5 +1,5 @@
 /** What a member publishes of its config. */
-export interface PublishedConfig {
+interface PublishedConfig {
   /** The hash of its config. */
   readonly config: string;
   /** The hash of the config that it takes for the active one. */

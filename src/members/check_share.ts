@@ -11,7 +11,7 @@ import { createPlacement, hostOf, placesOf } from "./rendezvous.ts";
 /** The interval at which records of other members' checks are read for the page. */
 const SHOWN_EVERY_MS = 10_000;
 
-export interface CheckShareOptions {
+interface CheckShareOptions {
   readonly host: string;
   readonly work: MemberWork;
   readonly store: Pick<SharedStore, "load" | "readOthers" | "known">;

@@ -28,7 +28,7 @@ export interface Observed {
 }
 
 /** Another member. */
-export interface OtherMember {
+interface OtherMember {
   readonly heartbeat: MemberHeartbeat;
   /** When the heartbeat that first had this count was sent; the observer's monotonic clock. */
   readonly movedAtMs: number;

@@ -6,7 +6,7 @@ import { DEAD_AFTER_MS, type QueueRow } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
 /** What a member does about the queues. */
-export interface QueueSteps {
+interface QueueSteps {
   /** Queues to take, if the token is still the one that was read. */
   readonly take: readonly QueueRow[];
   readonly giveBack: readonly QueueRow[];

@@ -11,7 +11,7 @@ import { queueSteps } from "./queue_ownership.ts";
 /** The interval at which pending notifications of channels that left the config are looked for. */
 const ABANDONED_EVERY_MS = 3_600_000;
 
-export interface QueueShareOptions {
+interface QueueShareOptions {
   readonly host: string;
   /** This process; unique. */
   readonly id: string;

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../config/syntax.ts";
 import type { CheckKind } from "../../domain/check.ts";
 
 /** A value of a config; `undefined` is omitted. */
-export type DraftValue = JsonValue | undefined | readonly DraftValue[] | {
+type DraftValue = JsonValue | undefined | readonly DraftValue[] | {
   readonly [name: string]: DraftValue;
 };
 

@@ -38,7 +38,7 @@ export function parseCondition(text: string): GatusCondition | null {
 }
 
 /** Lists a condition that has no counterpart. */
-export type LeaveCondition = (condition: string, reason: string) => void;
+type LeaveCondition = (condition: string, reason: string) => void;
 
 /** The expectations of an HTTP response, as `response` of `http_request`. */
 export function expectResponse(

@@ -23,13 +23,13 @@ export interface GossContext {
 }
 
 /** Patterns of goss: a text, or `/regular expression/`. */
-export interface GossPatterns {
+interface GossPatterns {
   readonly texts: readonly string[];
   readonly expressions: readonly string[];
 }
 
 /** Reads expected patterns; those without a counterpart are listed. */
-export function readPatterns(key: string, { resource, draft, item }: GossContext): GossPatterns {
+function readPatterns(key: string, { resource, draft, item }: GossContext): GossPatterns {
   const value = fieldOf(resource, key);
   const texts: string[] = [];
   const expressions: string[] = [];

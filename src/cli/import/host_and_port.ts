@@ -1,5 +1,5 @@
 /** A host with a port, if there is one. */
-export interface HostAndPort {
+interface HostAndPort {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number | undefined;

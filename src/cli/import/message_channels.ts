@@ -24,7 +24,7 @@ const BODIES = {
 } as const;
 
 /** A receiver whose webhook has the secret in its URL. */
-export type WebhookReceiver = keyof typeof BODIES;
+type WebhookReceiver = keyof typeof BODIES;
 
 /** A webhook whose whole URL is a secret. */
 export function receiverChannel(
@@ -114,7 +114,7 @@ export function pagerDutyChannel(key: string, { name, source, draft }: MessageOp
 }
 
 /** The settings of a mail server and an email, as other tools have them. */
-export interface EmailSettings {
+interface EmailSettings {
   readonly host: string;
   readonly port: number;
   readonly username?: string | undefined;

@@ -121,7 +121,7 @@ export function timeIn(tokens: readonly MonitToken[], from: number): number | nu
 }
 
 /** A comparison such as `usage > 80 %`; the unit is in small letters. */
-export interface MonitComparison {
+interface MonitComparison {
   readonly operator: string;
   readonly value: number;
   readonly unit: string;

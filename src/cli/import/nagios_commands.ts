@@ -5,11 +5,11 @@ import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
 /** What a check command becomes, or why it cannot. */
-export type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
+type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };
 
-export interface CommandContext {
+interface CommandContext {
   readonly commands: ReadonlyMap<string, string>;
   readonly macros: ReadonlyMap<string, string>;
   readonly host: NagiosObject;

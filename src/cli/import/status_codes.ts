@@ -1,5 +1,5 @@
 /** A status as `status_code` of a config accepts it: codes, classes such as `2xx`, or `null` for any. */
-export type StatusExpectation = null | number | string | readonly (number | string)[];
+type StatusExpectation = null | number | string | readonly (number | string)[];
 
 const LOWEST = 100;
 const HIGHEST = 599;
