@@ -74,8 +74,31 @@ function mismatchText(actual: string, expected: string): string | null {
   return `certificate has the fingerprint ${actual}, expected another one`;
 }
 
+/** Why the certificate with a fingerprint is not accepted at a time, also if it is another one; `null`: it is. */
+export function pinnedRefusal(facts: CertificateFacts, fingerprint: string, nowMs: number): string | null {
+  const limits = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0, fingerprint };
+  const { condition, text } = evaluateCertificate({ problem: null, facts }, limits, nowMs);
+  return condition === "ok" ? null : text;
+}
+
+/** What is wrong with a fingerprint among the parameters of a check. */
+export function fingerprintErrors(
+  { fingerprint, caFile }: { readonly fingerprint?: string; readonly caFile?: string },
+): readonly ParameterProblem[] {
+  if (fingerprint === undefined) return [];
+  const path = ["fingerprint"];
+  return [
+    ...caFile === undefined
+      ? []
+      : [{ path, message: '"fingerprint" cannot be used with "ca_file": remove one of them' }],
+    ...canonicalFingerprint(fingerprint) === null
+      ? [{ path, message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }]
+      : [],
+  ];
+}
+
 /** Returns a SHA-256 hash as digits alone; `null` if the text is none. */
-export function canonicalFingerprint(text: string): string | null {
+function canonicalFingerprint(text: string): string | null {
   return /^(?:[\da-f]{2}:?){31}[\da-f]{2}$/i.test(text) ? text.replaceAll(":", "").toLowerCase() : null;
 }
 

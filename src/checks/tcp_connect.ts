@@ -3,9 +3,10 @@ import type { TcpConnectCheck, TcpConnectParameters } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
-import type { TlsExpectations } from "../domain/tls.ts";
+import type { CertificateFacts, TlsExpectations } from "../domain/tls.ts";
 import type { Connection, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
+import { fingerprintErrors, pinnedRefusal } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { observeAddresses } from "./every_address.ts";
 import { readAuthorities } from "./tls_files.ts";
@@ -61,7 +62,7 @@ async function observeTcpConnect(
   { system: { clock, connections, files }, signal }: ObserveContext,
 ): Promise<CheckResult> {
   const { parameters, timeoutMs } = check;
-  const { host = "", tls, serverName = host, caFile, everyAddress } = parameters;
+  const { host = "", tls, serverName = host, fingerprint, caFile, everyAddress } = parameters;
   signal.throwIfAborted();
   using deadline = startDeadline(clock, timeoutMs, signal);
   const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
@@ -70,7 +71,15 @@ async function observeTcpConnect(
   if (!Array.isArray(authorities)) return unknownResult(`${authorities}`);
   const run = {
     ...{ check, clock, connections, signal: deadline.signal },
-    ...tls && { tls: { serverName, authorities } },
+    ...tls && {
+      tls: {
+        serverName,
+        authorities,
+        ...fingerprint !== undefined && {
+          refuses: (facts: CertificateFacts) => pinnedRefusal(facts, fingerprint, clock.wallMs()),
+        },
+      },
+    },
   };
   const options = { connections, isEvery: everyAddress, signal: deadline.signal };
   const result = await observeAddresses(targetOf(parameters), options, (target) => observe(target, run));
@@ -214,18 +223,22 @@ function findWarnings(
 }
 
 /** Keys of a connection over TCP. */
-const TCP_KEYS = ["host", "port", "connectTo", "serverName", "caFile"] as const;
+const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "caFile"] as const;
+
+/** Those of a connection with TLS. */
+const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "ca_file"];
 
 const KEY_NAMES: Readonly<Record<typeof TCP_KEYS[number], string>> = {
   host: "host",
   port: "port",
   connectTo: "connect_to",
   serverName: "server_name",
+  fingerprint: "fingerprint",
   caFile: "ca_file",
 };
 
 function* findErrors({ parameters }: TcpConnectCheck): Generator<ParameterProblem> {
-  const { host, port, socket, tls, everyAddress } = parameters;
+  const { host, port, socket, tls, everyAddress, fingerprint, send } = parameters;
   const given = [
     ...TCP_KEYS.filter((key) => parameters[key] !== undefined).map((key) => KEY_NAMES[key]),
     ...tls ? ["tls"] : [],
@@ -238,9 +251,17 @@ function* findErrors({ parameters }: TcpConnectCheck): Generator<ParameterProble
   } else if (host === undefined || port === undefined) {
     yield { path: [], message: `expected "host" and "port", or "socket"` };
   }
+  yield* fingerprintErrors(parameters);
+  if (fingerprint !== undefined && send !== undefined) {
+    yield {
+      path: ["send"],
+      message:
+        '"send" cannot be used with "fingerprint": a server with a copy of the certificate could read it',
+    };
+  }
   if (tls) return;
   for (const key of given) {
-    if (socket !== undefined || key !== "server_name" && key !== "ca_file") continue;
+    if (socket !== undefined || !TLS_KEYS.includes(key)) continue;
     yield { path: [key], message: `"${key}" requires "tls": true` };
   }
 }

@@ -1,10 +1,10 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
-import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
+import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import type { CheckResult } from "../domain/result.ts";
 import type { ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
-import { canonicalFingerprint, evaluateCertificate, timeLeftWarnings } from "./certificate_verdict.ts";
+import { evaluateCertificate, fingerprintErrors, timeLeftWarnings } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
 import { observeAddresses } from "./every_address.ts";
 import { readAuthorities } from "./tls_files.ts";
@@ -24,7 +24,7 @@ export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
     ) => [portSubject(host, port), `certificate of ${portSubject(host, port)}`],
   },
   warnings: ({ parameters }) => timeLeftWarnings(parameters, []),
-  errors: findErrors,
+  errors: ({ parameters }) => fingerprintErrors(parameters),
   requiredPermissions: ({ parameters: { host, port, connectTo = host, caFile } }) => ({
     net: [hostAndPort(connectTo, port)],
     ...permissionsOfTls(true),
@@ -82,21 +82,6 @@ async function observe(
     const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);
     return checkResult(isObstacle ? "unknown" : "critical", text);
   }
-}
-
-function findErrors(
-  { parameters: { fingerprint, caFile } }: TlsCertificateCheck,
-): readonly ParameterProblem[] {
-  if (fingerprint === undefined) return [];
-  const path = ["fingerprint"];
-  return [
-    ...caFile === undefined
-      ? []
-      : [{ path, message: '"fingerprint" cannot be used with "ca_file": remove one of them' }],
-    ...canonicalFingerprint(fingerprint) === null
-      ? [{ path, message: "is not a SHA-256 fingerprint, expected 64 hexadecimal digits" }]
-      : [],
-  ];
 }
 
 function checkResult(

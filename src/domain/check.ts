@@ -128,6 +128,8 @@ export interface TcpConnectParameters {
   readonly tls: boolean;
   /** The name that the certificate must be for; absent: the host. */
   readonly serverName?: string;
+  /** The SHA-256 hash of the certificate, which is then trusted; the digits may have colons between them. */
+  readonly fingerprint?: string;
   /** Absolute path of certificates (PEM) that are trusted as well. */
   readonly caFile?: string;
   /** Sent as UTF-8 after the connection is established; absent: nothing. */

@@ -27,7 +27,7 @@ export type DatabaseTarget =
   | ConnectionTarget & { readonly tls: TlsExpectations | null }
   | { readonly socketPath: string };
 
-/** An established connection; with TLS, its certificate has been verified. */
+/** An established connection; with TLS, its certificate has been accepted. */
 export interface Connection {
   /** Returns the next bytes; `null` if the other side has ended. Rejects if the connection breaks. */
   read(): Promise<Uint8Array | null>;

@@ -13,6 +13,11 @@ export interface TlsExpectations {
   readonly serverName: string;
   /** Certificates of authorities (PEM) that are trusted in addition to the runtime's. */
   readonly authorities: readonly string[];
+  /**
+   * Decides on the certificate in place of authorities and name: returns why it is rejected, `null` if it is trusted. The
+   * runtime does not verify then that the server has the key of the certificate, so send it nothing.
+   */
+  refuses?(facts: CertificateFacts): string | null;
 }
 
 export interface CertificateFacts {

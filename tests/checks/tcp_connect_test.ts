@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/check.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
-import { createAuthority, createCertificate } from "../support/certificates.ts";
+import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
 import {
   beSilent,
@@ -272,18 +273,112 @@ Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", asy
   await Deno.remove(file);
 });
 
+Deno.test("observeTcpConnect() trusts the certificate with the expected fingerprint, and no other", async (t) => {
+  const other = createCertificate();
+  const self = createCertificate({ hosts: ["other.example"], addresses: [] });
+  const expired = createCertificate({ fromDay: -9, toDay: -2 });
+  const authority = createAuthority();
+  const OK = /^connected with TLS, response contains "220 "( \(the only address\))?$/;
+  const rows: readonly {
+    readonly name: string;
+    readonly served: Certificate;
+    readonly pinned?: Certificate;
+    readonly parameters?: Partial<TcpConnectParameters>;
+    readonly condition: string;
+    readonly output: RegExp;
+  }[] = [
+    { name: "self-signed, for another name", served: self, condition: "ok", output: OK },
+    {
+      name: "self-signed authority",
+      served: createCertificate({ isAuthority: true }),
+      condition: "ok",
+      output: OK,
+    },
+    { name: "unknown issuer", served: createCertificate({ authority }), condition: "ok", output: OK },
+    { name: "every address", served: self, parameters: { everyAddress: true }, condition: "ok", output: OK },
+    {
+      name: "another server and another name",
+      served: self,
+      parameters: { host: "shop.example", connectTo: "127.0.0.1", serverName: "www.example" },
+      condition: "ok",
+      output: OK,
+    },
+    {
+      name: "another certificate",
+      served: self,
+      pinned: other,
+      condition: "critical",
+      output: /^TLS handshake with \S+ failed: certificate has the fingerprint [\da-f]{64}, expected another/,
+    },
+    {
+      name: "another certificate as a warning",
+      served: self,
+      pinned: other,
+      parameters: { asWarning: true },
+      condition: "warning",
+      output: /^TLS handshake with \S+ failed: certificate has the fingerprint /,
+    },
+    {
+      name: "expired",
+      served: expired,
+      condition: "critical",
+      output: /^TLS handshake with \S+ failed: certificate expired 2 d/,
+    },
+  ];
+  for (const { name, served, pinned = served, parameters, condition, output } of rows) {
+    await t.step(name, async () => {
+      await using server = startServer(speakPlainly, { certificate: served });
+      const { fingerprint256: fingerprint } = new X509Certificate(pinned.cert);
+      const check = tcpCheck({
+        port: server.port,
+        tls: true,
+        fingerprint,
+        expect: "220 ",
+        ...parameters,
+      });
+      assert.deepStrictEqual([...tcpConnectKind.errors?.(check) ?? []], []);
+      const { net = [], env = [], ...rest } = await tcpConnectKind.requiredPermissions(
+        check,
+        createMemorySystem(),
+      );
+      assert.deepStrictEqual(rest, {});
+      const { results: [found] } = await observeInOwnProcess(check, {
+        flags: [
+          "--allow-read",
+          "--allow-sys",
+          `--allow-env=${env.join(",")}`,
+          `--allow-net=${net.join(",")}`,
+        ],
+      });
+      assert.match(found?.output ?? "", output);
+      assert.strictEqual(found?.condition, condition);
+    });
+  }
+});
+
 Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
   await using steps = concurrentSteps(t);
-  const rows = [
+  const certificate = createCertificate();
+  const { fingerprint256: fingerprint } = new X509Certificate(certificate.cert);
+  const rows: readonly (Pick<Row, "name" | "meet" | "parameters"> & {
+    readonly options?: { readonly certificate: Certificate };
+  })[] = [
     { name: "silent", meet: beSilent, parameters: { expect: "x" } },
     { name: "flooding", meet: flood, parameters: { expect: "x" } },
     { name: "silent with TLS", meet: beSilent, parameters: { tls: true } },
     { name: "dripping with TLS", meet: drip, parameters: { tls: true } },
     { name: "clear text with TLS", meet: speakPlainly, parameters: { tls: true } },
+    { name: "silent with a fingerprint", meet: beSilent, parameters: { tls: true, fingerprint } },
+    {
+      name: "flooding with a fingerprint",
+      meet: flood,
+      parameters: { tls: true, fingerprint, expect: "x" },
+      options: { certificate },
+    },
   ];
-  for (const { name, meet, parameters } of rows) {
+  for (const { name, meet, parameters, options } of rows) {
     steps.add(name, async () => {
-      await using server = startServer(meet);
+      await using server = startServer(meet, options);
       const check = tcpCheck({ port: server.port, ...parameters }, 100);
       const run = { times: 10, countsDescriptors: Deno.build.os === "linux" };
       // The runtime opens up to two for itself, at any time; one for each run would be many more.
@@ -407,5 +502,22 @@ Deno.test("tcpConnectKind rejects parameters that contradict each other", () => 
   ]);
   assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1, caFile: "/a" }), [
     'ca_file: "ca_file" requires "tls": true',
+  ]);
+  const fingerprint = "f0".repeat(32);
+  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1, fingerprint }), [
+    'fingerprint: "fingerprint" requires "tls": true',
+  ]);
+  assert.deepStrictEqual(errorsOf({ ...plain, socket: "/a", fingerprint }), [
+    'fingerprint: "fingerprint" cannot be used with "socket": remove one of them',
+  ]);
+  const tls = { ...plain, host: "a", port: 1, tls: true };
+  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint, caFile: "/a" }), [
+    'fingerprint: "fingerprint" cannot be used with "ca_file": remove one of them',
+  ]);
+  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint: `${fingerprint}f0` }), [
+    "fingerprint: is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
+  ]);
+  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint, send: "PING" }), [
+    'send: "send" cannot be used with "fingerprint": a server with a copy of the certificate could read it',
   ]);
 });

@@ -2,8 +2,8 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/tcp_connect_parameters","$defs":{"tcp_connect_parameters":{"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
+const schema19 = {"$ref":"#/$defs/tcp_connect_parameters","$defs":{"tcp_connect_parameters":{"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"tls":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"send":{"type":"string"},"expect":{"type":"string","minLength":1},"as_warning":{"type":"boolean","default":false}}};
 const func1 = Object.prototype.hasOwnProperty;
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -188,11 +188,11 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data.ca_file !== undefined){
-let data7 = data.ca_file;
+if(data.fingerprint !== undefined){
+let data7 = data.fingerprint;
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err14 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
+const err14 = {instancePath:instancePath+"/fingerprint",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -203,7 +203,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
+const err15 = {instancePath:instancePath+"/fingerprint",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -213,9 +213,11 @@ vErrors.push(err15);
 errors++;
 }
 }
-if(data.send !== undefined){
-if(typeof data.send !== "string"){
-const err16 = {instancePath:instancePath+"/send",keyword:"type",params:{type: "string"}};
+if(data.ca_file !== undefined){
+let data8 = data.ca_file;
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err16 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -225,11 +227,8 @@ vErrors.push(err16);
 errors++;
 }
 }
-if(data.expect !== undefined){
-let data9 = data.expect;
-if(typeof data9 === "string"){
-if(data9.length < 1){
-const err17 = {instancePath:instancePath+"/expect",keyword:"minLength",params:{limit: 1}};
+else {
+const err17 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -239,8 +238,9 @@ vErrors.push(err17);
 errors++;
 }
 }
-else {
-const err18 = {instancePath:instancePath+"/expect",keyword:"type",params:{type: "string"}};
+if(data.send !== undefined){
+if(typeof data.send !== "string"){
+const err18 = {instancePath:instancePath+"/send",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -250,9 +250,11 @@ vErrors.push(err18);
 errors++;
 }
 }
-if(data.as_warning !== undefined){
-if(typeof data.as_warning !== "boolean"){
-const err19 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+if(data.expect !== undefined){
+let data10 = data.expect;
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err19 = {instancePath:instancePath+"/expect",keyword:"minLength",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -262,14 +264,37 @@ vErrors.push(err19);
 errors++;
 }
 }
-}
 else {
-const err20 = {instancePath,keyword:"type",params:{type: "object"}};
+const err20 = {instancePath:instancePath+"/expect",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+}
+if(data.as_warning !== undefined){
+if(typeof data.as_warning !== "boolean"){
+const err21 = {instancePath:instancePath+"/as_warning",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }

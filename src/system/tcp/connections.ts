@@ -17,7 +17,11 @@ import type {
 import type { CertificateProblem, CertificateReading } from "../../domain/tls.ts";
 import { lookUpName } from "./look_up_name.ts";
 import { onAbort } from "../../shared/on_abort.ts";
-import { createCertificateReader } from "../tls/certificate_reader.ts";
+import {
+  createUnverifiedConnect,
+  readUnverified,
+  type UnverifiedConnect,
+} from "../tls/certificate_reader.ts";
 import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
 import { createHangingLimit, type HangingLimit } from "../deno_workarounds/hanging_limit.ts";
@@ -27,11 +31,14 @@ import { type HandshakeTarget, tryHandshake } from "../tls/try_handshake.ts";
 
 /** The machine's connections. */
 export function createConnections(clock: Clock): Connections {
-  const readUnverified = createCertificateReader(clock);
+  const connectUnverified = createUnverifiedConnect(clock);
   const hanging = createHangingLimit(() => clock.monotonicMs());
   return {
     async connect({ tls, ...target }, options): Promise<Connection> {
       if (tls === undefined) return await connectPlain(target, { ...options, clock });
+      if (tls.refuses !== undefined) {
+        return await connectPinned({ ...target, tls }, { ...options, clock, connectUnverified });
+      }
       try {
         await tryHandshake({ ...target, tls }, { ...options, clock });
         return await connectTls({ ...target, tls }, { hanging, clock, signal: options.signal });
@@ -62,7 +69,7 @@ export function createConnections(clock: Clock): Connections {
         if (refused === null) throw error;
         problem = refused.problem;
       }
-      facts ??= await readUnverified(target, signal);
+      facts ??= await readUnverified(connectUnverified, target, signal);
       return { problem, facts };
     },
     async readChain(target, signal) {
@@ -117,6 +124,45 @@ async function connectTls(
   } finally {
     stopListening();
   }
+}
+
+/** Connects to a server with a certificate that other rules than the runtime's accept. */
+async function connectPinned(
+  target: HandshakeTarget,
+  { connectUnverified, clock, onPhase, signal }: ConnectionOptions & ConnectTcpOptions & {
+    readonly connectUnverified: UnverifiedConnect;
+  },
+): Promise<Connection> {
+  try {
+    // One that hangs can be ended.
+    await tryHandshake(target, { ...onPhase !== undefined && { onPhase }, clock, signal });
+  } catch (error) {
+    if (refusedCertificate(error) === null) throw error;
+  }
+  const pinned = await connectUnverified(target, signal);
+  if (pinned === null) throw new Error("certificate could not be read over a second connection");
+  const stopListening = onAbort(signal, pinned.close);
+  const close = (): void => {
+    stopListening();
+    pinned.close();
+  };
+  const reason = target.tls.refuses?.(pinned.facts) ?? null;
+  if (reason !== null) {
+    close();
+    throw new RefusedCertificate({ about: "trust", reason });
+  }
+  const chunks = pinned.socket[Symbol.asyncIterator]();
+  return {
+    async read() {
+      const { done = false, value } = await chunks.next();
+      return done ? null : value;
+    },
+    write: (bytes) =>
+      new Promise((resolve, reject) =>
+        pinned.socket.write(bytes, (error) => error ? reject(error) : resolve())
+      ),
+    close,
+  };
 }
 
 function standingConnection(connection: Deno.Conn, signal: AbortSignal): Connection {

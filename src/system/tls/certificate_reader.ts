@@ -11,22 +11,28 @@ import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
 import type { HandshakeTarget } from "./try_handshake.ts";
 
-/**
- * Reads the facts of a server's certificate, valid or not; `null` if it can't be read. Rejects with the signal's reason
- * only.
- */
-type CertificateReader = (
+/** A TLS connection to a server whose certificate was not verified. */
+export interface UnverifiedConnection {
+  readonly facts: CertificateFacts;
+  readonly socket: TLSSocket;
+  close(): void;
+}
+
+/** Connects to a server whatever its certificate is; `null` if that fails. Rejects with the signal's reason only. */
+export type UnverifiedConnect = (
   target: HandshakeTarget,
   signal: AbortSignal,
-) => Promise<CertificateFacts | null>;
+) => Promise<UnverifiedConnection | null>;
 
 /**
- * Makes a reader of certificates that does not ask whether they are valid. It takes a connection of its own, and a
- * socket: over anything else Deno 2.7 does not tell what a certificate says. There, connecting or a handshake that
- * hangs cannot be ended without losing the descriptor for good, so such a socket is left to itself until the server or
- * the system ends it; there are never more than a few for a server.
+ * Makes connections that do not ask whether a certificate is valid. Each takes a socket: over anything else Deno 2.7 does
+ * not tell what a certificate says. There, connecting or a handshake that hangs cannot be ended without losing the
+ * descriptor for good, so such a socket is left to itself until the server or the system ends it; there are never more
+ * than a few for a server.
+ *
+ * Such a handshake does not verify either that the server has the key of its certificate.
  */
-export function createCertificateReader(clock: Clock): CertificateReader {
+export function createUnverifiedConnect(clock: Clock): UnverifiedConnect {
   const hanging = createHangingLimit(() => clock.monotonicMs());
   return async (target, signal) => {
     if (hanging.isReached(target)) return null;
@@ -35,21 +41,33 @@ export function createCertificateReader(clock: Clock): CertificateReader {
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const stopListening = onAbort(signal, () => {
       if (attempt.canEnd()) attempt.end();
-      else hanging.add(target, attempt.facts);
+      else hanging.add(target, attempt.connection);
+      void attempt.connection.then((connection) => connection?.close());
       reject(signal.reason);
     });
     try {
-      return await Promise.race([aborted, attempt.facts]);
+      return await Promise.race([aborted, attempt.connection]);
     } finally {
       stopListening();
     }
   };
 }
 
-/** A reading under way. */
+/** Reads the facts of a server's certificate, valid or not, over a connection of its own; `null` if it can't be read. */
+export async function readUnverified(
+  connect: UnverifiedConnect,
+  target: HandshakeTarget,
+  signal: AbortSignal,
+): Promise<CertificateFacts | null> {
+  const connection = await connect(target, signal);
+  connection?.close();
+  return connection?.facts ?? null;
+}
+
+/** A connection in the making. */
 interface Attempt {
-  /** Never rejects; when it resolves, the socket has been ended. */
-  readonly facts: Promise<CertificateFacts | null>;
+  /** Never rejects; when it resolves to `null`, the socket has been ended. */
+  readonly connection: Promise<UnverifiedConnection | null>;
   /** Whether the socket can be ended now without losing its descriptor. */
   canEnd(): boolean;
   end(): void;
@@ -62,9 +80,13 @@ function begin(target: HandshakeTarget, clock: Clock): Attempt {
     port: target.port,
     ...address !== undefined && { lookup: answerLookup(address), autoSelectFamily: false },
   });
-  let secured: TLSSocket | null = null;
   let isTalking = false;
-  const read = async (): Promise<CertificateFacts | null> => {
+  const open = async (): Promise<UnverifiedConnection | null> => {
+    let secured: TLSSocket | null = null;
+    const close = (): void => {
+      secured?.destroy();
+      socket.destroy();
+    };
     try {
       await connected(socket);
       if (target.startTls !== undefined) {
@@ -74,15 +96,15 @@ function begin(target: HandshakeTarget, clock: Clock): Attempt {
       }
       secured = beginTls(socket, target.tls, { verifies: false });
       await handshaken(secured, socket, clock);
-      return certificateFacts(secured);
+      const facts = certificateFacts(secured);
+      if (facts !== null) return { facts, socket: secured, close };
     } catch {
-      return null;
-    } finally {
-      secured?.destroy();
-      socket.destroy();
+      // It failed, whatever the reason.
     }
+    close();
+    return null;
   };
-  return { facts: read(), canEnd: () => isTalking, end: () => socket.destroy() };
+  return { connection: open(), canEnd: () => isTalking, end: () => socket.destroy() };
 }
 
 /** The error listener stays, so that a late error does not crash the process. */
