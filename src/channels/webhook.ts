@@ -1,10 +1,11 @@
 import { startDeadline } from "../shared/deadline.ts";
-import type { WebhookChannel } from "../domain/channel.ts";
-import { permissionsOfUrl } from "../domain/runtime_permissions.ts";
+import type { JsonTemplate, WebhookChannel } from "../domain/channel.ts";
+import { hostAndPortOf, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
+import { fillJsonTemplate } from "../shared/json_template.ts";
 import { createRedactor, type Redact } from "../shared/redact.ts";
 import type { IncomingResponse, OutgoingRequest } from "../domain/requests.ts";
 import {
@@ -28,14 +29,23 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   batches: (channel) => !isTemplate(channel),
   // The path and the query of such addresses often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
-  requiredPermissions: ({ parameters }) => Promise.resolve(permissionsOfUrl(parameters.target)),
+  requiredPermissions: (channel) => {
+    const targets = targetsOf(channel);
+    const isTls = targets.some((target) => new URL(target).protocol === "https:");
+    return Promise.resolve({ net: [...new Set(targets.map(hostAndPortOf))], ...permissionsOfTls(isTls) });
+  },
   staleAfterMs: null,
   textMax: ITEM_TEXT_MAX,
 };
 
 /** Whether a request is made from one item alone. */
-function isTemplate({ parameters: { target, headers, body } }: WebhookChannel): boolean {
-  return body !== undefined || [target, ...Object.values(headers)].some(hasFields);
+function isTemplate({ parameters: { target, recoveryTarget, headers, body } }: WebhookChannel): boolean {
+  return body !== undefined || recoveryTarget !== undefined ||
+    [target, ...Object.values(headers)].some(hasFields);
+}
+
+function targetsOf({ parameters: { target, recoveryTarget } }: WebhookChannel): readonly string[] {
+  return recoveryTarget === undefined ? [target] : [target, recoveryTarget];
 }
 
 async function deliverWebhook(
@@ -65,7 +75,7 @@ function requestOf(
   { id, isTest }: Pick<Message, "id" | "isTest">,
   channel: WebhookChannel,
 ): FilledRequest {
-  const { target, headers, body } = channel.parameters;
+  const { target, recoveryTarget = target, headers, body } = channel.parameters;
   const [item] = items;
   if (item === undefined || !isTemplate(channel)) {
     return { target, headers: headersOf(headers, id), body: notificationsJson(items, isTest) };
@@ -75,12 +85,28 @@ function requestOf(
     fillTemplate(template, fields, (value) => escape(truncate(value, SHORT_FIELD_LENGTH_MAX)));
   const filled = Object.entries(headers).map(([name, value]) => [name, fill(value, escapeHeader)]);
   return {
-    target: fill(target, escapeUrl),
+    target: fill(item.notification.event === "recovery" ? recoveryTarget : target, escapeUrl),
     headers: headersOf(Object.fromEntries(filled), id),
-    body: body === undefined
-      ? notificationsJson(items, isTest)
-      : fillTemplate(body, fields, bodyRuleOf(headers).escape),
+    body: body === undefined ? notificationsJson(items, isTest) : fillBody(body, fields, headers),
   };
+}
+
+function fillBody(
+  body: JsonTemplate,
+  fields: Readonly<Record<TemplateField, string>>,
+  headers: Readonly<Record<string, string>>,
+): string {
+  const { escape, isForm } = bodyRuleOf(headers);
+  if (typeof body === "string") return fillTemplate(body, fields, escape);
+  const value = fillJsonTemplate(body, fields);
+  if (!isForm || typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
+  const parts = Object.entries(value).map(([name, part]): [string, string] => [name, formValue(part)]);
+  return new URLSearchParams(parts).toString();
+}
+
+/** A value of a form; a list or an object becomes JSON. */
+function formValue(value: JsonTemplate): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function notificationsJson(items: readonly MessageItem[], isTest: boolean): string {
@@ -183,16 +209,19 @@ async function readStart(response: IncomingResponse): Promise<string> {
 const SECRET_LENGTH_MIN = 7;
 
 /** A receiver may echo its request: the URL's path and query, and the headers, often are secrets of this channel. */
-function hiddenParts({ parameters: { target, headers } }: WebhookChannel): Redact {
-  const url = new URL(target);
-  const query = [...url.search.slice(1).split(/[&=]/), ...url.searchParams.values()];
-  const literals = literalsOf(decoded(url.pathname + url.search)).flatMap((text) => text.split(/[/?&=]/));
-  const whole = [url.pathname + url.search, url.pathname, ...url.pathname.split("/"), ...query];
-  const written = [...whole, ...literals];
-  const given = Object.entries(headers).filter(([name]) => !/^content-type$/i.test(name))
+function hiddenParts(channel: WebhookChannel): Redact {
+  const written = targetsOf(channel).flatMap(partsOfTarget);
+  const given = Object.entries(channel.parameters.headers).filter(([name]) => !/^content-type$/i.test(name))
     .flatMap(([, value]) => literalsOf(value)).flatMap((text) => [text, ...text.split(/\s+/)]);
   const parts = [...written.map(decoded), ...given];
   return createRedactor(parts.filter((part) => part.length >= SECRET_LENGTH_MIN));
+}
+
+function partsOfTarget(target: string): readonly string[] {
+  const { pathname, search, searchParams } = new URL(target);
+  const query = [...search.slice(1).split(/[&=]/), ...searchParams.values()];
+  const literals = literalsOf(decoded(pathname + search)).flatMap((text) => text.split(/[/?&=]/));
+  return [pathname + search, pathname, ...pathname.split("/"), ...query, ...literals];
 }
 
 function decoded(text: string): string {

@@ -1,10 +1,12 @@
 import {
   bodyRuleOf,
   fillTemplate,
+  FILTER_FORMS,
   hasFields,
   SAMPLE_FIELDS,
   TEMPLATE_FIELDS,
   unknownFields,
+  unknownFilters,
 } from "../shared/template.ts";
 import { parseListenAddress } from "../shared/listen_address.ts";
 import { DURATION_FORMS, parseDuration } from "./parse_duration.ts";
@@ -19,6 +21,7 @@ import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { minuteOfDay } from "./time_of_day.ts";
+import { findChoiceProblem } from "./template_choices.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
 import { type JsonValue, parseText } from "./syntax.ts";
@@ -63,7 +66,8 @@ export function visitFormattedValues(
     } else if (isObject(here)) {
       for (const name of Object.keys(here)) {
         if (view.nameFormat !== undefined && !view.keys.has(name)) {
-          visit({ path: [...path, name], format: view.nameFormat, value: name, written: name, at: "name" });
+          const format = view.nameFormat;
+          visit({ path: [...path, name], format, value: name, written: name, at: "name", parent: here });
         }
         walkChild(name, here[name], view.keys.get(name) ?? view.otherKeys);
       }
@@ -108,6 +112,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   argument: checkText,
   variable: checkText,
   template: checkBody,
+  template_key: findChoiceProblem,
   include: checkInclude,
   tag: checkKnown,
   location: checkLocation,
@@ -298,7 +303,7 @@ function checkInclude(item: FormattedValue): Pick<Problem, "message" | "hint"> |
 
 function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
   const [unknown] = unknownFields(String(value));
-  if (unknown === undefined) return null;
+  if (unknown === undefined) return findUnknownFilter({ value, written });
   const expected = `expected one of ${TEMPLATE_FIELDS.join(", ")}`;
   // Values of a file or a variable are not printed.
   if (value !== written) {
@@ -309,6 +314,15 @@ function findUnknownField({ value, written }: FormattedValue): Pick<Problem, "me
     message: `a notification has no field ${quoteValue(`{{${unknown}}}`)}, ${expected}`,
     ...(meant !== undefined && { hint: `did you mean ${quoteValue(`{{${meant}}}`)}?` }),
   };
+}
+
+function findUnknownFilter(
+  { value, written }: Pick<FormattedValue, "value" | "written">,
+): Pick<Problem, "message"> | null {
+  const [unknown] = unknownFilters(String(value));
+  if (unknown === undefined) return null;
+  const filter = value === written ? ` ${quoteValue(unknown)}` : "";
+  return { message: `unknown filter${filter} of a field, expected ${FILTER_FORMS}` };
 }
 
 /** A body that is to be JSON is JSON with any values in its fields. */

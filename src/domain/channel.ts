@@ -2,6 +2,15 @@ import type { Condition } from "./condition.ts";
 import type { NotificationEvent } from "./condition_state.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
 
+/** A text with fields, or a JSON value whose texts may contain fields. */
+export type JsonTemplate =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonTemplate[]
+  | { readonly [key: string]: JsonTemplate };
+
 /** Writes one line for each notification. */
 interface ConsoleChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
@@ -57,10 +66,12 @@ export interface WebhookChannel {
   readonly parameters: {
     /** An `http:` or `https:` address. */
     readonly target: string;
+    /** Recoveries go there. @default `target` */
+    readonly recoveryTarget?: string;
     readonly method: "POST" | "PUT" | "PATCH";
     readonly headers: Readonly<Record<string, string>>;
     /** A body template, one request a notification; without it the notifications go as JSON, all that wait in one request. */
-    readonly body?: string;
+    readonly body?: JsonTemplate;
     readonly timeoutMs: number;
   };
 }

@@ -1,3 +1,5 @@
+import { truncate } from "./truncate.ts";
+
 /** The fields that a template may name. */
 export const TEMPLATE_FIELDS = [
   "id",
@@ -41,8 +43,14 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 /** The names between double braces that are no fields. */
 export function unknownFields(template: string): readonly string[] {
-  return [...template.matchAll(PLACEHOLDER)].map(([, name = ""]) => name.trim())
+  return [...template.matchAll(PLACEHOLDER)].map(([, text = ""]) => partsOf(text).name)
     .filter((name) => fieldOf(name) === undefined);
+}
+
+/** What follows a field and is no filter. */
+export function unknownFilters(template: string): readonly string[] {
+  return [...template.matchAll(PLACEHOLDER)].flatMap(([, text = ""]) => partsOf(text).filters)
+    .filter((filter) => filterOf(filter) === undefined);
 }
 
 /** Whether a text holds a field, known or not. */
@@ -55,20 +63,60 @@ export function literalsOf(template: string): readonly string[] {
   return template.replaceAll(PLACEHOLDER, "\0").split("\0");
 }
 
-/** Fills a template; every value is escaped for the place where it goes. */
+/** Fills a template; every value is filtered, and then escaped for the place where it goes. */
 export function fillTemplate(
   template: string,
   fields: Readonly<Record<TemplateField, string>>,
   escape: Escape = escapeJson,
 ): string {
-  return template.replace(PLACEHOLDER, (whole, name: string) => {
-    const field = fieldOf(name.trim());
-    return field === undefined ? whole : escape(fields[field].toWellFormed());
+  return template.replace(PLACEHOLDER, (whole, text: string) => {
+    const { name, filters } = partsOf(text);
+    const field = fieldOf(name);
+    if (field === undefined) return whole;
+    const filtered = filters.reduce(
+      (value, filter) => filterOf(filter)?.(value) ?? value,
+      fields[field].toWellFormed(),
+    );
+    return escape(filtered);
   });
+}
+
+/** The field that a text consists of; `undefined` if it is anything else. */
+export function onlyFieldOf(template: string): TemplateField | undefined {
+  const [, name = ""] = /^\{\{([^{}]*)\}\}$/.exec(template) ?? [];
+  return fieldOf(name.trim());
+}
+
+function partsOf(text: string): { readonly name: string; readonly filters: readonly string[] } {
+  const [name = "", ...filters] = text.split("|").map((part) => part.trim());
+  return { name, filters };
 }
 
 function fieldOf(name: string): TemplateField | undefined {
   return TEMPLATE_FIELDS.find((field) => field === name);
+}
+
+/** The filters, as messages list them. */
+export const FILTER_FORMS = "truncate: LENGTH, html or no_mentions";
+
+/** The function of a filter as written. */
+function filterOf(filter: string): Escape | undefined {
+  if (filter === "html") return escapeMarkup;
+  if (filter === "no_mentions") return breakMentions;
+  const [, length = ""] = /^truncate: *([1-9]\d{0,4})$/.exec(filter) ?? [];
+  return length === "" ? undefined : (value) => truncate(value, Number(length));
+}
+
+const MARKUP: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+
+/** As text of HTML, and of the markup languages of chats that have the same three entities. */
+function escapeMarkup(value: string): string {
+  return value.replaceAll(/[&<>]/g, (character) => MARKUP[character] ?? "");
+}
+
+/** With a zero-width space, so that `@channel` and `<!channel>` look the same but mention no one. */
+function breakMentions(value: string): string {
+  return value.replaceAll(/[@<]/g, "$&\u200b");
 }
 
 /** Makes a value of well-formed text safe for the place where it goes. */
@@ -99,6 +147,7 @@ export function escapeHeader(value: string): string {
 interface BodyRule {
   readonly escape: Escape;
   readonly isJson: boolean;
+  readonly isForm: boolean;
 }
 
 const JSON_TYPE = /^(?:application\/json|[\w.+-]+\/[\w.+-]+\+json)$/;
@@ -109,7 +158,9 @@ export function bodyRuleOf(headers: Readonly<Record<string, unknown>>): BodyRule
     .findLast(([name]) => name.toLowerCase() === "content-type") ?? [];
   // What is no text is an error of the config that is found elsewhere.
   const type = typeof given === "string" ? given.split(";")[0]?.trim().toLowerCase() ?? "" : "";
-  if (type === "application/x-www-form-urlencoded") return { escape: escapeForm, isJson: false };
-  if (type === "text/plain") return { escape: (value) => value, isJson: false };
-  return { escape: escapeJson, isJson: JSON_TYPE.test(type) };
+  if (type === "application/x-www-form-urlencoded") {
+    return { escape: escapeForm, isJson: false, isForm: true };
+  }
+  if (type === "text/plain") return { escape: (value) => value, isJson: false, isForm: false };
+  return { escape: escapeJson, isJson: JSON_TYPE.test(type), isForm: false };
 }

@@ -3,6 +3,7 @@ import { webhookKind } from "../../src/channels/webhook.ts";
 import type { WebhookChannel } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";
@@ -266,6 +267,77 @@ Deno.test("webhookKind fills every field of a template with something that JSON 
     action: "trigger",
     severity: "critical",
   });
+});
+
+Deno.test("webhookKind fills a body that is a JSON value", async () => {
+  const output = 'a "b"\n\\';
+  const body = { o: "{{output}}", n: 1, p: { "{{condition}}": { critical: 5, "*": 3 } }, l: ["{{check}}"] };
+  const { posted: [posted] } = await received({ body }, { message: makeMessage([makeItem({ output })]) });
+  assert.equal(posted?.text, JSON.stringify({ o: output, n: 1, p: 5, l: ["web"] }));
+});
+
+Deno.test("webhookKind sends a JSON value as a form if the Content-Type says so", async () => {
+  const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+  const body = {
+    To: "+49 1",
+    Body: "{{output}}",
+    n: 1,
+    payload: { text: "{{check}}" },
+    no: { "{{event}}": {} },
+  };
+  const { posted: [posted] } = await received({ headers, body }, {
+    message: makeMessage([makeItem({ output: "a&b=c ü\n" })]),
+  });
+  assert.deepEqual([...new URLSearchParams(posted?.text)], [
+    ["To", "+49 1"],
+    ["Body", "a&b=c ü\n"],
+    ["n", "1"],
+    ["payload", '{"text":"web"}'],
+  ]);
+});
+
+Deno.test("webhookKind sends recoveries, and nothing else, to recovery_target", async () => {
+  let head = "";
+  await using other = startServer(async (visitor: Visitor) => {
+    head = await visitor.readHead();
+    await visitor.send(response(400, {}, "closed-with-secret web"));
+  });
+  const recoveryTarget = `${other.origin}/closed-with-secret/{{check}}/close`;
+  const message = makeMessage([makeItem(), makeItem({ id: "report-2", event: "recovery", condition: "ok" })]);
+  const { posted, findings } = await received({ recoveryTarget }, { message });
+  assert.deepEqual(posted.map(({ path, text }) => [path, JSON.parse(text).notifications.length]), [[
+    "/hooks/x?y=z",
+    1,
+  ]]);
+  assert.deepEqual(findings.delivery, failure("status is 400: [secret] web"));
+  assert.match(head, /^POST \/closed-with-secret\/web\/close /);
+});
+
+Deno.test("webhookKind sends user name and password of the URL as HTTP Basic", async () => {
+  const posted: (string | null)[] = [];
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => {
+      posted.push(request.headers.get("Authorization"));
+      return new Response(null, { status: 204 });
+    },
+  );
+  await post(`http://AC1:s%26cret@127.0.0.1:${server.addr.port}/`);
+  assert.deepEqual(posted, [`Basic ${btoa("AC1:s&cret")}`]);
+});
+
+Deno.test("webhookKind needs the hosts of both its URLs", async () => {
+  const parameters = { method: "POST", headers: {}, timeoutMs: 1 } as const;
+  const needed = (target: string, recoveryTarget?: string) =>
+    webhookKind.requiredPermissions({
+      kind: "webhook",
+      key: "k",
+      parameters: { ...parameters, target, ...recoveryTarget !== undefined && { recoveryTarget } },
+    }, createMemorySystem());
+  assert.deepEqual(await needed("http://a/"), { net: ["a:80"] });
+  assert.deepEqual(await needed("http://a/", "http://a/x"), { net: ["a:80"] });
+  const { net, env } = await needed("http://a/", "https://b/x");
+  assert.deepEqual([net, env], [["a:80", "b:443"], ["DENO_TLS_CA_STORE"]]);
 });
 
 Deno.test("webhookKind says resolve at a recovery only", async () => {

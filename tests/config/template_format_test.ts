@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { findFormatProblem } from "../../src/config/formats.ts";
 import type { FormattedValue } from "../../src/config/formatted_value.ts";
+import type { JsonObject } from "../../src/config/syntax.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 
 /** A body that is no JSON. */
@@ -112,4 +113,57 @@ Deno.test("findFormatProblem() names the fault of a body, unless it comes from e
   );
   const secret = findFormatProblem({ ...item, written: "${file:body.json}" });
   assert.equal(secret?.message, "the body is not JSON with its fields filled");
+});
+
+Deno.test("findFormatProblem() holds filters of a field to those that exist", () => {
+  const item = { ...BODY, value: "{{output | trunc: 5}}", written: "{{output | trunc: 5}}" };
+  const expected = "of a field, expected truncate: LENGTH, html or no_mentions";
+  assert.equal(findFormatProblem(item)?.message, `unknown filter "trunc: 5" ${expected}`);
+  assert.equal(findFormatProblem({ ...item, written: "${env:BODY}" })?.message, `unknown filter ${expected}`);
+  assert.equal(findFormatProblem({ ...item, value: "{{output | truncate: 5 | html}}" }), null);
+});
+
+Deno.test("findFormatProblem() holds choices of a body to the values that a field has", async (t) => {
+  const fields = "{{event}}, {{condition}}, {{previous}}, {{action}}, {{severity}}, {{flapping}}, {{test}}";
+  const rows: Readonly<Record<string, readonly [key: string, parent: JsonObject, message: string | null]>> = {
+    "a plain key": ["text", { text: "x", "{{condition}}": {} }, null],
+    "a choice": ["{{condition}}", { "{{condition}}": { critical: 5, "*": 3 } }, null],
+    "a misspelt value": [
+      "{{condition}}",
+      { "{{condition}}": { crit: 5 } },
+      '"{{condition}}" is never "crit", expected one of ok, unknown, warning, critical, *',
+    ],
+    "a field of any text": [
+      "{{title}}",
+      { "{{title}}": {} },
+      `the key "{{title}}" cannot choose a value, expected one of ${fields}`,
+    ],
+    "text around a field": [
+      "is {{condition}}",
+      { "is {{condition}}": {} },
+      `the key "is {{condition}}" cannot choose a value, expected one of ${fields}`,
+    ],
+    "another key": [
+      "{{event}}",
+      { "{{event}}": {}, a: 1 },
+      'the key "{{event}}" chooses a value, expected no other key in its object',
+    ],
+    "no values": [
+      "{{event}}",
+      { "{{event}}": "x" },
+      'the key "{{event}}" has no values to choose from, expected an object such as {"problem":1,"*":2}',
+    ],
+  };
+  for (const [name, [value, parent, message]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      const item = {
+        path: ["body", value],
+        format: "template_key",
+        at: "name" as const,
+        value,
+        written: value,
+      };
+      assert.equal(findFormatProblem({ ...item, parent })?.message ?? null, message);
+    });
+  }
 });

@@ -7,6 +7,7 @@ import {
   TEMPLATE_FIELDS,
   type TemplateField,
   unknownFields,
+  unknownFilters,
 } from "../../src/shared/template.ts";
 
 const FIELDS = Object.fromEntries(TEMPLATE_FIELDS.map((field) => [field, `<${field}>`])) as Record<
@@ -36,6 +37,41 @@ Deno.test("fillTemplate() escapes values as they stand in a JSON string, and doe
   const output = 'a"b\\c\n\u0000\ud800{{id}}$&';
   const filled = fillTemplate('{"o":"{{output}}"}', { ...FIELDS, output });
   assert.equal(JSON.parse(filled).o, 'a"b\\c\n\u0000\ufffd{{id}}$&');
+});
+
+const FILTERED: readonly (readonly [filters: string, value: string, filled: string])[] = [
+  ["truncate: 5", "123456", "1234…"],
+  ["truncate: 6", "123456", "123456"],
+  ["truncate: 3", "a\u{1f600}\u{1f600}", "a…"],
+  ["html", '<b> & "', '&lt;b&gt; &amp; "'],
+  ["no_mentions", "@all <!channel> a@b", "@\u200ball <\u200b!channel> a@\u200bb"],
+  ["truncate: 3 | html", "a<>bc", "a&lt;…"],
+  ["html|no_mentions", "<@U1>", "&lt;@\u200bU1&gt;"],
+];
+
+Deno.test("fillTemplate() applies filters in their order, before it escapes", async (t) => {
+  for (const [filters, output, filled] of FILTERED) {
+    await t.step(`${filters} of ${output}`, () => {
+      const plain = fillTemplate(`{{ output | ${filters} }}`, { ...FIELDS, output }, (value) => `[${value}]`);
+      assert.equal(plain, `[${filled}]`);
+    });
+  }
+});
+
+Deno.test("unknownFilters() names what follows a field and is no filter", () => {
+  const known = "{{id | html | no_mentions|truncate:1}} {{id}}";
+  assert.deepEqual(unknownFilters(known), []);
+  const wrong =
+    "{{id | htm | truncate}} {{id | truncate: 0 | truncate: -1}}{{id|}} {{id | truncate: 100000}}";
+  assert.deepEqual(unknownFilters(wrong), [
+    "htm",
+    "truncate",
+    "truncate: 0",
+    "truncate: -1",
+    "",
+    "truncate: 100000",
+  ]);
+  assert.deepEqual(unknownFields("{{id | htm}}"), []);
 });
 
 Deno.test("unknownFields() names what is no field, in order", () => {

@@ -2,10 +2,11 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/webhook_parameters","$defs":{"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"type":"string","format":"template","x-fields":true},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"type":"string","format":"template","x-fields":true},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}};
+const schema19 = {"$ref":"#/$defs/webhook_parameters","$defs":{"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"json_template":{"type":["object","array","string","number","boolean","null"],"x-fields":true,"format":"template_text","propertyNames":{"description":"a key, or one field that chooses a value","format":"template_key"},"additionalProperties":{"$ref":"#/$defs/json_template"},"items":{"$ref":"#/$defs/json_template"}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"recovery_target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"$ref":"#/$defs/json_template","type":["object","array","string"],"format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}}}};
+const schema20 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"recovery_target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"$ref":"#/$defs/json_template","type":["object","array","string"],"format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}};
 const pattern3 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema21 = {"type":["integer","string"],"minimum":1,"format":"interval"};
+const schema21 = {"type":["object","array","string","number","boolean","null"],"x-fields":true,"format":"template_text","propertyNames":{"description":"a key, or one field that chooses a value","format":"template_key"},"additionalProperties":{"$ref":"#/$defs/json_template"},"items":{"$ref":"#/$defs/json_template"}};
+const wrapper0 = {validate: validate54};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -17,8 +18,66 @@ evaluated0.props = undefined;
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
 const err0 = {instancePath,keyword:"type",params:{type: schema21.type}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(Array.isArray(data)){
+const len0 = data.length;
+for(let i0=0; i0<len0; i0++){
+if(!(wrapper0.validate(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? wrapper0.validate.errors : join(vErrors, wrapper0.validate.errors);
+errors = vErrors.length;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+const _errs2 = errors;
+var valid2 = _errs2 === errors;
+if(!valid2){
+const err1 = {instancePath,keyword:"propertyNames",params:{propertyName: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+for(const key1 in data){
+if(!(wrapper0.validate(data[key1], {instancePath:instancePath+"/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key1,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? wrapper0.validate.errors : join(vErrors, wrapper0.validate.errors);
+errors = vErrors.length;
+}
+}
+}
+validate54.errors = vErrors;
+return errors === 0;
+}
+validate54.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema22 = {"type":["integer","string"],"minimum":1,"format":"interval"};
+
+function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate56.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
+const err0 = {instancePath,keyword:"type",params:{type: schema22.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -39,10 +98,10 @@ vErrors.push(err1);
 errors++;
 }
 }
-validate54.errors = vErrors;
+validate56.errors = vErrors;
 return errors === 0;
 }
-validate54.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate56.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -67,7 +126,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(((((key0 === "target") || (key0 === "method")) || (key0 === "headers")) || (key0 === "body")) || (key0 === "timeout"))){
+if(!((((((key0 === "target") || (key0 === "recovery_target")) || (key0 === "method")) || (key0 === "headers")) || (key0 === "body")) || (key0 === "timeout"))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -90,10 +149,9 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.method !== undefined){
-let data1 = data.method;
-if(!(((data1 === "POST") || (data1 === "PUT")) || (data1 === "PATCH"))){
-const err3 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema20.properties.method.enum}};
+if(data.recovery_target !== undefined){
+if(!(typeof data.recovery_target === "string")){
+const err3 = {instancePath:instancePath+"/recovery_target",keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -103,14 +161,10 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(data.headers !== undefined){
-let data2 = data.headers;
-if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
-for(const key1 in data2){
-const _errs7 = errors;
-if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-const err4 = {instancePath:instancePath+"/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key1};
+if(data.method !== undefined){
+let data2 = data.method;
+if(!(((data2 === "POST") || (data2 === "PUT")) || (data2 === "PATCH"))){
+const err4 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema20.properties.method.enum}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -120,9 +174,14 @@ vErrors.push(err4);
 errors++;
 }
 }
-var valid1 = _errs7 === errors;
-if(!valid1){
-const err5 = {instancePath:instancePath+"/headers",keyword:"propertyNames",params:{propertyName: key1}};
+if(data.headers !== undefined){
+let data3 = data.headers;
+if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
+for(const key1 in data3){
+const _errs9 = errors;
+if(typeof key1 === "string"){
+if(!pattern3.test(key1)){
+const err5 = {instancePath:instancePath+"/headers",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},propertyName:key1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -132,9 +191,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-for(const key2 in data2){
-if(!(typeof data2[key2] === "string")){
-const err6 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
+var valid1 = _errs9 === errors;
+if(!valid1){
+const err6 = {instancePath:instancePath+"/headers",keyword:"propertyNames",params:{propertyName: key1}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -144,9 +203,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-}
-else {
-const err7 = {instancePath:instancePath+"/headers",keyword:"type",params:{type: "object"}};
+for(const key2 in data3){
+if(!(typeof data3[key2] === "string")){
+const err7 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -156,9 +215,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(data.body !== undefined){
-if(!(typeof data.body === "string")){
-const err8 = {instancePath:instancePath+"/body",keyword:"type",params:{type: "string"}};
+}
+else {
+const err8 = {instancePath:instancePath+"/headers",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -168,20 +227,37 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.timeout !== undefined){
-if(!(validate54(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(data.body !== undefined){
+let data5 = data.body;
+if((!data5 || typeof data5 != "object") && (typeof data5 !== "string")){
+const err9 = {instancePath:instancePath+"/body",keyword:"type",params:{type: schema20.properties.body.type}};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(!(validate54(data5, {instancePath:instancePath+"/body",parentData:data,parentDataProperty:"body",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate54.errors : join(vErrors, validate54.errors);
+errors = vErrors.length;
+}
+}
+if(data.timeout !== undefined){
+if(!(validate56(data.timeout, {instancePath:instancePath+"/timeout",parentData:data,parentDataProperty:"timeout",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate56.errors : join(vErrors, validate56.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err10 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }

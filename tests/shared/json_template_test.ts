@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import type { JsonTemplate } from "../../src/domain/channel.ts";
+import { CHOOSING_FIELDS, fillJsonTemplate } from "../../src/shared/json_template.ts";
+import { SAMPLE_FIELDS, TEMPLATE_FIELDS } from "../../src/shared/template.ts";
+
+const FIELDS = {
+  ...SAMPLE_FIELDS,
+  condition: "critical",
+  event: "problem",
+  output: '"\n{{check}}',
+  check: "web",
+};
+
+const ROWS: Readonly<Record<string, readonly [template: JsonTemplate, filled: JsonTemplate | undefined]>> = {
+  "texts anywhere": [{ a: ["{{check}}", 1, null, true], b: { c: "is {{ output }}" } }, {
+    a: ["web", 1, null, true],
+    b: { c: 'is "\n{{check}}' },
+  }],
+  "filters": ["{{output | truncate: 1}}", "…"],
+  "a choice": [{ p: { "{{condition}}": { critical: 5, "*": 3 } } }, { p: 5 }],
+  "a choice that is anything else": [{ p: { "{{ condition }}": { warning: 5, "*": 3 } } }, { p: 3 }],
+  "a choice of templates": [{ "{{event}}": { problem: { text: "{{check}}" } } }, { text: "web" }],
+  "a choice in a choice": [{ "{{event}}": { problem: { "{{condition}}": { critical: [1] } } } }, [1]],
+  "a key without a value": [{ p: { "{{condition}}": { ok: 1 } }, q: 2 }, { q: 2 }],
+  "an element without a value": [[{ "{{condition}}": { ok: 1 } }, 2], [2]],
+  "no value at the top": [{ "{{condition}}": { ok: 1 } }, undefined],
+  "no cases": [{ p: { "{{condition}}": 1 }, q: 1 }, { q: 1 }],
+  "names of the language itself": [
+    JSON.parse('{"__proto__": "{{check}}"}'),
+    JSON.parse('{"__proto__": "web"}'),
+  ],
+  "an empty object and list": [{ a: {}, b: [] }, { a: {}, b: [] }],
+};
+
+for (const [name, [template, filled]] of Object.entries(ROWS)) {
+  Deno.test(`fillJsonTemplate() fills ${name}`, () => {
+    assert.deepEqual(fillJsonTemplate(template, FIELDS), filled);
+  });
+}
+
+Deno.test("fillJsonTemplate() chooses by fields that a notification has", () => {
+  for (const field of Object.keys(CHOOSING_FIELDS)) assert.ok(TEMPLATE_FIELDS.some((name) => name === field));
+});
