@@ -17,6 +17,11 @@ export const ROLES: Readonly<Record<string, (text: string, rest: string) => stri
   /** The `parameters` of a check of the kind that follows. */
   parameters: (text, kind) =>
     `{ "defaults": {}, "checks": { "a": { "kind": "${kind}", "parameters": ${text} } } }`,
+  /** A channel with its name, one of `channels`, without the braces. */
+  named: (text) => {
+    const [, name] = /^"(\w+)"/.exec(text) ?? [];
+    return `{ "channels": { ${text} }, "defaults": { "notifications": ["${name}"] }, ${CHECKS} }`;
+  },
   channel: (text) => `{ "defaults": { "notifications": [${text}] }, ${CHECKS} }`,
   /** A file that a config includes; a comment in its first line says where it is. */
   include: (text) => JSON.stringify({ defaults: {}, include: pathOf(text) }),

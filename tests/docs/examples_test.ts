@@ -21,6 +21,7 @@ Deno.test("an example with an error is noticed, whatever part of a config it is"
     defaults: '"treshold": 1',
     checks: '"a": { "kind": "test", "parameters": {}, "titel": "x" }',
     "parameters tcp_connect": '{ "host": "example.org", "prot": 1 }',
+    named: '"slack": { "kind": "webhook", "parameters": { "target": "https://example.org/", "bdy": 1 } }',
     channel: '{ "kind": "console" }',
     include: '// /etc/monitor/broken.jsonc\n{ "state": "x" }',
   };

@@ -10,7 +10,7 @@ import { readPages } from "./pages.ts";
 const RECIPES = readPages().filter(({ path }) => path.startsWith("docs/recipes/")).flatMap((
   { path, blocks },
 ) =>
-  blocks.filter(({ language }) => language === "jsonc").map((block) => ({
+  blocks.filter(({ language, role }) => language === "jsonc" && role === "").map((block) => ({
     name: `${path}:${block.line}`,
     ...block,
   }))

@@ -1,0 +1,117 @@
+/**
+ * The recipes of channels as they stand in the pages, in the real program: checks fail and recover, with outputs that
+ * try to break out of their place. Loopback servers stand for the receivers, and validate every request.
+ */
+import { Ajv2020 } from "ajv/dist/2020.js";
+import assert from "node:assert/strict";
+import { withHarness } from "../life/program.ts";
+import { CHANNEL_RECIPES, HOSTILE_OUTPUTS, writeHostileConfig } from "./channel_recipes.ts";
+import { CHAT } from "./providers/chat.ts";
+import { ON_CALL } from "./providers/on_call.ts";
+import type { ArrivedRequest, JsonSchema, Provider } from "./providers/provider.ts";
+import { PUSH } from "./providers/push.ts";
+import { SMS } from "./providers/sms.ts";
+import { TICKETS } from "./providers/tickets.ts";
+
+const PROVIDERS: Readonly<Record<string, Provider>> = { ...CHAT, ...PUSH, ...ON_CALL, ...SMS, ...TICKETS };
+
+/** Recipes that run a command; other tests run them. */
+const COMMANDS: readonly string[] = ["signal", "modem", "github_script"];
+
+Deno.test("docs/recipes has a channel for each provider, and a test for each channel", () => {
+  assert.deepEqual([...CHANNEL_RECIPES.keys()].sort(), [...Object.keys(PROVIDERS), ...COMMANDS].sort());
+});
+
+Deno.test("docs/recipes: each webhook sends what its provider accepts, whatever an output holds", (t) =>
+  withHarness(async (harness) => {
+    await using servers = new AsyncDisposableStack();
+    const receivers = Object.entries(PROVIDERS).map(([name, provider]) => {
+      const receiver = startReceiver(name, provider);
+      servers.use(receiver.server);
+      return { name, provider, ...receiver };
+    });
+    const channels = Object.fromEntries(receivers.map(({ name, recipe }) => [name, recipe]));
+    await writeHostileConfig(harness, channels);
+    const environment = Object.assign({}, ...receivers.map((receiver) => receiver.environment));
+    const runOnce = async (): Promise<void> => {
+      const { stderr } = await harness.run(["check", "--once"], { environment });
+      assert.equal(stderr, "");
+    };
+    await runOnce();
+    const problems = new Map(receivers.map(({ name, arrived }) => [name, arrived.splice(0)]));
+    await Deno.writeTextFile(`${harness.directory}/up`, "");
+    await runOnce();
+    for (const { name, provider, arrived } of receivers) {
+      await t.step(name, () => assertAccepted(provider, problems.get(name) ?? [], arrived));
+    }
+  }));
+
+interface Receiver {
+  readonly server: AsyncDisposable;
+  /** With the address of the server. */
+  readonly recipe: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly arrived: ArrivedRequest[];
+}
+
+function startReceiver(name: string, { host, environment, status }: Provider): Receiver {
+  const arrived: ArrivedRequest[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const { method, headers, url } = request;
+    const { pathname, search } = new URL(url);
+    const text = await request.text();
+    const isForm = headers.get("Content-Type") === "application/x-www-form-urlencoded";
+    const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text);
+    arrived.push({ method, path: pathname + search, headers, body });
+    return new Response(null, { status });
+  });
+  const address = `127.0.0.1:${server.addr.port}`;
+  const recipe = CHANNEL_RECIPES.get(name)?.replaceAll(host, address)
+    .replaceAll(/https:\/\/(?=[^"]*127\.0\.0\.1)/g, "http://") ?? "";
+  const local = Object.entries(environment).map(([variable, value]) => [
+    variable,
+    value.replace("ORIGIN", `http://${address}`),
+  ]);
+  return { server, recipe, environment: Object.fromEntries(local), arrived };
+}
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false });
+
+function assertAccepted(
+  provider: Provider,
+  problems: readonly ArrivedRequest[],
+  recoveries: readonly ArrivedRequest[],
+): void {
+  const count = Object.keys(HOSTILE_OUTPUTS).length;
+  const { path, recoveryPath = path, schema, recoverySchema = schema, sendsRecoveries = true } = provider;
+  assert.equal(problems.length, count);
+  assert.equal(recoveries.length, sendsRecoveries ? count : 0);
+  for (const request of problems) assertRequest(request, provider, { path, schema });
+  for (const request of recoveries) {
+    assertRequest(request, provider, { path: recoveryPath, schema: recoverySchema });
+  }
+  const { idOf, keyOf, pair } = provider;
+  if (idOf !== undefined) assert.equal(new Set([...problems, ...recoveries].map(idOf)).size, 2 * count);
+  if (keyOf === undefined) return;
+  const recoveryOf = new Map(recoveries.map((recovery) => [keyOf(recovery), recovery]));
+  assert.deepEqual(new Set(problems.map(keyOf)), new Set(recoveryOf.keys()));
+  assert.equal(recoveryOf.size, count);
+  for (const problem of problems) pair?.(problem, recoveryOf.get(keyOf(problem)) ?? problem);
+}
+
+function assertRequest(
+  request: ArrivedRequest,
+  { method, contentType = "application/json", headers = {}, textOf, mention }: Provider,
+  { path, schema }: { readonly path: RegExp; readonly schema: JsonSchema },
+): void {
+  assert.equal(request.method, method);
+  assert.match(request.path, path);
+  for (const [name, value] of Object.entries({ ...headers, "content-type": contentType })) {
+    assert.equal(request.headers.get(name), value);
+  }
+  const isValid = ajv.validate(schema, request.body);
+  assert.ok(isValid, `${ajv.errorsText()}: ${JSON.stringify(request.body).slice(0, 2000)}`);
+  const text = textOf(request.body as never);
+  assert.ok(text.length > 0 && text.isWellFormed());
+  if (mention !== undefined) assert.doesNotMatch(text, mention);
+}
