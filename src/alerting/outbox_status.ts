@@ -46,9 +46,12 @@ export function describeRow(row: QueuedNotification, nowMs: number): string {
 }
 
 /** Which checks a silence is about, how long it still holds, and why. */
-export function describeSilence({ check, untilMs, untilOk, reason }: Silence, nowMs: number): string {
+export function describeSilence(
+  { check, untilMs, problemBeganAtMs, reason }: Silence,
+  nowMs: number,
+): string {
   const why = reason === "" ? "" : ` (${reason})`;
-  const end = untilOk ? "until it is ok" : `for ${describeDuration(untilMs - nowMs)} more`;
+  const end = problemBeganAtMs !== null ? "until it is ok" : `for ${describeDuration(untilMs - nowMs)} more`;
   return `${check === null ? "all checks" : `"${check}"`} ${end}${why}`;
 }
 
@@ -130,12 +133,12 @@ export function queuedNotificationFields(
       last_failure: row.lastFailure,
       first_failed_at: time(row.firstFailedAtMs),
     })),
-    silences: silences.map(({ kind, check, fromMs, untilMs, untilOk, reason }) => ({
+    silences: silences.map(({ kind, check, fromMs, untilMs, problemBeganAtMs, reason }) => ({
       kind,
       check,
       from: time(fromMs),
       until: time(untilMs),
-      until_ok: untilOk,
+      until_ok: problemBeganAtMs !== null,
       reason,
     })),
   };

@@ -16,8 +16,11 @@ export function silencesOf(
 ): readonly Silence[] {
   return silences.filter((silence) =>
     silence.kind === kind && (silence.check === null || silence.check === name) &&
-    silence.fromMs <= nowMs && nowMs < silence.untilMs &&
-    (!silence.untilOk || problemBeganAtMs !== null && problemBeganAtMs <= silence.fromMs)
+    nowMs < silence.untilMs &&
+    // Not by their times: the clock may have been set back since.
+    (silence.problemBeganAtMs === null
+      ? silence.fromMs <= nowMs
+      : silence.problemBeganAtMs === problemBeganAtMs)
   );
 }
 
@@ -26,10 +29,8 @@ export function lastingSilences(
   silences: readonly Silence[],
   records: readonly Pick<CheckRecord, "name" | "condition">[],
 ): readonly Silence[] {
-  return silences.filter(({ check, fromMs, untilOk }) =>
-    !untilOk ||
-    records.some(({ name, condition: { problemBeganAtMs } }) =>
-      (check === null || check === name) && problemBeganAtMs !== null && problemBeganAtMs <= fromMs
-    )
+  return silences.filter(({ check, problemBeganAtMs }) =>
+    problemBeganAtMs === null ||
+    records.some(({ name, condition }) => check === name && condition.problemBeganAtMs === problemBeganAtMs)
   );
 }

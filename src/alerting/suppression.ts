@@ -27,7 +27,7 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
     kind: "silence",
     nowMs: options.nowMs,
   });
-  if (silences.some(({ untilOk }) => !untilOk)) return "silence";
+  if (silences.some(({ problemBeganAtMs }) => problemBeganAtMs === null)) return "silence";
 
   // The config names the time.
   if (isInWindow(check.maintenanceWindows, options.nowMs)) return "maintenance";

@@ -1,6 +1,6 @@
 /** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
 import type { Silence } from "../domain/outbox.ts";
-import type { Store } from "../domain/store.ts";
+import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/interval.ts";
@@ -54,12 +54,31 @@ export function requireTargets(invocation: Invocation, example: string): void {
   if (!isAll && isUnnamed) throw new UsageError("missing names of checks, --tag or --all", example);
 }
 
+/** The problems that a call is about, and the checks without one; `null`: none of all checks has one. */
+interface ChosenProblems {
+  readonly chosen: readonly { readonly check: string; readonly problemBeganAtMs: number }[];
+  readonly without: readonly (string | null)[];
+}
+
+/** Chooses the problems of some checks; `null` among their names: of all. */
+export function chooseProblems(
+  records: readonly CheckRecord[],
+  names: readonly (string | null)[],
+): ChosenProblems {
+  const isAll = names.includes(null);
+  const chosen = records.flatMap(({ name: check, condition: { problemBeganAtMs } }) =>
+    problemBeganAtMs !== null && (isAll || names.includes(check)) ? [{ check, problemBeganAtMs }] : []
+  );
+  if (isAll) return { chosen, without: chosen.length === 0 ? [null] : [] };
+  return { chosen, without: names.filter((name) => !chosen.some(({ check }) => check === name)) };
+}
+
 /** Lists silences, one a line. */
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
-  return silences.map(({ kind, check, untilMs, untilOk, reason }) => {
+  return silences.map(({ kind, check, untilMs, problemBeganAtMs, reason }) => {
     const why = reason === "" ? "" : ` (${reason})`;
     const what = kind === "silence" ? "silenced" : "acknowledged";
-    const end = untilOk ? "ok" : timeText(untilMs, timeZone);
+    const end = problemBeganAtMs !== null ? "ok" : timeText(untilMs, timeZone);
     return printable(`${check ?? "all checks"}: ${what} until ${end}${why}`) + "\n";
   }).join("");
 }

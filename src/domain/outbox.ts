@@ -84,8 +84,8 @@ export interface Silence {
   readonly fromMs: number;
   /** When notifications are sent again; wall time, milliseconds since 1970. */
   readonly untilMs: number;
-  /** Whether it ends with the problem that goes on at its begin. An acknowledgement does. */
-  readonly untilOk: boolean;
+  /** When the problem began that it ends with, as an acknowledgement does; `null`: it ends at its time only. */
+  readonly problemBeganAtMs: number | null;
   /** For people; may be empty. */
   readonly reason: string;
 }

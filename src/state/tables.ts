@@ -206,7 +206,7 @@ export const SILENCES: Table<Silence> = table("silences", {
   check: stringOrNull("check_name"),
   fromMs: integer("from_ms"),
   untilMs: integer("until_ms"),
-  untilOk: field("until_ok", "INTEGER NOT NULL", flag),
+  problemBeganAtMs: integerOrNull("problem_began_at_ms"),
   reason: string("reason"),
 }, { unique: ["key"] });
 

@@ -70,8 +70,15 @@ async function sentIn(
     else if (step === "acknowledge" || step === "silence") {
       const kind = step === "silence" ? "silence" : "acknowledgement";
       const fromMs = desk.clock.wallMs();
+      const { problemBeganAtMs } = desk.repository.recordOf(check.name, fromMs).condition;
       await desk.store.addSilences([
-        silenceOf("s", { kind, untilOk: true, fromMs, untilMs: fromMs + 1000 * MINUTE }),
+        silenceOf("s", {
+          check: check.name,
+          kind,
+          problemBeganAtMs,
+          fromMs,
+          untilMs: fromMs + 1000 * MINUTE,
+        }),
       ]);
     } else await desk.observe(check, step);
     await desk.drain();

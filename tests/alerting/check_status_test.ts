@@ -127,7 +127,7 @@ Deno.test("statusOf() says which checks hold back what is to be told", async (t)
         untilMs: NOW + MINUTE,
         reason: "",
         kind: "silence",
-        untilOk: false,
+        problemBeganAtMs: null,
       } as const,
     ];
     const recordOf = (one: string) => one === "web" ? web : null;

@@ -192,12 +192,14 @@ async function runTrace(seed: number): Promise<Trace> {
     const check = pick(checks);
     const fromMs = clock.wallMs();
     const kind = random() < 0.5 ? "acknowledgement" : "silence";
-    const untilOk = kind === "acknowledgement" || random() < 0.5;
+    const { problemBeganAtMs } = monitor.repository.recordOf(check.name, fromMs).condition;
+    const endsWithProblem = problemBeganAtMs !== null && (kind === "acknowledgement" || random() < 0.5);
+    if (kind === "acknowledgement" && !endsWithProblem) return;
     if (kind === "acknowledgement") acknowledgements++;
     await store.addSilences([silenceOf(id, {
-      check: random() < 0.1 ? null : check.name,
+      check: !endsWithProblem && random() < 0.1 ? null : check.name,
       kind,
-      untilOk,
+      problemBeganAtMs: endsWithProblem ? problemBeganAtMs : null,
       fromMs,
       untilMs: fromMs + 40 * MINUTE * random(),
     })]);

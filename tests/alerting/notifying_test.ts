@@ -29,7 +29,7 @@ function silence(check: string | null): Silence {
     untilMs: START + HOUR,
     reason: "",
     kind: "silence",
-    untilOk: false,
+    problemBeganAtMs: null,
   };
 }
 

@@ -347,7 +347,7 @@ async function changeSilences(
     untilMs: nowMs + 20 * MINUTE * random(),
     reason: "",
     kind: "silence",
-    untilOk: false,
+    problemBeganAtMs: null,
   }]);
 }
 

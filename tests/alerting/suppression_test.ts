@@ -21,7 +21,7 @@ const SILENCE = {
   untilMs: NOW + HOUR,
   reason: "",
   kind: "silence",
-  untilOk: false,
+  problemBeganAtMs: null,
 } as const;
 
 const OK: ConditionState = { ...initialState(), observed: "ok", observedAtMs: NOW };

@@ -264,7 +264,7 @@ export function testOutbox(test: StoreTest): void {
       untilMs: NOW_MS + DAY_MS,
       reason: "longer",
       kind: "silence",
-      untilOk: false,
+      problemBeganAtMs: NOW_MS - DAY_MS,
     };
     await store.addSilences([silenceOf("a", { reason: "twice" }), longer]);
     assert.deepEqual(await store.silences(NOW_MS), [silenceOf("b"), longer]);

@@ -176,7 +176,7 @@ export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
     untilMs: NOW_MS + HOUR_MS - 60_000,
     reason: "maintenance",
     kind: "silence",
-    untilOk: false,
+    problemBeganAtMs: null,
     ...fields,
   };
 }

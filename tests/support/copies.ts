@@ -162,7 +162,7 @@ export function copySilence(silence: Silence): Silence {
     untilMs: silence.untilMs,
     reason: silence.reason,
     kind: silence.kind,
-    untilOk: silence.untilOk,
+    problemBeganAtMs: silence.problemBeganAtMs,
   };
 }
 

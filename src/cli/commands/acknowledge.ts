@@ -1,10 +1,10 @@
 import type { Silence } from "../../domain/outbox.ts";
-import type { CheckRecord } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
 import {
+  chooseProblems,
   readEnd,
   renderSilences,
   renderWithoutProblem,
@@ -55,28 +55,19 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
   const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
   const reason = optionValue(invocation, "note") ?? "";
   await withSilences(invocation, system, async ({ store, names }) => {
-    const problems = (await store.records()).filter(hasProblem).map(({ name }) => name);
-    const isAll = names.includes(null);
-    const [acknowledged, others] = isAll ? [problems, []] : [
-      problems.filter((name) => names.includes(name)),
-      names.filter((name): name is string => name !== null && !problems.includes(name)),
-    ];
-    const acknowledgements = acknowledged.map((check): Silence => ({
+    const problems = (await store.records()).filter(({ condition }) => condition.confirmed !== "ok");
+    const { chosen, without } = chooseProblems(problems, names);
+    const acknowledgements = chosen.map(({ check, problemBeganAtMs }): Silence => ({
       id: `acknowledgement ${check}`,
       kind: "acknowledgement",
       check,
       fromMs: nowMs,
       untilMs,
-      untilOk: true,
+      problemBeganAtMs,
       reason,
     }));
     await store.addSilences(acknowledgements);
-    const rest = renderWithoutProblem(isAll && problems.length === 0 ? [null] : others, "acknowledge");
-    return renderSilences(acknowledgements, timeZone) + rest;
+    return renderSilences(acknowledgements, timeZone) + renderWithoutProblem(without, "acknowledge");
   });
   return EXIT.ok;
-}
-
-function hasProblem({ condition }: CheckRecord): boolean {
-  return condition.confirmed !== "ok";
 }

@@ -10,6 +10,7 @@ import {
 import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
 import { EXIT } from "../exit_code.ts";
 import {
+  chooseProblems,
   readEnd,
   readSilences,
   renderSilences,
@@ -78,26 +79,21 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
   await withSilences(invocation, system, async ({ store, names }) => {
     if (isList) return renderSilences(await readSilences(store, nowMs), timeZone) || "no silences\n";
     const reason = optionValue(invocation, "reason") ?? "";
-    const records = untilOk ? await store.records() : [];
-    const hasProblem = (check: string | null): boolean =>
-      records.some(({ name, condition }) =>
-        (check === null || check === name) && condition.problemBeganAtMs !== null
-      );
-    const [chosen, others] = untilOk
-      ? [names.filter(hasProblem), names.filter((name) => !hasProblem(name))]
-      : [names, []];
-    const silences = chosen.map((check): Silence => ({
+    const { chosen, without } = untilOk
+      ? chooseProblems(await store.records(), names)
+      : { chosen: names.map((check) => ({ check, problemBeganAtMs: null })), without: [] };
+    const silences = chosen.map(({ check, problemBeganAtMs }): Silence => ({
       // The same for each silence of a check, so that a second one replaces the first.
       id: check === null ? "all checks" : `check ${check}`,
       kind: "silence",
       check,
       fromMs: nowMs,
       untilMs,
-      untilOk,
+      problemBeganAtMs,
       reason,
     }));
     await store.addSilences(silences);
-    return renderSilences(silences, timeZone) + renderWithoutProblem(others, "silence");
+    return renderSilences(silences, timeZone) + renderWithoutProblem(without, "silence");
   });
   return EXIT.ok;
 }

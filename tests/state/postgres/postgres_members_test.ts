@@ -85,7 +85,7 @@ test(
       untilMs: nowMs + 60_000,
       reason: "",
       kind: "silence",
-      untilOk: false,
+      problemBeganAtMs: null,
     } as const;
     try {
       assert.deepEqual(await heartbeats.beat(a, true), {

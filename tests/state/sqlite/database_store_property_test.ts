@@ -187,7 +187,7 @@ function silences(): fc.Arbitrary<Silence> {
     untilMs: times(),
     reason: fc.string({ unit: "binary" }),
     kind: fc.constantFrom("silence" as const, "acknowledgement" as const),
-    untilOk: fc.boolean(),
+    problemBeganAtMs: fc.option(times()),
   });
 }
 
