@@ -141,7 +141,7 @@ export async function benchTakeOver({ effort }: Workplace): Promise<Row> {
   await dying.close();
   for (const store of stores) await store.close();
   return {
-    name: `take-over of ${taken.length} checks, next to ${DEAD_AFTER_MS / 1000} s and the bare load`,
+    name: `failover of ${taken.length} checks, next to ${DEAD_AFTER_MS / 1000} s and the bare load`,
     value: takeOverMs / (DEAD_AFTER_MS + loadMs),
     unit: "×",
     aim: TAKE_OVER_AIM,

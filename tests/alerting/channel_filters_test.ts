@@ -233,7 +233,7 @@ Deno.test("startNotifying() sends a problem that lasts, once, even if it flaps s
   assert.deepEqual(filtered, ["45 problem warning"]);
 });
 
-Deno.test("startNotifying() sends no reminder of an acknowledged problem, and the note with what follows", async () => {
+Deno.test("startNotifying() sends no reminder of an acknowledged problem, and the note with later notifications", async () => {
   const steps: readonly Step[] = [[0, "critical"], [1, "acknowledge"], [10, "critical"], [11, "ok"]];
   const { all } = await sentIn({ filters: {}, annoy: 5 * MINUTE, steps, expected: [] });
   assert.deepEqual(all, ["0 problem critical", "11 recovery ok"]);

@@ -155,7 +155,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "rejected 300",
     },
     {
-      name: "does not let a restored rejection delay others",
+      name: "does not delay others because of a restored rejection",
       queued: "a:r b",
       events: [2, "woke"],
       sent: ["b"],
@@ -163,7 +163,13 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     },
   ],
   batching: [
-    { name: "is not extended by what comes", queued: "a", events: [1, "+b"], sent: [], status: "batching 1" },
+    {
+      name: "is not extended by new notifications",
+      queued: "a",
+      events: [1, "+b"],
+      sent: [],
+      status: "batching 1",
+    },
     { name: "ends with one message", queued: "a b", events: [2, "woke"], sent: ["a b"], status: "sending" },
     {
       name: "ends with one message for each notification",
@@ -191,7 +197,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "idle",
     },
     {
-      name: "sends what came meanwhile",
+      name: "sends notifications that were queued meanwhile",
       queued: "a",
       events: [2, "woke", "+b", "delivered"],
       sent: ["a", "b"],
@@ -205,7 +211,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "backing_off 7.5",
     },
     {
-      name: "waits as long as the receiver asks",
+      name: "delays the attempt as long as the receiver requests",
       queued: "a",
       events: [2, "woke", "asked to wait"],
       sent: ["a"],
@@ -233,7 +239,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "idle",
     },
     {
-      name: "lets what follows of a check wait with a rejected one",
+      name: "keeps later notifications of a check behind a rejected one",
       queued: "a b",
       events: [2, "woke", "+a", "rejected", "delivered"],
       sent: ["a b", "b"],
@@ -285,28 +291,28 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "sending",
     },
     {
-      name: "takes a minute at most for a new one",
+      name: "delays a new notification by at most a minute",
       queued: "a:9",
       events: ["woke", "down", "+b"],
       sent: ["a"],
       status: "backing_off 60",
     },
     {
-      name: "is as long as the receiver asked, also for a new one",
+      name: "lasts as long as the receiver requested, also for a new notification",
       queued: "a",
       events: [2, "woke", "asked to wait", "+b", 60, "woke"],
       sent: ["a"],
       status: "backing_off 3540",
     },
     {
-      name: "sends again as it was what may have arrived",
+      name: "resends a message that may have arrived unchanged",
       queued: "a",
       events: [2, "woke", "lost", "+b", 7.5, "woke", "delivered"],
       sent: ["a", "a", "b"],
       status: "sending",
     },
     {
-      name: "lets others go before what failed often",
+      name: "sends others before those that often failed",
       queued: "a:3! b",
       events: ["woke"],
       sent: ["b"],
@@ -338,7 +344,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     },
     { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
     {
-      name: "delays what follows of its check",
+      name: "delays later notifications of its check",
       queued: "a:r",
       events: ["+a", 3, "woke"],
       sent: [],

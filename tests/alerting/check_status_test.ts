@@ -32,7 +32,7 @@ function described(seen: Seen): string {
   );
 }
 
-Deno.test("describeStatus() says the output, and why that alone would mislead", async (t) => {
+Deno.test("describeStatus() returns the output, and the reason why the output alone would mislead", async (t) => {
   const fine = { last: "ok", confirmed: "ok", notified: "ok" } as const;
   const rows: readonly (readonly [string, Seen, string | RegExp])[] = [
     ["the output", { ...fine, output: "well" }, "well"],
@@ -93,7 +93,7 @@ Deno.test("statusOf() returns unknown for a last run further in the future than 
   }
 });
 
-Deno.test("statusOf() says which checks hold back what is to be told", async (t) => {
+Deno.test("statusOf() returns the checks that suppress notifications", async (t) => {
   const base = recordOf("web");
   const web = {
     ...base,

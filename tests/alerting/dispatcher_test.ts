@@ -292,7 +292,7 @@ Deno.test("add() sends a problem that recovered before it was sent as one item",
   }
 });
 
-Deno.test("add() sends a message that may have arrived again as it was, and what came later after it", async () => {
+Deno.test("add() resends a message that may have arrived unchanged, and later notifications after it", async () => {
   const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? UNSURE : OK,
   });
@@ -307,7 +307,7 @@ Deno.test("add() sends a message that may have arrived again as it was, and what
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher sends again under the same id what was marked before a crash", async () => {
+Deno.test("Dispatcher resends a message that was marked before a crash under the same id", async () => {
   const sealed = { ...row({ check: "a" }), attempts: 1, messageId: "m1" };
   const { clock, dispatcher, sent } = harness({ rows: [row({ check: "b" }), sealed] });
   await clock.advance(1 * MINUTE);
@@ -473,7 +473,7 @@ Deno.test("reload() persists that a marker is uncertain once its check no longer
   await dispatcher.stop();
 });
 
-Deno.test("reload() sends what is being sent to the new key, under the same id", async (t) => {
+Deno.test("reload() sends a message in progress to the new key, under the same id", async (t) => {
   for (
     const [name, end] of Object.entries({ "it arrives": OK, "it fails": DOWN, "it is rejected": REJECTED })
   ) {
@@ -501,7 +501,7 @@ Deno.test("reload() sends what is being sent to the new key, under the same id",
   }
 });
 
-Deno.test("reload() counts a delivery of what was dropped or left the config meanwhile", async (t) => {
+Deno.test("reload() counts a delivery of notifications that were dropped or left the config meanwhile", async (t) => {
   for (const absent of [[], ["web"]]) {
     await t.step(absent.length === 0 ? "dropped" : "its check is gone", async () => {
       const gone: string[] = [];
@@ -595,7 +595,7 @@ Deno.test("reload() keeps a message whole, whatever other channels have of it", 
   await dispatcher.stop();
 });
 
-Deno.test("reload() retries soon what fails under the old config", async () => {
+Deno.test("reload() soon retries a message that failed under the old config", async () => {
   for (const end of [DOWN, REJECTED]) {
     const ends: (Promise<Delivery> | Delivery)[] = [];
     const { clock, dispatcher, sent, adopt } = harness({ deliver: () => ends.shift() ?? end });
@@ -646,7 +646,7 @@ Deno.test("add() logs a rejection after a temporary failure, and delays no new c
   await dispatcher.stop();
 });
 
-Deno.test("add() drops what is stale for a channel, unless it is still true", async (t) => {
+Deno.test("add() drops notifications that are stale for a channel, unless they are still true", async (t) => {
   for (const holds of [true, false]) {
     await t.step(holds ? "still true: retried" : "no longer true: dropped", async () => {
       let isDown = true;
@@ -668,7 +668,7 @@ Deno.test("add() drops what is stale for a channel, unless it is still true", as
   }
 });
 
-Deno.test("add() waits as long as the receiver asks", async () => {
+Deno.test("add() delays a retry as long as the receiver requests", async () => {
   const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
   });
@@ -680,9 +680,9 @@ Deno.test("add() waits as long as the receiver asks", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("add() waits for the longer of backoff and what the receiver asks", async (t) => {
+Deno.test("add() delays a retry by the longer of backoff and the receiver's request", async (t) => {
   for (const retryAfterMs of [0, 1000]) {
-    await t.step(`asked for ${retryAfterMs} ms: backoff`, async () => {
+    await t.step(`receiver requests ${retryAfterMs} ms: backoff`, async () => {
       const { clock, dispatcher, sent } = harness({ deliver: () => ({ ...DOWN, retryAfterMs }) });
       dispatcher.add([row()]);
       await clock.advance(12 * HOUR);
@@ -692,7 +692,7 @@ Deno.test("add() waits for the longer of backoff and what the receiver asks", as
       await dispatcher.stop();
     });
   }
-  await t.step("asked for an hour: no attempt before, whatever comes later", async () => {
+  await t.step("receiver requests an hour: no earlier attempt, also for new notifications", async () => {
     const { clock, dispatcher, sent } = harness({
       deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: HOUR } : OK,
     });
@@ -833,7 +833,7 @@ Deno.test("add() keeps a message whole once it may have arrived", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("add() lets nothing of a check overtake its rejected notification", async (t) => {
+Deno.test("add() sends no notification of a check before its rejected one", async (t) => {
   for (const single of [[], ["mail"]]) {
     await t.step(single.length === 0 ? "batched" : "one by one", async () => {
       let isRefusing = true;
@@ -873,7 +873,7 @@ function exceptBad(failure: Delivery): (message: Message) => Delivery {
   return (message) => checksOf(message).includes("bad") ? failure : OK;
 }
 
-Deno.test("add() lets others go first if one notification keeps failing", async (t) => {
+Deno.test("add() sends other notifications first if one keeps failing", async (t) => {
   await t.step("one at a time", async () => {
     const { clock, dispatcher, sent, events } = harness({ single: ["mail"], deliver: exceptBad(DOWN) });
     dispatcher.add([row({ check: "bad" }), row({ check: "a" }), row({ check: "b" })]);
@@ -1012,7 +1012,7 @@ Deno.test("add() counts problems that recovered unsent if there are too many", a
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher merges what a kill left unmerged", async () => {
+Deno.test("Dispatcher merges notifications that a kill left unmerged", async () => {
   const problem = { ...row(), summarized: 4 };
   const rows = [problem, row({ event: "recovery" })];
   const { clock, dispatcher, sent, kept, events } = harness({ rows });
@@ -1029,7 +1029,7 @@ Deno.test("Dispatcher merges what a kill left unmerged", async () => {
   await dispatcher.stop();
 });
 
-Deno.test("add() merges what failed with what came meanwhile", async () => {
+Deno.test("add() merges failed notifications with newer ones", async () => {
   const { promise, resolve } = Promise.withResolvers<Delivery>();
   const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? promise : OK,
@@ -1121,7 +1121,7 @@ Deno.test("receive() removes a reminder while a problem of its check is pending"
   assert.deepStrictEqual(sent.map(({ message }) => message.items.length), [1]);
 });
 
-Deno.test("add() sends a change that follows a problem which no check wants sent", async () => {
+Deno.test("add() sends a change that follows a problem whose notification no check enables", async () => {
   const { clock, dispatcher, sent } = harness({ excluded: ["problem"] });
   dispatcher.add([row({ event: "problem", condition: "warning" })]);
   dispatcher.add([row({ event: "change", condition: "critical" })]);
@@ -1132,7 +1132,7 @@ Deno.test("add() sends a change that follows a problem which no check wants sent
   await dispatcher.stop();
 });
 
-Deno.test("add() sends no problem with a recovery if no check wants problems sent", async () => {
+Deno.test("add() sends no problem with a recovery if no check enables notifications of problems", async () => {
   const { clock, dispatcher, sent, kept } = harness({ excluded: ["problem"] });
   dispatcher.add([row({ event: "recovery", condition: "ok" })]);
   dispatcher.add([row({ event: "problem", condition: "warning" })]);

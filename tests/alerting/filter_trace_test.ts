@@ -45,7 +45,7 @@ const FILTERS: Readonly<Record<string, ChannelFilters>> = {
 };
 
 for (const seed of SEEDS) {
-  Deno.test(`startNotifying() sends each channel what its filters let through, seed ${seed}`, async () => {
+  Deno.test(`startNotifying() sends each channel the notifications that pass its filters, seed ${seed}`, async () => {
     const { arrivals, confirmed, acknowledgements } = await runTrace(seed);
     assert.ok(acknowledgements > 5, `only ${acknowledgements} problems were acknowledged`);
     for (const [channel, filters] of Object.entries(FILTERS)) {

@@ -82,7 +82,7 @@ const ROWS: readonly {
     open: ["25T00:15 25T00:45", "25T01:15 25T01:45"],
   },
   {
-    name: "what ends with the hour that comes twice is cut by the change",
+    name: "a window that ends with the repeated hour is split by the DST change",
     windows: [window("02:30", "03:00")],
     from: "2026-10-24T12:00Z",
     to: "2026-10-25T12:00Z",
@@ -132,7 +132,7 @@ for (const { name, windows, from, to, open } of ROWS) {
   });
 }
 
-Deno.test("openWindow() goes on from one window to the next, and knows no end of those that never end", () => {
+Deno.test("openWindow() continues from one window to the next, and returns no end of endless ones", () => {
   const night = [window("22:00", "24:00"), window("00:00", "06:00")];
   const atMs = Date.parse("2026-01-10T22:00Z");
   assert.deepStrictEqual(openWindow(night, atMs), {

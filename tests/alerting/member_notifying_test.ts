@@ -100,7 +100,7 @@ Deno.test("a member does not notify again of a problem that another one has deci
   assert.deepEqual(member.observe("ok"), ["recovery"]);
 });
 
-Deno.test("a member knows what it decided while it read what others had decided", async () => {
+Deno.test("a member keeps its own decisions while it reads those of others", async () => {
   const member = await startMember();
   await overtake(member);
   const read = Promise.withResolvers<readonly KnownNotification[]>();
@@ -112,7 +112,7 @@ Deno.test("a member knows what it decided while it read what others had decided"
   assert.deepEqual(member.observe("critical"), ["problem"]);
 });
 
-Deno.test("a member knows what it decided and could not store when it reads what others had decided", async () => {
+Deno.test("a member keeps decisions that it could not store when it reads those of others", async () => {
   const { store, notifying, repository, record, observe } = await startMember();
   observe("critical");
   await repository.flush();
@@ -124,43 +124,47 @@ Deno.test("a member knows what it decided and could not store when it reads what
   assert.deepEqual(observe("critical"), ["problem"]);
 });
 
-Deno.test("a member goes by what channels were notified of once it has read that", async () => {
+Deno.test("a member uses the delivery markers of channels once it has read them", async () => {
   const member = await startMember();
   await overtake(member);
   await member.notifying.know(["web"], () => Promise.resolve([]));
   assert.deepEqual(member.observe("critical"), ["problem"]);
 });
 
-Deno.test("a member goes by what it sent alone, whatever others have sent meanwhile", POSTGRES, async (t) => {
-  const marker = { check: "web", channelKey: "console", messageId: "m" } as const;
-  const nothing = { changed: [], removed: [], markers: [], cleared: [] };
-  // The member sent a problem while it was cut off; the other one had one, too, and its recovery.
-  for (const [next, event] of [["critical", "problem"], ["ok", "recovery"]] as const) {
-    await t.step(`${event} comes next`, async () => {
-      const place = postgres().place();
-      const cutOff = await openPostgresStore(place, storeOptions());
-      const other = await openPostgresStore(place, storeOptions());
-      try {
-        await other.takeQueue({ channelKey: "console", owner: null, token: 0 }, "other");
-        await other.changeOutbox({
-          ...nothing,
-          markers: [{ ...marker, condition: "critical", certain: true }],
-        });
-        await other.changeOutbox({ ...nothing, cleared: [marker] });
-        await cutOff.changeOutbox({ ...nothing, sentOpen: [{ ...marker, condition: "critical" }] });
-        const member = await startMember();
-        member.observe("ok");
-        member.notifying.forget(["web"]);
-        await member.notifying.know(["web"], cutOff.known);
-        assert.deepEqual(member.observe(next), [event]);
-      } finally {
-        await Promise.all([cutOff.close(), other.close()]);
-      }
-    });
-  }
-});
+Deno.test(
+  "a member uses only its own deliveries, whatever others have sent meanwhile",
+  POSTGRES,
+  async (t) => {
+    const marker = { check: "web", channelKey: "console", messageId: "m" } as const;
+    const nothing = { changed: [], removed: [], markers: [], cleared: [] };
+    // The member sent a problem while it was cut off; the other one had one, too, and its recovery.
+    for (const [next, event] of [["critical", "problem"], ["ok", "recovery"]] as const) {
+      await t.step(`${event} comes next`, async () => {
+        const place = postgres().place();
+        const cutOff = await openPostgresStore(place, storeOptions());
+        const other = await openPostgresStore(place, storeOptions());
+        try {
+          await other.takeQueue({ channelKey: "console", owner: null, token: 0 }, "other");
+          await other.changeOutbox({
+            ...nothing,
+            markers: [{ ...marker, condition: "critical", certain: true }],
+          });
+          await other.changeOutbox({ ...nothing, cleared: [marker] });
+          await cutOff.changeOutbox({ ...nothing, sentOpen: [{ ...marker, condition: "critical" }] });
+          const member = await startMember();
+          member.observe("ok");
+          member.notifying.forget(["web"]);
+          await member.notifying.know(["web"], cutOff.known);
+          assert.deepEqual(member.observe(next), [event]);
+        } finally {
+          await Promise.all([cutOff.close(), other.close()]);
+        }
+      });
+    }
+  },
+);
 
-Deno.test("a member that fails open sends what is not stored, and nothing that was stored since", async (t) => {
+Deno.test("a member that fails open sends unstored notifications, and none stored since", async (t) => {
   for (const isStored of [false, true]) {
     await t.step(isStored ? "stored since" : "not stored", async () => {
       const { sharing, store, clock, lines, notifying, repository, record } = await startMember();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { messageIdOf } from "../../src/alerting/message_id.ts";
 
-Deno.test("messageIdOf() answers one report's own id, and for several one that they alone have", () => {
+Deno.test("messageIdOf() returns the id of a single notification, and a unique one for several", () => {
   assert.equal(messageIdOf(["a"]), "a");
   const lists = [["a", "b"], ["b", "a"], ["a", "b", "c"], ["ab", "c"], ["a", "bc"], ["a,b"], ['a","b']];
   const ids = lists.map(messageIdOf);
@@ -12,7 +12,7 @@ Deno.test("messageIdOf() answers one report's own id, and for several one that t
   }
 });
 
-Deno.test("messageIdOf() tells thousands of messages apart that have all but one notification in common", () => {
+Deno.test("messageIdOf() returns different ids for thousands of messages that differ in one notification", () => {
   const common = Array.from({ length: 50 }, () => crypto.randomUUID());
   const ids = Array.from({ length: 2_000 }, () => messageIdOf([...common, crypto.randomUUID()]));
   assert.equal(new Set(ids).size, ids.length);

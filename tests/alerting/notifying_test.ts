@@ -37,7 +37,7 @@ const ROUTER = testCheck("ok", { name: "router" });
 const WEB = testCheck("ok", { name: "web", dependsOn: ["router"] });
 const FREE = withChannels(testCheck("ok", { name: "free" }), [CONSOLE]);
 
-Deno.test("suppressedBy() names the first thing that holds: no channel at all, then a silence, then a dependency", async (t) => {
+Deno.test("suppressedBy() returns the first reason: no channel at all, then a silence, then a dependency", async (t) => {
   const rows: Readonly<
     Record<
       string,
@@ -101,7 +101,7 @@ Deno.test("channelNames has the name that the user gave a channel, otherwise its
   await notifying.stop();
 });
 
-Deno.test("suppressedBy() holds a check back in its maintenance window, after a silence and before a dependency", async () => {
+Deno.test("suppressedBy() suppresses a check in its maintenance window, after a silence and before a dependency", async () => {
   // 08:00 in UTC; the router is down.
   const windows = [{ fromMinute: 7 * 60 + 30, toMinute: 9 * 60, timeZone: "UTC" }];
   const web = { ...WEB, maintenanceWindows: windows };
@@ -116,7 +116,7 @@ Deno.test("suppressedBy() holds a check back in its maintenance window, after a 
   await notifying.stop();
 });
 
-Deno.test("refresh() reads silences, and goes on with those it knows while the store is in trouble", async () => {
+Deno.test("refresh() reads silences, and keeps the last ones while the store fails", async () => {
   const { store, notifying } = await openDesk([FREE]);
   await store.addSilences([silence(null)]);
   assert.equal(notifying.suppressedBy(FREE, START), null, "nobody has read it yet");
@@ -216,7 +216,7 @@ Deno.test("send() delivers while the store is full, and keeps afterwards that it
   await next.notifying.stop();
 });
 
-Deno.test("send() loses no recovery where a process ends between the change and what became of its rows", async () => {
+Deno.test("send() loses no recovery if a process terminates between the change and its queued notifications", async () => {
   const { store, repository, notifying, observe, drain, lines } = await openDesk([FREE]);
   store.failure = "full";
   await observe(FREE, "critical");
@@ -238,7 +238,7 @@ Deno.test("send() loses no recovery where a process ends between the change and 
   await notifying.stop();
 });
 
-Deno.test("send() keeps what did not arrive, once, when a full store takes it", async () => {
+Deno.test("send() persists undelivered notifications once, when a full store can be written again", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/later/told`)]);
     const { clock, store, repository, notifying, observe, drain } = await openDesk([check]);
@@ -261,7 +261,7 @@ Deno.test("send() keeps what did not arrive, once, when a full store takes it", 
   });
 });
 
-Deno.test("reload() leaves due what it drops of a problem that goes on", async (t) => {
+Deno.test("reload() keeps the notification of an ongoing problem due that it drops", async (t) => {
   const channel = (directory: string): Check => withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
   /** What vanishes from the config for a moment. */
   const vanishing: Readonly<Record<string, readonly Check[]>> = {
@@ -338,7 +338,7 @@ Deno.test("reload() leaves a recovery due that it drops", async () => {
   });
 });
 
-Deno.test("reload() leaves alone what another config on the same state waits for", async () => {
+Deno.test("reload() ignores pending notifications of another config on the same state", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     const first = await openDesk([check]);
@@ -364,7 +364,7 @@ Deno.test("reload() leaves alone what another config on the same state waits for
   });
 });
 
-Deno.test("reload() gives what waits for an edited channel to what it has become, for good", async () => {
+Deno.test("reload() moves pending notifications of an edited channel to its replacement, permanently", async () => {
   await withDirectory(async (directory) => {
     const before = withChannels(FREE, [CONSOLE, fileChannel("/none/such/directory/told")]);
     const { notifying, observe, drain, events, lines, store } = await openDesk([before]);
@@ -389,7 +389,7 @@ Deno.test("reload() gives what waits for an edited channel to what it has become
   });
 });
 
-Deno.test("reload() lets an edited channel know what it was notified of", async () => {
+Deno.test("reload() moves the delivery markers of an edited channel", async () => {
   await withDirectory(async (directory) => {
     const before = withChannels(FREE, [fileChannel(`${directory}/before`)]);
     const { notifying, observe, review, drain, store, events } = await openDesk([before]);
@@ -415,7 +415,7 @@ Deno.test("reload() lets an edited channel know what it was notified of", async 
   });
 });
 
-Deno.test("reload() forgets what a channel knew that its check has no more, a day after the problem", async () => {
+Deno.test("reload() deletes the delivery markers of a channel that left the check, a day after the problem", async () => {
   const { notifying, observe, drain, store, clock } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await drain();
@@ -434,7 +434,7 @@ Deno.test("reload() forgets what a channel knew that its check has no more, a da
   await notifying.stop();
 });
 
-Deno.test("holds() leaves due what begins again after it was dropped while a silence held its recovery", async () => {
+Deno.test("review() sends a recurring problem that was dropped while a silence suppressed its recovery", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     const { notifying, observe, review, drain, store, clock } = await openDesk([check]);
@@ -456,7 +456,7 @@ Deno.test("holds() leaves due what begins again after it was dropped while a sil
   });
 });
 
-Deno.test("catchUp() brings nothing back that was told while nothing could be kept", async () => {
+Deno.test("catchUp() does not restore notifications that were sent while the store could not be written", async () => {
   const fresh = createFaultyStore();
   const { store, notifying, observe, drain, lines } = await openDesk([FREE], { fresh });
   store.failure = "full";
@@ -471,7 +471,7 @@ Deno.test("catchUp() brings nothing back that was told while nothing could be ke
   await notifying.stop();
 });
 
-Deno.test("catchUp() lets a store that takes the place of a damaged one know all that waits and was told", async () => {
+Deno.test("catchUp() writes pending notifications and markers to the replacement of a damaged store", async () => {
   const directory = await Deno.makeTempDir();
   const fresh = createFaultyStore();
   const [notified, hopeless] = [fileChannel(`${directory}/told`), fileChannel("/none/such/directory/told")];
@@ -490,7 +490,7 @@ Deno.test("catchUp() lets a store that takes the place of a damaged one know all
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("startNotifying() takes secrets out of what a channel says", async () => {
+Deno.test("startNotifying() redacts secrets in the errors of a channel", async () => {
   const check = withChannels(FREE, [fileChannel("/none/swordfish/told")]);
   const { notifying, observe, drain, events } = await openDesk([check]);
   await observe(check, "critical");

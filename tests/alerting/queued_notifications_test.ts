@@ -155,7 +155,7 @@ Deno.test("queueFor() sends a reminder only where its problem is known and nothi
   }
 });
 
-Deno.test("lastNotified() is what is pending, otherwise what was delivered, otherwise ok", async (t) => {
+Deno.test("lastNotified() returns the pending notification, else the delivered one, else ok", async (t) => {
   const pending = queuedOf("a", 1, { notification: notificationOf("web", { condition: "warning" }) });
   const table: Readonly<Record<string, readonly [...Parameters<typeof lastNotified>, LastNotified]>> = {
     "nothing": [null, null, last("ok")],

@@ -36,7 +36,7 @@ const RESULT_COUNT = 10_000;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3").split(" ").map(Number);
 
 for (const seed of SEEDS) {
-  Deno.test(`startNotifying() tells each channel what the model says, in order, seed ${seed}`, async () => {
+  Deno.test(`startNotifying() sends each channel the notifications of the model, in order, seed ${seed}`, async () => {
     const { expected, arrivals, events, waiting, checks, editCount } = await runTrace(seed, {
       edit: moveChannels,
       editsAtStart: false,
@@ -72,7 +72,7 @@ for (const seed of SEEDS) {
     assertGatheredInOrder(steady);
   });
 
-  Deno.test(`startNotifying() lets each channel know in the end, whatever comes and goes, seed ${seed}`, async () => {
+  Deno.test(`startNotifying() notifies each channel of the final condition after random events, seed ${seed}`, async () => {
     const { news, arrivals, events, waiting, lastChecks, confirmed } = await runTrace(seed, {
       edit: chooseChannels,
       editsAtStart: true,

@@ -46,7 +46,7 @@ Deno.test("silencesOf() keeps silences and acknowledgements apart", () => {
   assert.deepEqual(silencesOf(check, silences, { kind: "acknowledgement", nowMs: NOW }), silences);
 });
 
-Deno.test("silencesOf() holds for the named check, from the beginning up to the end", async (t) => {
+Deno.test("silencesOf() includes silences of the named check, from begin to end", async (t) => {
   const rows: Readonly<Record<string, readonly [silences: readonly Silence[], expected: boolean]>> = {
     "no silence": [[], false],
     "its own": [[silence("web", NOW - 1, NOW + 1)], true],
@@ -66,7 +66,7 @@ Deno.test("silencesOf() holds for the named check, from the beginning up to the 
   }
 });
 
-Deno.test("silencesOf() takes a check that is named like nothing in particular by its name alone", () => {
+Deno.test("silencesOf() compares the names of checks exactly", () => {
   assert.equal(isSilenced("null", [silence("undefined", NOW - 1, NOW + 1)], NOW), false);
   assert.equal(isSilenced("", [silence("", NOW - 1, NOW + 1)], NOW), true);
 });

@@ -3,7 +3,7 @@ import { measureAtOnce, measureInTurn, median, quantile } from "../../bench/meas
 import { measureRun } from "../../bench/measure_run.ts";
 import { compareSteady, type SteadySide } from "../../bench/steady_rows.ts";
 
-Deno.test("median() and quantile() take the middle, and what a share is at most", () => {
+Deno.test("median() and quantile() return the middle, and the value below which a share lies", () => {
   assert.strictEqual(median([5, 1, 3]), 3);
   assert.strictEqual(median([4, 1, 2, 3]), 2.5);
   const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
@@ -36,19 +36,19 @@ Deno.test("measureAtOnce() begins every subject of a round before any of them en
   assert.deepStrictEqual(samples, { a: [3, 7], b: [4, 8] });
 });
 
-Deno.test("measureRun() answers what a program printed, and what it took", async () => {
+Deno.test("measureRun() returns the output of a program and its resource usage", async () => {
   const { wallMs, output } = await measureRun(["/bin/sh", "-c", "echo well"]);
   assert.strictEqual(output, "well\n");
   assert.ok(wallMs > 0);
 });
 
-Deno.test("measureRun() refuses a program that fails, and tells what it said", async () => {
+Deno.test("measureRun() rejects if a program fails, with its output", async () => {
   await assert.rejects(measureRun(["/bin/sh", "-c", "echo no >&2; exit 3"]), {
     message: 'Cannot measure "/bin/sh": it ended with code 3: no',
   });
 });
 
-Deno.test("compareSteady() compares what a piece of work costs, and says so when a side did too few", async (t) => {
+Deno.test("compareSteady() compares the cost of operations, and reports a side that did too few", async (t) => {
   const side = (name: string, cpuMs: number, runs: number): SteadySide => ({
     name,
     perSecond: 100,

@@ -17,7 +17,7 @@ Deno.test({
   },
 });
 
-Deno.test("measureSteady() refuses a process that ends by itself, and tells what it said", async () => {
+Deno.test("measureSteady() rejects if a process exits by itself, with its output", async () => {
   await assert.rejects(
     measureSteady({ ...SPAN, command: ["/bin/sh", "-c", "echo out of luck >&2; exit 4"] }),
     { message: 'Cannot measure "/bin/sh": it ended with code 4: out of luck\n' },

@@ -68,7 +68,7 @@ async function kept(
   }
 }
 
-Deno.test("commandKind hands the notification over in the environment, and nothing else of ours", async () => {
+Deno.test("commandKind passes the notification in the environment, and nothing else of the parent's", async () => {
   const { environment } = await kept({ environment: { OWN: "a=b", MONITOR_CHECK: "forged" } }, {
     environment: { PATH: "/usr/bin:/bin", HOME: "/home/x", PLANTED: "secret" },
   });
@@ -106,7 +106,7 @@ Deno.test("commandKind gives notifications of one message different ids", async 
   assert.equal(environment["MONITOR_MESSAGE_ID"], "b");
 });
 
-Deno.test("commandKind hands the notification over as one line of JSON on standard input", async () => {
+Deno.test("commandKind passes the notification as one line of JSON on standard input", async () => {
   const missed = makeNotification({ id: "report-0" });
   const item = makeItem({ event: "recovery", condition: "ok", output: "a\nb", detail: '"' }, missed);
   const { input } = await kept({}, { message: makeMessage([item], { isTest: true }) });
@@ -144,7 +144,7 @@ Deno.test("commandKind bounds variables more than the input", async () => {
   assert.ok(JSON.parse(input).detail.length > 65_000);
 });
 
-Deno.test("commandKind waits for no program that does not read its input", async () => {
+Deno.test("commandKind does not wait for a command that does not read its input", async () => {
   const message = makeMessage([makeItem({ detail: "\u0001".repeat(64 * 1024) })]);
   const { delivery } = await run("/bin/true", {}, { message });
   assert.deepEqual(delivery, { delivered: true, note: null });
@@ -167,7 +167,7 @@ const EXIT_CODES: readonly (readonly [code: number, retryable: boolean])[] = [
   [255, true],
 ];
 
-Deno.test("commandKind tries again unless the exit code asks somebody to mend something", async (t) => {
+Deno.test("commandKind retries unless the exit code is permanent", async (t) => {
   for (const [code, retryable] of EXIT_CODES) {
     await t.step(`${code}`, async () => {
       const { delivery } = await run("/bin/sh", { arguments: ["-c", `exit ${code}`] });
@@ -176,7 +176,7 @@ Deno.test("commandKind tries again unless the exit code asks somebody to mend so
   }
 });
 
-Deno.test("commandKind quotes the first words of a program that failed", async (t) => {
+Deno.test("commandKind quotes the first words of a command that failed", async (t) => {
   const rows: readonly (readonly [name: string, script: string, words: string])[] = [
     ["stderr before stdout", "echo out; echo 'no route'; echo 'no pager' >&2; exit 1", "no pager"],
     ["stdout when stderr is empty", "echo; echo 'no route'; echo more; exit 1", "no route"],
@@ -190,7 +190,7 @@ Deno.test("commandKind quotes the first words of a program that failed", async (
   }
 });
 
-Deno.test("commandKind ends a program at its time limit, with all it started", async (t) => {
+Deno.test("commandKind terminates a command after its timeout, with all its children", async (t) => {
   await using steps = concurrentSteps(t);
   for (const name of ["forever.sh", "ignore_sigterm.sh", "flood_both.sh"]) {
     steps.add(name, async () => {
@@ -209,7 +209,7 @@ Deno.test("commandKind ends a program at its time limit, with all it started", a
   }
 });
 
-Deno.test("commandKind tells the signal that ended a program", async () => {
+Deno.test("commandKind names the signal that terminated a command", async () => {
   const { delivery } = await run("/bin/sh", { arguments: ["-c", "kill -SEGV $$"] });
   assert.deepEqual(
     delivery,
@@ -217,7 +217,7 @@ Deno.test("commandKind tells the signal that ended a program", async () => {
   );
 });
 
-Deno.test("commandKind refuses for good what cannot be started", async () => {
+Deno.test("commandKind rejects permanently if the command cannot be started", async () => {
   assert.deepEqual(
     (await run("/nonexistent/program")).delivery,
     failure('cannot start "/nonexistent/program": file does not exist'),
@@ -233,7 +233,7 @@ Deno.test("commandKind tries again where the machine was only short of something
   assert.deepEqual(delivery, failure('cannot start "/bin/true": too many', { retryable: true }));
 });
 
-Deno.test("commandKind tries again when the program is being written just now", async () => {
+Deno.test("commandKind retries if the command is being written", async () => {
   const path = await Deno.makeTempFile();
   try {
     await Deno.copyFile("/bin/true", path);
@@ -246,7 +246,7 @@ Deno.test("commandKind tries again when the program is being written just now", 
   }
 });
 
-Deno.test("commandKind ends the program and throws its signal's reason when it aborts", async () => {
+Deno.test("commandKind terminates the command and throws its signal's reason when it aborts", async () => {
   const mark = newMark();
   const abort = new AbortController();
   const message = makeMessage([makeItem({ check: mark })]);
@@ -257,7 +257,7 @@ Deno.test("commandKind ends the program and throws its signal's reason when it a
   await untilGone(mark);
 });
 
-Deno.test("commandKind runs the program once for each item, and stops at the first that fails", async () => {
+Deno.test("commandKind runs the command once for each item, and stops at the first that fails", async () => {
   const message = makeMessage([makeItem(), makeItem({ check: "db" }), makeItem({ check: "never" })]);
   const { delivery, steps } = await run("/bin/sh", {
     arguments: ["-c", 'if [ "$MONITOR_CHECK" = db ]; then echo "$MONITOR_CHECK"; exit 1; fi'],

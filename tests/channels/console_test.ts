@@ -52,7 +52,7 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
   ],
 ];
 
-Deno.test("describeItem() tells an item in one line", async (t) => {
+Deno.test("describeItem() describes an item in one line", async (t) => {
   for (const [name, item, line] of LINES) {
     await t.step(name, () => assert.equal(describeItem(item), line));
   }

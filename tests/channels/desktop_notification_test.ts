@@ -65,7 +65,7 @@ Deno.test({
       await show({ environment, message: makeMessage(undefined, { isTest: true }) });
       assert.equal((await bus.next()).title, "TEST CRITICAL: Website");
     });
-    await t.step("whatever its texts hold", async () => {
+    await t.step("with hostile texts", async () => {
       const text = "--help <b>&amp;</b> C:\\new\\table \\ \u0000\u001b[31m\nGrüße 😀\ud800\\";
       await show({ environment, message: makeMessage([makeItem({ title: text, output: text })]) });
       const shown = await bus.next();
@@ -121,7 +121,7 @@ Deno.test({
 
 Deno.test({
   ...requiresSessionBus(),
-  name: "desktopNotificationKind waits for a service that does not answer no longer than its signal",
+  name: "desktopNotificationKind aborts a service that does not respond with its signal",
   fn: async () => {
     await using bus = await startSessionBus("mute");
     const abort = new AbortController();
@@ -133,7 +133,7 @@ Deno.test({
   },
 });
 
-Deno.test("desktopNotificationKind refuses for good where there is no notifier", async () => {
+Deno.test("desktopNotificationKind rejects permanently if there is no notifier", async () => {
   const directory = await Deno.makeTempDir();
   try {
     await Deno.writeTextFile(`${directory}/notify-send`, "", { mode: 0o644 });
@@ -171,7 +171,7 @@ Deno.test("desktopNotificationKind.findLack() names a missing notifier", async (
   assert.equal(await desktopNotificationKind.findLack?.(system(missing, "darwin")), null);
 });
 
-Deno.test("desktopNotificationKind takes no notifier from the working directory", async () => {
+Deno.test("desktopNotificationKind runs no notifier from the working directory", async () => {
   const program = { kind: "file", sizeBytes: 1, modifiedAtMs: 0, mode: 0o755, ownerId: 0 } as const;
   const files = { ...createFiles(createRealClock()), stat: () => Promise.resolve(program) };
   const { delivery } = await show({ environment: { PATH: ":.:bin" }, system: { files } });
@@ -179,14 +179,14 @@ Deno.test("desktopNotificationKind takes no notifier from the working directory"
   assert.match(delivery.reason, /^"notify-send" is not in PATH/);
 });
 
-Deno.test("desktopNotificationKind names the permission that it needs to look for the notifier", async () => {
+Deno.test("desktopNotificationKind names the permission that the search for the notifier requires", async () => {
   const denied = (): Promise<never> => Promise.reject(new Deno.errors.NotCapable("Requires read access"));
   const { delivery } = await show({ system: { files: { ...createFiles(createRealClock()), stat: denied } } });
   assert.ok(!delivery.delivered && !delivery.retryable);
   assert.equal(delivery.reason, 'cannot look up "notify-send": grant --allow-read=/usr/bin/notify-send');
 });
 
-Deno.test("desktopNotificationKind says so when the desktop does not answer in time", async () => {
+Deno.test("desktopNotificationKind returns a timeout if the desktop does not respond in time", async () => {
   const none = { text: "", truncated: false };
   const run = () =>
     Promise.resolve({ ended: "timed_out", stdout: none, stderr: none, survives: false } as const);
@@ -219,7 +219,7 @@ async function commandOn(
   return command;
 }
 
-Deno.test("desktopNotificationKind hands texts to osascript as arguments only", async () => {
+Deno.test("desktopNotificationKind passes texts to osascript as arguments only", async () => {
   const command = await commandOn("darwin", { message: makeMessage([makeItem({ title: '" & beep' })]) });
   assert.equal(command.path, "/usr/bin/osascript");
   assert.deepEqual(command.arguments.slice(-2), [

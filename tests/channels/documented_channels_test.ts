@@ -25,7 +25,7 @@ Deno.test("docs/reference/channels.md has an example of every kind of channel", 
   assert.deepEqual([...kinds].sort(), Object.keys(CHANNEL_KINDS).sort());
 });
 
-Deno.test("docs/reference/channels.md holds only channels that a config takes", async (t) => {
+Deno.test("docs/reference/channels.md has only channels that a config accepts", async (t) => {
   for (const [heading, channel] of documentedChannels()) {
     await t.step(heading, async () => {
       const config = {

@@ -93,7 +93,7 @@ const RECOVERY = {
   output: "status is 200",
 } as const;
 
-Deno.test("deliver() puts what happened into the subject", async (t) => {
+Deno.test("deliver() puts the event into the subject", async (t) => {
   const others = [item({ id: "2" }), item({ id: "3" }), item({ id: "4", condition: "warning" })];
   const rows: readonly { readonly name: string; readonly message: Message; readonly subject: string }[] = [
     { name: "problem", message: message([item()]), subject: "[home] [night] CRITICAL: Website" },
@@ -109,7 +109,7 @@ Deno.test("deliver() puts what happened into the subject", async (t) => {
     },
     { name: "recovery", message: message([item(RECOVERY)]), subject: "[home] [night] OK: Website" },
     {
-      name: "recovery of a problem that was not told",
+      name: "recovery of a problem that was not sent",
       message: message([item(RECOVERY, { missedProblem: REPORT })]),
       subject: "[home] [night] OK: Website (was CRITICAL from 12:03 to 12:09 UTC)",
     },
@@ -145,7 +145,7 @@ Deno.test("deliver() puts what happened into the subject", async (t) => {
   });
 });
 
-Deno.test("deliver() tells of a problem all that is needed to act", async () => {
+Deno.test("deliver() includes everything about a problem that is needed to act", async () => {
   const { text } = await mailOf(message([item()]));
   assert.equal(
     text,
@@ -168,7 +168,7 @@ second line
   );
 });
 
-Deno.test("deliver() tells a problem that was over before it could be told", async () => {
+Deno.test("deliver() describes a problem that recovered before it could be sent", async () => {
   const { text } = await mailOf(message([item({ ...RECOVERY, detail: "" }, { missedProblem: REPORT })]));
   assert.equal(
     text,
@@ -249,7 +249,7 @@ Deno.test("deliver() keeps hostile and huge texts harmless", async () => {
   assert.match(text, /\(truncated\)\n$/);
 });
 
-Deno.test("deliver() tells 500 items in one readable mail, in the order of the message", async () => {
+Deno.test("deliver() sends 500 items in one readable email, in the order of the message", async () => {
   const conditions: readonly Condition[] = ["critical", "warning", "unknown", "ok"];
   const items = conditions.flatMap((condition) =>
     Array.from({ length: 125 }, (_, number) => {
@@ -267,7 +267,7 @@ Deno.test("deliver() tells 500 items in one readable mail, in the order of the m
   assert.deepEqual(notice, items.map(({ notification }) => notification.check));
 });
 
-Deno.test("deliver() tells what the server made of it", async (t) => {
+Deno.test("deliver() returns the outcome of the server", async (t) => {
   const failure = {
     sent: false,
     phase: "login",
@@ -277,7 +277,7 @@ Deno.test("deliver() tells what the server made of it", async (t) => {
   } as const;
   const rows = [
     {
-      name: "refused receivers",
+      name: "rejected receivers",
       end: { sent: true, refused: [{ receiver: "b@example.org", reason: "550 gone" }] },
       delivery: { delivered: true, note: "rejected for b@example.org (550 gone)" },
     },
@@ -312,13 +312,13 @@ Deno.test("deliver() tells what the server made of it", async (t) => {
   }
 });
 
-Deno.test("deliver() throws what sending throws", async () => {
+Deno.test("deliver() throws the error of the SMTP client", async () => {
   const reason = new Error("Time is up");
   const context = contextWith(() => Promise.reject(reason));
   await assert.rejects(emailKind.deliver(message([item()]), CHANNEL, context), (error) => error === reason);
 });
 
-Deno.test("deliver() hands a mail to a real server, which reads what was meant", async () => {
+Deno.test("deliver() sends an email to a real server, which decodes the original text", async () => {
   await using server = await startMailServer({ password: "correct horse" });
   const access = { host: "localhost", port: server.port, username: "monitor", password: "correct horse" };
   const channel = { ...CHANNEL, parameters: { ...CHANNEL.parameters, access, tags: ["Büro"] } };

@@ -5,7 +5,7 @@ import { createTrust } from "../support/check_faults.ts";
 import { runFaultProcess } from "../support/fault_process.ts";
 import { runFaults } from "../support/fault_runs.ts";
 
-Deno.test("the webhook channel has delivered what the receiver has accepted, and nothing else", async (t) => {
+Deno.test("the webhook channel returns delivered exactly for requests that the receiver accepted", async (t) => {
   using trust = createTrust();
   for (const target of [startWebhookTarget(), startWebhookTarget(trust)]) {
     await using running = target;
@@ -14,7 +14,7 @@ Deno.test("the webhook channel has delivered what the receiver has accepted, and
 });
 
 // Whom a mail's TLS trusts is known when a process starts, and the server of the tests keeps timers for some seconds.
-Deno.test("the email channel has delivered what the server has accepted, nothing else, and leaves no connection", async () => {
+Deno.test("the email channel returns delivered exactly for emails that the server accepted, and leaks no connection", async () => {
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,
     targets: "mails",

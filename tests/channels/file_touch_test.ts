@@ -61,7 +61,7 @@ Deno.test("fileTouchKind follows a symlink to a file that is missing", () =>
     assert.ok((await Deno.stat(`${directory}/target`)).isFile);
   }));
 
-Deno.test("fileTouchKind refuses for good what somebody has to mend, and says what", async (t) => {
+Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) => {
   await inDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/inner`);
     await Deno.writeTextFile(`${directory}/file`, "");
@@ -91,11 +91,11 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
     await Deno.mkdir(`${directory}/mine`);
     await Deno.chmod(`${directory}/mine`, 0o555);
     await writeOld(`${directory}/closed`, { content: "", mode: 0o444 });
-    await t.step("is refused in a directory that is not theirs", async () => {
+    await t.step("rejects a directory of another user", async () => {
       const path = `${directory}/mine/new`;
       assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
     });
-    await t.step("is refused a file that they may not write", async () => {
+    await t.step("rejects a file without write permission", async () => {
       const path = `${directory}/closed`;
       assert.deepEqual(await touchUnprivileged(path), refusal(path, "permission denied"));
     });
@@ -120,7 +120,7 @@ Deno.test({
         const { mtime } = await Deno.stat(path);
         assert.ok(mtime !== null && mtime.getTime() > LONG_AGO.getTime());
       });
-      await t.step("does not empty a file of somebody else", async () => {
+      await t.step("does not truncate a file of another user", async () => {
         const path = `${directory}/full`;
         const reason = "it belongs to another user, or cannot be changed";
         assert.deepEqual(await touchUnprivileged(path), refusal(path, reason));

@@ -26,7 +26,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "mostly escape sequences": "\u001b[31mx".repeat(30_000),
 };
 
-Deno.test("textMax lets each channel kind send what it sends of a whole text", async (t) => {
+Deno.test("textMax preserves the part of a text that each channel kind sends", async (t) => {
   for (const [kind, write] of Object.entries(WRITERS)) {
     const { output: outputMax, detail: detailMax }: TextMax =
       CHANNEL_KINDS[kind as keyof typeof WRITERS].textMax;

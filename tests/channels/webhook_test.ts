@@ -60,7 +60,7 @@ async function received(
   return { posted, findings };
 }
 
-Deno.test("webhookKind posts the notifications as JSON with an id for dropping the twin", async () => {
+Deno.test("webhookKind posts the notifications as JSON with an id for dropping the duplicate", async () => {
   const missed = makeNotification({ id: "report-0" });
   const message = makeMessage([
     makeItem({ output: "it's down", detail: "line 1\nline 2" }),
@@ -187,7 +187,7 @@ Deno.test("webhookKind escapes values of a body for its Content-Type", async (t)
   }
 });
 
-Deno.test("webhookKind hides what stands around fields in the URL and headers", async () => {
+Deno.test("webhookKind hides the text around fields in the URL and headers", async () => {
   await using server = startAnswering(response(400, {}, "no: hidden-path hidden-query hidden-header web"));
   const { delivery } = await post(`${server.origin}/hidden-path{{check}}?a={{check}}hidden-query`, {
     headers: { "X-Token": "hidden-header{{check}}" },
@@ -225,7 +225,7 @@ const HOSTILE: readonly (readonly [name: string, text: string, arrives?: string]
   ["characters beyond the basic plane", "😀🏳️‍🌈"],
 ];
 
-Deno.test("webhookKind escapes whatever an output holds", async (t) => {
+Deno.test("webhookKind escapes hostile outputs", async (t) => {
   for (const [name, text, arrives = text] of HOSTILE) {
     await t.step(name, async () => {
       const message = makeMessage([makeItem({ output: text, title: text, detail: text })]);
@@ -240,7 +240,7 @@ Deno.test("webhookKind escapes whatever an output holds", async (t) => {
   }
 });
 
-Deno.test("webhookKind fills every field of a template with something that JSON can hold", async () => {
+Deno.test("webhookKind fills every field of a template with valid JSON", async () => {
   const body = `{${TEMPLATE_FIELDS.map((field) => `"${field}": "{{${field}}}"`).join(", ")}}`;
   const { posted: [posted] } = await received({ body });
   assert.deepEqual(JSON.parse(posted?.text ?? ""), {
@@ -348,9 +348,9 @@ Deno.test("webhookKind says resolve at a recovery only", async () => {
   assert.equal((await received({ body }, { message: change })).posted[0]?.text, "trigger error");
 });
 
-Deno.test("webhookKind bounds what it sends", async (t) => {
+Deno.test("webhookKind limits the size of a request", async (t) => {
   const MEGABYTE = 1024 * 1024;
-  await t.step("of one report", async () => {
+  await t.step("of one notification", async () => {
     const message = makeMessage([makeItem({ output: "o".repeat(MEGABYTE), detail: "d".repeat(MEGABYTE) })]);
     const { posted: [posted] } = await received({}, { message });
     const { output, detail } = JSON.parse(posted?.text ?? "").notifications[0];
@@ -431,7 +431,7 @@ const ANSWERS: readonly Answer[] = [
   ["403 with a time to wait", response(403, { "retry-after": "5" }), failure("status is 403")],
 ];
 
-Deno.test("webhookKind judges an answer", async (t) => {
+Deno.test("webhookKind classifies a response", async (t) => {
   // The wall clock stands; the timers run.
   const clock = { ...createRealClock(), wallMs: () => Date.UTC(2026, 0, 31, 10, 0) };
   for (const [name, answer, delivery] of ANSWERS) {
@@ -488,7 +488,7 @@ Deno.test("webhookKind tries again when the receiver", async (t) => {
   }
 });
 
-Deno.test("webhookKind tries again when nobody listens", async () => {
+Deno.test("webhookKind retries if the connection is refused", async () => {
   const port = freePort();
   const { delivery } = await post(`http://127.0.0.1:${port}/hooks/hidden`);
   const reason = `connecting to 127.0.0.1:${port} failed: connection refused`;
@@ -513,7 +513,7 @@ Deno.test("webhookKind tries again when the certificate is not trusted", async (
   assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
 });
 
-Deno.test("webhookKind waits for an answer no longer than its time limit", async (t) => {
+Deno.test("webhookKind aborts a response after its timeout", async (t) => {
   await using steps = concurrentSteps(t);
   const timedOut = failure("no response within 0.2 s", { retryable: true, mayHaveArrived: true });
   steps.add("when none comes", async () => {
@@ -559,7 +559,7 @@ Deno.test("webhookKind throws its signal's reason when it aborts", async () => {
   await assert.rejects(post(server.origin, {}, { signal: abort.signal }), /^Error: time is up$/);
 });
 
-Deno.test("webhookKind tells nothing of the address but its host", async (t) => {
+Deno.test("webhookKind prints only the host of the URL", async (t) => {
   assert.equal(
     webhookKind.describe({
       kind: "webhook",
@@ -583,7 +583,7 @@ Deno.test("webhookKind tells nothing of the address but its host", async (t) => 
       "Bearer planted-header",
     ]
   ) {
-    await t.step(`not even when the receiver says "${said}"`, async () => {
+    await t.step(`not even if the receiver returns "${said}"`, async () => {
       await using server = startAnswering(response(403, {}, `no entry for ${said}, go away`));
       const { delivery } = await post(`${server.origin}/hooks/planted-path?key=planted%20query`, { headers });
       assert.deepEqual(delivery, failure("status is 403: no entry for [secret], go away"));

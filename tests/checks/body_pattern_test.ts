@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { searchPattern } from "../../src/checks/body_pattern.ts";
 import { START_LENGTH_MAX } from "../../src/checks/http/response_body.ts";
 
-Deno.test("searchPattern() finds what RE2 finds", async (t) => {
+Deno.test("searchPattern() returns the matches of RE2", async (t) => {
   const rows = [
     { name: "a match", pattern: "queue is \\d+ long", text: "the queue is 12 long", found: true },
     { name: "none", pattern: "queue is \\d+ long", text: "the queue is empty", found: false },
     { name: "across lines", pattern: "one\\s+two", text: "one\n two", found: true },
     { name: "a dot is not a line's end", pattern: "one.two", text: "one\ntwo", found: false },
-    { name: "unless told", pattern: "(?s)one.two", text: "one\ntwo", found: true },
+    { name: "by default", pattern: "(?s)one.two", text: "one\ntwo", found: true },
     { name: "the start is the text's", pattern: "^two", text: "one\ntwo", found: false },
-    { name: "or a line's when told", pattern: "(?m)^two$", text: "one\ntwo\n", found: true },
+    { name: "or a line's with the m flag", pattern: "(?m)^two$", text: "one\ntwo\n", found: true },
     { name: "in any case", pattern: "(?i)GRÜN", text: "grün", found: true },
     { name: "beyond the basic plane", pattern: "^.\\p{So}$", text: "a🙂", found: true },
     { name: "nothing in nothing", pattern: "^$", text: "", found: true },
@@ -43,7 +43,7 @@ Deno.test("searchPattern() ends whatever pattern and text are", async (t) => {
   }
 });
 
-Deno.test("searchPattern() searches less of a text the larger the pattern is, and says so", async (t) => {
+Deno.test("searchPattern() searches less text the larger the pattern is, and returns the limit", async (t) => {
   const text = `${"b".repeat(START_LENGTH_MAX - 1)}a`;
   await t.step("a small one", async () => {
     const search = await searchPattern(text, { pattern: "a", isWhole: true });
@@ -62,7 +62,7 @@ Deno.test("searchPattern() searches less of a text the larger the pattern is, an
   });
 });
 
-Deno.test("searchPattern() does not take a cut for the end", async () => {
+Deno.test("searchPattern() does not treat a truncation as the end", async () => {
   assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: true })).found, true);
   assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: false })).found, false);
 });

@@ -79,7 +79,7 @@ Deno.test("disk_space measures the space of this machine as df does", async () =
   assert.equal(metrics["free_bytes_warning_below"], 1);
 });
 
-Deno.test("disk_space is unknown with the reason if the file system cannot be asked", async (t) => {
+Deno.test("disk_space is unknown with the reason if the file system cannot be queried", async (t) => {
   await t.step("a path that does not exist", async () => {
     const { condition, output, metrics } = await observe({ path: "/does/not/exist" });
     assert.deepEqual([condition, output, metrics], [

@@ -75,7 +75,7 @@ Deno.test("observeDnsLookup() reads every type of record", async (t) => {
   }
 });
 
-Deno.test("observeDnsLookup() asks for the reverse name of an address", async () => {
+Deno.test("observeDnsLookup() queries the reverse name of an IP address", async () => {
   await using server = startDnsServer(answering(record("PTR", dnsName("host.test"))));
   for (const name of ["192.0.2.1", "2001:db8::1"]) {
     const check = dnsCheck({ type: "PTR", name, server: `127.0.0.1:${server.port}` });
@@ -88,7 +88,7 @@ Deno.test("observeDnsLookup() asks for the reverse name of an address", async ()
   ]);
 });
 
-Deno.test("observeDnsLookup() compares the records with what is expected", async (t) => {
+Deno.test("observeDnsLookup() compares the records with the expected ones", async (t) => {
   await using server = startDnsServer(answering(dnsAddress("192.0.2.1"), dnsAddress("192.0.2.2")));
   const both = 'A of www.example.test: "192.0.2.1", "192.0.2.2"';
   const found = 'A of www.example.test: found "192.0.2.1", "192.0.2.2"';
@@ -110,7 +110,7 @@ Deno.test("observeDnsLookup() compares the records with what is expected", async
   }
 });
 
-Deno.test("observeDnsLookup() compares the answers of several servers", async () => {
+Deno.test("observeDnsLookup() compares the responses of several servers", async () => {
   await using one = startDnsServer(answering(dnsAddress("192.0.2.1"), dnsAddress("192.0.2.2")));
   await using same = startDnsServer(answering(dnsAddress("192.0.2.2"), dnsAddress("192.0.2.1")));
   await using other = startDnsServer(answering(dnsAddress("192.0.2.3")));
@@ -226,7 +226,7 @@ Deno.test("observeDnsLookup() returns a result in time, whatever the server does
   }
 });
 
-Deno.test("observeDnsLookup() asks the server for names that this machine knows by itself", async () => {
+Deno.test("observeDnsLookup() queries the server for names that the machine resolves locally", async () => {
   await using server = startDnsServer(answering(dnsAddress("192.0.2.1")));
   for (const name of ["localhost", "www.localhost", Deno.hostname(), "unknown.invalid", "bücher.test"]) {
     const check = dnsCheck({ name, server: `127.0.0.1:${server.port}` });
@@ -235,7 +235,7 @@ Deno.test("observeDnsLookup() asks the server for names that this machine knows 
   assert.strictEqual(server.queries.at(-1)?.name, "xn--bcher-kva.test");
 });
 
-Deno.test("observeDnsLookup() says why there is no connection", async () => {
+Deno.test("observeDnsLookup() returns the reason of a failed connection", async () => {
   const server = `127.0.0.1:${freePort()}`;
   const { condition, output } = await observeConnection(dnsCheck({ server }));
   assert.deepStrictEqual([condition, output], [

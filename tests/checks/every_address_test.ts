@@ -53,7 +53,7 @@ Deno.test("observeAddresses() returns the highest severity, and names the addres
   });
 });
 
-Deno.test("observeAddresses() connects to the name if it does not resolve, which says why", async () => {
+Deno.test("observeAddresses() connects to the name if it does not resolve, which returns the reason", async () => {
   const connections = { resolve: () => Promise.reject(new Error("unknown name")) };
   const options = { connections, isEvery: true, signal: new AbortController().signal };
   for (const [condition, expected] of [["critical", "critical"], ["ok", "unknown"]] as const) {

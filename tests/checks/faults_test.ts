@@ -5,7 +5,7 @@ import { startConnectionTargets } from "../support/connection_fault_targets.ts";
 import { runFaults } from "../support/fault_runs.ts";
 import { startHttpTargets, startTlsHttpTargets } from "../support/http_fault_targets.ts";
 
-Deno.test("observeHttpRequest() tells every fault in an answer, and takes no broken body for a whole one", async (t) => {
+Deno.test("observeHttpRequest() detects every fault in a response, and accepts no broken body as complete", async (t) => {
   await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of startHttpTargets()) {
     steps.add(target.name, async () => {
@@ -15,7 +15,7 @@ Deno.test("observeHttpRequest() tells every fault in an answer, and takes no bro
   }
 });
 
-Deno.test("observeHttpRequest() takes nothing for an answer that TLS does not vouch for", async (t) => {
+Deno.test("observeHttpRequest() accepts no response that TLS does not authenticate", async (t) => {
   using trust = createTrust();
   await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of startTlsHttpTargets(trust)) {
@@ -26,7 +26,7 @@ Deno.test("observeHttpRequest() takes nothing for an answer that TLS does not vo
   }
 });
 
-Deno.test("observeTcpConnect() and observeTlsCertificate() tell every fault of a connection", async (t) => {
+Deno.test("observeTcpConnect() and observeTlsCertificate() detect every fault of a connection", async (t) => {
   using trust = createTrust();
   await using steps = concurrentSteps(t, { runningMax: 3 });
   for (const target of await startConnectionTargets(trust)) {

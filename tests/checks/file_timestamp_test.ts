@@ -137,7 +137,7 @@ Deno.test("fileTimestampKind judges the age of a file", async (t) => {
   });
 });
 
-Deno.test("fileTimestampKind looks at what the path leads to", async (t) => {
+Deno.test("fileTimestampKind reads the target of a symlink", async (t) => {
   await withDirectory(async (directory) => {
     const path = join(directory, "file");
     await writeChanged(path);
@@ -154,7 +154,7 @@ Deno.test("fileTimestampKind looks at what the path leads to", async (t) => {
   });
 });
 
-Deno.test("fileTimestampKind looks at the newest file of a pattern, its size and the count", async (t) => {
+Deno.test("fileTimestampKind reads the newest file of a pattern, its size and the count", async (t) => {
   await withDirectory(async (path) => {
     for (
       const [name, ageMs] of [["db-1.gz", 3 * HOUR], ["db-2.gz", HOUR / 2], [".db-3.gz", 0], [
@@ -223,7 +223,7 @@ Deno.test("fileTimestampKind looks at the newest file of a pattern, its size and
         "size is 1500 B, expected at least 1501 B; changed 30 min ago, warning after 1 h",
       );
     });
-    await t.step("more than anybody wants to wait for", async () => {
+    await t.step("more than the maximum", async () => {
       const list = () => Promise.resolve(Array.from({ length: 10_001 }, (_, index) => `${index}`));
       const fakes = createFakes(CHANGED_AT_MS, { list });
       const { condition, output } = await observe({ path, newestOf: "*" }, fakes);
@@ -233,7 +233,7 @@ Deno.test("fileTimestampKind looks at the newest file of a pattern, its size and
   });
 });
 
-Deno.test("fileTimestampKind reports a missing file as it is told", async (t) => {
+Deno.test("fileTimestampKind returns condition_on_missing for a missing file", async (t) => {
   await withDirectory(async (directory) => {
     await writeChanged(join(directory, "file"));
     await Deno.symlink(join(directory, "nowhere"), join(directory, "dangling"));
@@ -264,7 +264,7 @@ Deno.test("fileTimestampKind reports a missing file as it is told", async (t) =>
   });
 });
 
-Deno.test("fileTimestampKind does not know what it cannot look at", async (t) => {
+Deno.test("fileTimestampKind returns unknown for an unreadable path", async (t) => {
   const path = "/data/file";
   const rows: Readonly<Record<string, readonly [answer: FileFacts | Error, output: string]>> = {
     "an unreadable directory on the way": [
@@ -296,7 +296,7 @@ Deno.test("fileTimestampKind does not know what it cannot look at", async (t) =>
   }
 });
 
-Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
+Deno.test("fileTimestampKind returns unknown for real unreadable paths", async (t) => {
   await withDirectory(async (directory) => {
     await t.step("a loop of symlinks", async () => {
       const path = join(directory, "loop");
@@ -329,7 +329,7 @@ Deno.test("fileTimestampKind does not know what real paths hide", async (t) => {
 });
 
 Deno.test({
-  name: "fileTimestampKind names the flag that a refused path needs",
+  name: "fileTimestampKind names the flag that a path requires",
   permissions: { read: false, sys: ["uid"] },
   fn: async () => {
     const { system } = createFakes(CHANGED_AT_MS);
@@ -342,7 +342,7 @@ Deno.test({
   },
 });
 
-Deno.test("fileTimestampKind takes the time after the answer of a slow file system", async () => {
+Deno.test("fileTimestampKind reads the clock after a slow file system responded", async () => {
   const fakes = createFakes(CHANGED_AT_MS - HOUR, {
     stat: () => {
       fakes.setWallMs(CHANGED_AT_MS + SECOND);
@@ -358,7 +358,7 @@ Deno.test("fileTimestampKind takes the time after the answer of a slow file syst
   deepStrictEqual((await observe({}, fakes)).metrics, { age_seconds: 1 });
 });
 
-Deno.test("fileTimestampKind gives up on a file system that hangs", async () => {
+Deno.test("fileTimestampKind aborts on a file system that hangs", async () => {
   const stuck = Promise.withResolvers<FileFacts>();
   const fakes = createFakes(CHANGED_AT_MS, { stat: () => stuck.promise });
   const observing = observe({ path: "/mnt/file", conditionOnMissing: "critical" }, fakes);
@@ -375,7 +375,7 @@ Deno.test("fileTimestampKind leaves no timer behind", async (t) => {
   await withDirectory(async (directory) => {
     const path = join(directory, "file");
     await writeChanged(path);
-    await t.step("after an answer", async () => {
+    await t.step("after a response", async () => {
       const fakes = createFakes(CHANGED_AT_MS);
       await observe({ path }, fakes);
       deepStrictEqual(fakes.delaysMs(), []);
@@ -391,7 +391,7 @@ Deno.test("fileTimestampKind leaves no timer behind", async (t) => {
 Deno.test("fileTimestampKind throws the reason of an abort", async (t) => {
   const reason = new Error("stopped");
   const isReason = (error: unknown) => error === reason;
-  await t.step("before it looks", async () => {
+  await t.step("before it reads", async () => {
     const stat = () => Promise.reject(new Error("was looked at"));
     const { system } = createFakes(CHANGED_AT_MS, { stat });
     await rejects(observe({}, { system, signal: AbortSignal.abort(reason) }), isReason);

@@ -93,7 +93,7 @@ Deno.test("groupKind has the severity that is left of those which may fail", asy
   });
 });
 
-Deno.test("a config says what is wrong with a group", async (t) => {
+Deno.test("loadConfig() rejects an invalid group", async (t) => {
   const config = (...groups: readonly (readonly string[])[]): object => ({
     defaults: {},
     checks: {

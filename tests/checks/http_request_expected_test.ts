@@ -7,7 +7,7 @@ import { createRealClock } from "../../testing/real_clock.ts";
 import { httpCheck, type HttpExpectations, observeTarget } from "../support/http_check.ts";
 import { response, startAnswering, startServer } from "../support/http_servers.ts";
 
-Deno.test("observeHttpRequest() takes a status, a class or a list of both", async (t) => {
+Deno.test("observeHttpRequest() accepts a status, a class or a list of both", async (t) => {
   const rows: readonly {
     status: number;
     statusCode: NonNullable<HttpExpectations["statusCode"]>;
@@ -29,11 +29,11 @@ Deno.test("observeHttpRequest() takes a status, a class or a list of both", asyn
   }
 });
 
-Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or refuses them", async (t) => {
+Deno.test("observeHttpRequest() follows redirects, returns them, or rejects them", async (t) => {
   const rows: readonly { name: string; expectations: HttpExpectations; visits: number; output: string }[] = [
     { name: "followed", expectations: {}, visits: 2, output: "status is 200 (redirected to ORIGIN/next)" },
     {
-      name: "followed when told",
+      name: "followed if configured",
       expectations: { request: { redirects: "follow" } },
       visits: 2,
       output: "status is 200 (redirected to ORIGIN/next)",
@@ -64,13 +64,13 @@ Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or r
       output: "status is 302, a redirect to ORIGIN/next, expected none",
     },
     {
-      name: "refused where any status will do",
+      name: "rejected with any expected status",
       expectations: { statusCode: null, request: { redirects: "refuse" } },
       visits: 1,
       output: "status is 302, a redirect to ORIGIN/next, expected none",
     },
     {
-      name: "refused but expected",
+      name: "rejected but expected",
       expectations: { statusCode: 302, request: { redirects: "refuse" } },
       visits: 1,
       output: "status is 302",
@@ -90,7 +90,7 @@ Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or r
       assert.equal(server.visits, visits);
     });
   }
-  await t.step("refused, leading nowhere on the web", async () => {
+  await t.step("rejected, to a URL without http", async () => {
     await using server = startAnswering(response(302, { Location: "ftp://user:pass@host/" }));
     const checkResult = await observeTarget(server.origin, { request: { redirects: "refuse" } });
     assert.equal(
@@ -98,14 +98,14 @@ Deno.test("observeHttpRequest() follows redirects, lets them be the answer, or r
       "status is 302, a redirect to a URL without http: or https:, expected none",
     );
   });
-  await t.step("refused, and none came", async () => {
+  await t.step("rejected, and none came", async () => {
     await using server = startAnswering(response(404));
     const checkResult = await observeTarget(server.origin, { request: { redirects: "refuse" } });
     assert.equal(checkResult.output, "status is 404, expected 200");
   });
 });
 
-Deno.test("observeHttpRequest() looks into the body, and lists what is wrong in order", async (t) => {
+Deno.test("observeHttpRequest() searches the body, and lists failures in order", async (t) => {
   const body = '{"status": "degraded", "queue": 7, "message": "Internal Server Error 12"}';
   const rows: readonly { name: string; expectations: HttpExpectations; output: string }[] = [
     { name: "a text that is not there", expectations: { notBodyPart: "fatal" }, output: "status is 200" },
@@ -160,7 +160,7 @@ Deno.test("observeHttpRequest() looks into the body, and lists what is wrong in 
   }
 });
 
-Deno.test("observeHttpRequest() looks at hostile bodies and ends", async (t) => {
+Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
   const rows: readonly {
     name: string;
     body: string;
@@ -218,7 +218,7 @@ function measuring(headMs: number, totalMs: number): Clock {
   return { ...createRealClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };
 }
 
-Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => {
+Deno.test("observeHttpRequest() compares the duration with its limits", async (t) => {
   const limits = { warningDurationMs: 1000, criticalDurationMs: 2500 };
   const rows: readonly {
     name: string;
@@ -289,7 +289,7 @@ Deno.test("observeHttpRequest() holds the duration to its limits", async (t) => 
       assert.deepEqual(checkResult.metrics, { status: 200, head_ms: 120.3, total_ms: total });
     });
   }
-  await t.step("the time of a body that nobody looks into is measured to its end", async () => {
+  await t.step("the duration includes a body that is not searched", async () => {
     await using server = startServer(async (visitor) => {
       await visitor.readHead();
       await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 300000\r\n\r\n");

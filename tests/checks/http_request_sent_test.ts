@@ -114,7 +114,7 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
   }
 });
 
-Deno.test("observeHttpRequest() takes body and headers along a redirect as a browser does", async (t) => {
+Deno.test("observeHttpRequest() sends body and headers along a redirect as a browser does", async (t) => {
   const rows: readonly {
     status: number;
     method: HttpRequest["method"];
@@ -152,7 +152,7 @@ Deno.test("observeHttpRequest() takes body and headers along a redirect as a bro
   }
 });
 
-Deno.test("observeHttpRequest() keeps what the config gives from another origin", async () => {
+Deno.test("observeHttpRequest() does not send configured credentials to another origin", async () => {
   await using other = startRecorder();
   await using server = startRecorder(() =>
     new Response(null, { status: 307, headers: { location: `${other.origin}/elsewhere` } })
@@ -173,7 +173,7 @@ Deno.test("observeHttpRequest() keeps what the config gives from another origin"
   assert.deepEqual([seen.get("accept"), seen.get("content-type"), body], ["a/b", "c/d", "text"]);
 });
 
-Deno.test("observeHttpRequest() trusts the config's authority, and shows its certificate", async (t) => {
+Deno.test("observeHttpRequest() trusts the configured CA, and shows its certificate", async (t) => {
   const authority = createAuthority();
   const stranger = createAuthority();
   const certificate = createCertificate({ authority });
@@ -227,7 +227,7 @@ Deno.test("observeHttpRequest() trusts the config's authority, and shows its cer
       output: /^TLS handshake with \S+ failed: certificate is not valid for/,
     },
     {
-      name: "a client certificate that nobody asks for",
+      name: "a client certificate that the server does not request",
       given: { caFile: ca, ...pair },
       facts: {},
       output: /^status is 200$/,

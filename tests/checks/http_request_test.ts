@@ -26,7 +26,7 @@ import { startChild } from "../../testing/tools.ts";
 /** Far beyond every limit used here. */
 const SOON_MS = 15_000;
 
-Deno.test("observeHttpRequest() holds status and headers to what is expected", async (t) => {
+Deno.test("observeHttpRequest() compares status and headers with the expected ones", async (t) => {
   interface Row {
     readonly name: string;
     readonly answer: string;
@@ -191,7 +191,7 @@ Deno.test("observeHttpRequest() holds status and headers to what is expected", a
   }
 });
 
-Deno.test("observeHttpRequest() asks as the config says", async (t) => {
+Deno.test("observeHttpRequest() sends the configured request", async (t) => {
   await t.step("GET, with the query and without the fragment", async () => {
     await using server = startAnswering(response(200));
     await observeTarget(`${server.origin}/a?b=c#d`);
@@ -213,7 +213,7 @@ Deno.test("observeHttpRequest() asks as the config says", async (t) => {
   });
 });
 
-Deno.test("observeHttpRequest() looks for a text in the body", async (t) => {
+Deno.test("observeHttpRequest() searches for a text in the body", async (t) => {
   const chunked = (...pieces: readonly (string | Uint8Array)[]): Meeting => async (visitor) => {
     await visitor.readHead();
     await visitor.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -251,7 +251,7 @@ Deno.test("observeHttpRequest() looks for a text in the body", async (t) => {
       output: 'body does not contain "all is well"',
     },
     { name: "empty body", meet: chunked(), part: "x", output: 'body does not contain "x"' },
-    { name: "nothing looked for", meet: chunked(), part: "", output: "status is 200" },
+    { name: "no text configured", meet: chunked(), part: "", output: "status is 200" },
     { name: "compressed", meet: gzipped("so all is well"), part: "all is", output: "status is 200" },
     {
       name: "UTF-8 without a charset",
@@ -333,7 +333,7 @@ function answering(answer: string | Uint8Array): Meeting {
   };
 }
 
-Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
+Deno.test("observeHttpRequest() describes the fault of a broken server", async (t) => {
   interface Row extends HttpExpectations {
     readonly name: string;
     readonly meet: Meeting;
@@ -359,7 +359,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       output: "reading the response head from HOST failed: connection closed before a response head",
     },
     {
-      name: "speaks no HTTP",
+      name: "no HTTP",
       meet: answering("SSH-2.0-OpenSSH_9.2\r\n"),
       output: "reading the response head from HOST failed: response is not HTTP",
     },
@@ -388,7 +388,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       output: "reading the response head from HOST failed: head is too large",
     },
     {
-      name: "says a longer length",
+      name: "a longer Content-Length",
       meet: answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort"),
       bodyPart: "long",
       output: "reading the body failed: connection closed early or malformed body",
@@ -453,7 +453,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       output: "TLS handshake with HOST failed: certificate is not valid yet",
     },
     {
-      name: "speaks no TLS",
+      name: "no TLS",
       meet: answeringAnything(response(400)),
       https: true,
       output: "TLS handshake with HOST failed: response is not TLS",
@@ -465,7 +465,7 @@ Deno.test("observeHttpRequest() says what a broken server did", async (t) => {
       output: "TLS handshake with HOST failed: connection closed during the handshake",
     },
     {
-      name: "speaks TLS to a plain request",
+      name: "TLS in response to a plain request",
       meet: answering(response(200)),
       options: { certificate: createCertificate() },
       https: false,
@@ -494,7 +494,7 @@ function answeringAnything(answer: string): Meeting {
   };
 }
 
-Deno.test("observeHttpRequest() says that nobody answers", async (t) => {
+Deno.test("observeHttpRequest() reports a refused connection", async (t) => {
   const refused = freePort();
   const rows = [
     {
@@ -527,7 +527,7 @@ Deno.test("observeHttpRequest() says that nobody answers", async (t) => {
   });
 });
 
-Deno.test("observeHttpRequest() says that the server reset the connection", async (t) => {
+Deno.test("observeHttpRequest() reports that the server reset the connection", async (t) => {
   const rows = [
     {
       name: "amid the body",
@@ -581,7 +581,7 @@ async function startHalfReading(sent: string): Promise<
   };
 }
 
-Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
+Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
   interface Row extends HttpExpectations {
     readonly name: string;
     /** Meets the visitor up to the point where the time runs out. */
@@ -592,7 +592,7 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
   }
   const rows: readonly Row[] = [
     {
-      name: "a server that says nothing",
+      name: "a silent server",
       meet: async (visitor) => void await visitor.readHead(),
       output: "timeout after 10 s, before a response head from HOST",
     },
@@ -647,7 +647,7 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
       await server.untilLeft();
     });
   }
-  await t.step("a server behind a redirect that says nothing", async () => {
+  await t.step("a silent server behind a redirect", async () => {
     const clock = createHandClock();
     await using silent = startServer(async (visitor) => {
       await visitor.readHead();
@@ -667,7 +667,7 @@ Deno.test("observeHttpRequest() ends at the time limit", async (t) => {
   });
 });
 
-Deno.test("observeHttpRequest() keeps its time limit while bytes keep coming", async (t) => {
+Deno.test("observeHttpRequest() enforces its timeout while bytes keep coming", async (t) => {
   await using steps = concurrentSteps(t);
   const drip = async (visitor: Visitor, bytes: string): Promise<void> => {
     while (true) {
@@ -842,7 +842,7 @@ Deno.test("observeHttpRequest() names the permission that is missing", async (t)
   });
 });
 
-Deno.test("observeHttpRequest() blames no target for what this machine lacks", async () => {
+Deno.test("observeHttpRequest() returns unknown for failures of this machine", async () => {
   await using server = startAnswering(response(200));
   const { checkResult } = await observeInProcess(`${server.origin}/`, {
     flags: ["--allow-all"],
@@ -854,7 +854,7 @@ Deno.test("observeHttpRequest() blames no target for what this machine lacks", a
   assert.equal(server.visits, 0);
 });
 
-Deno.test("observeHttpRequest() trusts the authorities of the environment", async (t) => {
+Deno.test("observeHttpRequest() trusts the CAs of the environment", async (t) => {
   const authority = createAuthority();
   const directory = await Deno.makeTempDir();
   const trusted = `${directory}/authority.pem`;

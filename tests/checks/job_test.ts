@@ -232,7 +232,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-Deno.test("observeJob() tells failed, overdue and too long apart", async (t) => {
+Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async (t) => {
   for (const [name, row] of Object.entries(ROWS)) {
     await t.step(name, async () => {
       const store = createMemoryStore();
@@ -293,7 +293,7 @@ Deno.test("observeJob() has the end of a long output as detail, since a terminal
   assert.equal((await look(store, HOUR)).detail, `${lines.slice(-10).join("\n")}\n`);
 });
 
-Deno.test("observeJob() counts from its own first look where nobody has looked before", async () => {
+Deno.test("observeJob() counts from its own first run if the job never ran before", async () => {
   const store = createMemoryStore();
   assert.equal((await look(store, 5 * DAY)).condition, "ok");
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).condition, "ok");
@@ -336,7 +336,7 @@ Deno.test("observeJob() throws the reason when it is aborted", async () => {
   );
 });
 
-Deno.test("jobKind warns of settings that tell less than they seem to", () => {
+Deno.test("jobKind warns of settings that are weaker than they seem", () => {
   const warnings = (parameters: Partial<JobParameters>, regularIntervalMs = MINUTE): readonly unknown[] =>
     jobKind.warnings({ ...check(parameters), schedule: { regularIntervalMs, attentiveIntervalMs: MINUTE } });
   assert.deepEqual(warnings({}), []);

@@ -31,7 +31,7 @@ interface Row {
 
 Deno.test({
   ...requiresTools(...PLUGINS),
-  name: "observeScript() gives what the Monitoring Plugins print",
+  name: "observeScript() returns the output of the Monitoring Plugins",
   fn: async (t) => {
     await using server = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen: () => {} },

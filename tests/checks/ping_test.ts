@@ -136,7 +136,7 @@ const COMMANDS: Readonly<
   "a hang": ["sleep 60", "critical", /^timeout after 1 s while pinging 127\.0\.0\.1$/],
 };
 
-Deno.test("observePing() reads what a command prints, whatever it is", async (t) => {
+Deno.test("observePing() parses any output of the command", async (t) => {
   await using steps = concurrentSteps(t);
   for (const [name, [script, condition, output, parameters]] of Object.entries(COMMANDS)) {
     steps.add(name, async () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readPlainOutput, readPluginOutput } from "../../src/checks/plugin_output.ts";
 
-Deno.test("readPluginOutput() takes output, detail and performance data apart", async (t) => {
+Deno.test("readPluginOutput() separates output, detail and performance data", async (t) => {
   const rows = [
     { name: "nothing", text: "", expected: ["", "", ""] },
     { name: "blank lines only", text: " \n\n", expected: ["", "", ""] },
     { name: "one line", text: "OK: all well\n", expected: ["OK: all well", "", ""] },
-    { name: "no line end", text: "OK", expected: ["OK", "", ""] },
+    { name: "no newline", text: "OK", expected: ["OK", "", ""] },
     { name: "blank lines before", text: "\n \nOK\nmore", expected: ["OK", "more", ""] },
     { name: "performance data", text: "OK | a=1s;2;3 b=2\n", expected: ["OK", "", "a=1s;2;3 b=2"] },
     { name: "performance data without output", text: "|a=1\n", expected: ["", "", "a=1"] },
@@ -74,7 +74,7 @@ Deno.test("readPluginOutput() reads hostile text in the time of its length", asy
   }
 });
 
-Deno.test("readPlainOutput() takes bars as they are", () => {
+Deno.test("readPlainOutput() keeps vertical bars", () => {
   assert.deepEqual(readPlainOutput("\na | b=1\r\nc | d=1\n\n"), {
     output: "a | b=1",
     detail: "c | d=1",

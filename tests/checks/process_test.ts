@@ -35,7 +35,7 @@ const LINES = [
   "  105       10:00    512 S     leading spaces",
 ];
 
-Deno.test("process counts what fits, and compares number, age and memory with thresholds", async (t) => {
+Deno.test("process counts the matching processes, and compares number, age and memory with thresholds", async (t) => {
   const rows: Readonly<
     Record<string, readonly [Partial<ProcessParameters>, Condition, output: string]>
   > = {

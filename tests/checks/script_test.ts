@@ -39,7 +39,7 @@ Deno.test("observeScript() reads the exit code as a condition", async (t) => {
   }
 });
 
-Deno.test("observeScript() takes the output as a plugin's", async (t) => {
+Deno.test("observeScript() parses the output of a plugin", async (t) => {
   await runRows(t, [
     {
       name: "the guidelines' own example",
@@ -103,7 +103,7 @@ Deno.test("observeScript() takes the output as a plugin's", async (t) => {
   ]);
 });
 
-Deno.test("observeScript() compares exit code and output with what is expected", async (t) => {
+Deno.test("observeScript() compares exit code and output with the expected ones", async (t) => {
   const printing = (line: string, code = 0): Pick<Row, "program" | "arguments"> => ({
     program: "/bin/sh",
     arguments: ["-c", `echo "${line}"; exit ${code}`],
@@ -134,7 +134,7 @@ Deno.test("observeScript() compares exit code and output with what is expected",
       },
     },
     {
-      name: "a mismatch that is a warning, and a worse exit code",
+      name: "a mismatch that is a warning, and a more severe exit code",
       ...printing("broken", 2),
       outputPart: "fine",
       conditionOnMismatch: "warning",
@@ -199,7 +199,7 @@ Deno.test("observeScript() compares exit code and output with what is expected",
   ]);
 });
 
-Deno.test("observeScript() says so when output was dropped", async () => {
+Deno.test("observeScript() notes dropped output", async () => {
   const seen = await observeProgram(fixture("print_megabytes.sh"), { arguments: ["2"] });
   assert.deepEqual([seen.condition, seen.output], ["critical", "first line"]);
   const lines = seen.detail.split("\n");
@@ -207,7 +207,7 @@ Deno.test("observeScript() says so when output was dropped", async () => {
   assert.deepEqual([...new Set(lines)], ["123456789abcdef"], "no line is cut in two");
 });
 
-Deno.test("observeScript() stands up to hostile programs", async (t) => {
+Deno.test("observeScript() survives hostile commands", async (t) => {
   const timeout = { timeoutMs: 700 };
   await runRows(t, [
     {
@@ -223,7 +223,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       },
     },
     {
-      name: "runs for ever, and the check says what that means",
+      name: "runs for ever, and the check is critical",
       program: "forever.sh",
       ...timeout,
       conditionOnTimeout: "critical",
@@ -236,7 +236,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       expected: { condition: "unknown", output: "timeout after 0.7 s, terminated: ignoring" },
     },
     {
-      name: "answers SIGTERM and exits with 0",
+      name: "handles SIGTERM and exits with 0",
       program: "answer_sigterm.sh",
       ...timeout,
       expected: {
@@ -258,7 +258,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
       expected: { condition: "unknown", output: "timeout after 0.7 s, terminated: flood" },
     },
     {
-      name: "leaves a grandchild that holds the pipes",
+      name: "leaves a grandchild that keeps the pipes open",
       program: "fork_grandchild.sh",
       expected: {
         condition: "warning",
@@ -319,7 +319,7 @@ Deno.test("observeScript() stands up to hostile programs", async (t) => {
 });
 
 Deno.test({
-  name: "observeScript() tells a real-time signal by its number",
+  name: "observeScript() names a real-time signal by its number",
   sanitizeResources: false, // as in processes_test.ts
   fn: async () => {
     const seen = await observeProgram(fixture("end_by_signal.sh"), { arguments: ["40"] });

@@ -33,7 +33,7 @@ async function recordedUnit(name: string): Promise<string> {
   return blocks.find((block) => block.includes(`Id=${name}`)) ?? "";
 }
 
-Deno.test("systemd_unit compares the state of a unit and its restarts with what is expected", async (t) => {
+Deno.test("systemd_unit compares the state of a unit and its restarts with the expected ones", async (t) => {
   const rows: Readonly<
     Record<string, readonly [unit: string, Partial<SystemdUnitParameters>, Condition, output: string]>
   > = {
@@ -119,7 +119,7 @@ Deno.test("systemd_unit checks all loaded units that a pattern matches", async (
   });
 });
 
-Deno.test("systemd_unit is unknown with the reason if systemctl cannot tell", async (t) => {
+Deno.test("systemd_unit is unknown with the reason if systemctl fails", async (t) => {
   await t.step("text that is no state", async () => {
     const { condition, output } = await observe({ unit: "web" }, "=\n\n\0\nId=\nhello");
     assert.deepEqual([condition, output], ["unknown", 'systemctl printed no state of "web"']);

@@ -42,14 +42,14 @@ const ROWS: readonly Row[] = [
     output: /^connected, response contains "220 "$/,
   },
   {
-    name: "an answer to what was sent",
+    name: "a response to the sent text",
     meet: answering("+PONG\r\n"),
     parameters: { send: "PING\r\n", expect: "+PONG" },
     condition: "ok",
     output: /^connected, response contains "\+PONG"$/,
   },
   {
-    name: "an answer in pieces, with letters of several bytes",
+    name: "a response in pieces, with letters of several bytes",
     meet: async (visitor) => {
       for (const byte of new TextEncoder().encode("xxgrüß")) {
         await visitor.send(new Uint8Array([byte]));
@@ -62,28 +62,28 @@ const ROWS: readonly Row[] = [
     output: /^connected, response contains "grüß"$/,
   },
   {
-    name: "another answer",
+    name: "another response",
     meet: answering("-ERR \x1b[31m\0 no\r\n"),
     parameters: { send: "PING\r\n", expect: "+PONG" },
     condition: "critical",
     output: /^response does not contain "\+PONG": "-ERR \\x1b\[31m\\x00 no\\r\\n"$/,
   },
   {
-    name: "another answer as a warning",
+    name: "another response as a warning",
     meet: answering("no"),
     parameters: { send: "P", expect: "+PONG", asWarning: true },
     condition: "warning",
     output: /^response does not contain "\+PONG": "no"$/,
   },
   {
-    name: "no answer",
+    name: "no response",
     meet: leave,
     parameters: { expect: "220" },
     condition: "critical",
     output: /^connection closed by the server without a response, expected "220"$/,
   },
   {
-    name: "a server that never speaks",
+    name: "a silent server",
     meet: beSilent,
     parameters: { expect: "220" },
     timeoutMs: 100,
@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
     output: /^(sending to|reading from) \S+ failed: connection (reset|closed) by the server$/,
   },
   {
-    name: "a server that takes nothing of much",
+    name: "a server that reads little",
     meet: async (visitor) => {
       await visitor.readSome();
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -124,7 +124,7 @@ const ROWS: readonly Row[] = [
     output: /^timeout after 0\.2 s while sending to \S+$/,
   },
   {
-    name: "TLS with a server that never speaks",
+    name: "TLS with a silent server",
     meet: beSilent,
     parameters: { tls: true },
     timeoutMs: 200,
@@ -148,14 +148,14 @@ const ROWS: readonly Row[] = [
     output: /^TLS handshake with \S+ failed: connection (closed during the handshake|reset by the server)$/,
   },
   {
-    name: "TLS with a server that speaks garbage",
+    name: "TLS with a server that sends garbage",
     meet: speakGarbage,
     parameters: { tls: true },
     condition: "critical",
     output: /^TLS handshake with \S+ failed: \S/,
   },
   {
-    name: "TLS with a server that speaks in clear text",
+    name: "TLS with a server that responds in clear text",
     meet: speakPlainly,
     parameters: { tls: true },
     condition: "critical",
@@ -163,7 +163,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-Deno.test("observeTcpConnect() holds a server to what is expected, and says how far it came", async (t) => {
+Deno.test("observeTcpConnect() compares the response with the expected one, and names the failed phase", async (t) => {
   for (const { name, meet, parameters, timeoutMs, condition, output } of ROWS) {
     await t.step(name, async () => {
       await using server = startServer(meet);
@@ -179,7 +179,7 @@ Deno.test("observeTcpConnect() holds a server to what is expected, and says how 
 });
 
 // Deno 2.7 keeps a number, though no descriptor, for an attempt to connect that could have been aborted and failed.
-Deno.test("observeTcpConnect() tells refused, unresolved and forbidden apart", {
+Deno.test("observeTcpConnect() distinguishes refused, unresolved and forbidden connections", {
   sanitizeResources: false,
 }, async (t) => {
   await t.step("refused", async () => {
@@ -222,7 +222,7 @@ Deno.test("observeTcpConnect() throws the signal's reason and leaves the server 
   }
 });
 
-Deno.test("observeTcpConnect() verifies the certificate when it speaks TLS", async (t) => {
+Deno.test("observeTcpConnect() verifies the certificate with TLS", async (t) => {
   const authority = createAuthority();
   const file = await Deno.makeTempFile();
   await Deno.writeTextFile(file, authority.cert);
@@ -387,7 +387,7 @@ Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
   }
 });
 
-Deno.test("tcpConnectKind warns of what cannot be meant", () => {
+Deno.test("tcpConnectKind warns of contradictory settings", () => {
   const warned = (parameters: Partial<TcpConnectParameters>): readonly string[] =>
     tcpConnectKind.warnings(tcpCheck({ port: 25, ...parameters })).map(({ path, message }) =>
       `${path.join(".")}: ${message}`
@@ -457,7 +457,7 @@ Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for i
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("observeTcpConnect() connects elsewhere, and verifies the name that it is told", async (t) => {
+Deno.test("observeTcpConnect() connects to another host, and verifies the configured server name", async (t) => {
   const authority = createAuthority();
   const certificate = createCertificate({ authority, hosts: ["shop.example", "www.example"], addresses: [] });
   await using server = startServer((visitor) => visitor.untilGone(), { certificate });

@@ -5,7 +5,7 @@ import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
-Deno.test("testKind reports what its parameters say", async (t) => {
+Deno.test("testKind returns the condition of its parameters", async (t) => {
   for (const condition of CONDITIONS) {
     await t.step(condition, async () => {
       deepStrictEqual(await testKind.observe(check({ condition, output: "a drill" }), context()), {

@@ -36,11 +36,11 @@ interface Row {
   readonly leftDays: number;
 }
 
-Deno.test("observeTlsCertificate() tells how long a certificate holds, and everything that is wrong with it", async (t) => {
+Deno.test("observeTlsCertificate() returns the time until expiry of a certificate, and all its faults", async (t) => {
   await withAuthority(async (authority, path) => {
     const rows: readonly Row[] = [
       {
-        name: "holds long",
+        name: "valid for long",
         facts: { authority, toDay: 400 },
         condition: "ok",
         output: /^certificate expires in 399 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
@@ -100,7 +100,7 @@ Deno.test("observeTlsCertificate() tells how long a certificate holds, and every
         leftDays: 60,
       },
       {
-        name: "the name that it is asked for",
+        name: "the requested name",
         facts: { authority, toDay: 60, hosts: ["shop.example.org"], addresses: [] },
         parameters: { serverName: "shop.example.org" },
         condition: "ok",
@@ -123,8 +123,8 @@ Deno.test("observeTlsCertificate() tells how long a certificate holds, and every
         leftDays: 60,
       },
       {
-        name: "an authority that nobody knows",
-        facts: { authority: { ...createAuthority(), name: "another authority" }, toDay: 60 },
+        name: "an unknown CA",
+        facts: { authority: { ...createAuthority(), name: "another CA" }, toDay: 60 },
         condition: "critical",
         output:
           /^certificate is not trusted \(unknown issuer\); it expires in 59 d 23 h .*"another authority"$/,
@@ -147,17 +147,17 @@ Deno.test("observeTlsCertificate() tells how long a certificate holds, and every
   });
 });
 
-Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", async (t) => {
+Deno.test("observeTlsCertificate() starts TLS in SMTP, IMAP and POP3", async (t) => {
   await withAuthority(async (authority, path) => {
     const certificate = createCertificate({ authority, toDay: 60 });
-    await t.step("a mail server", async () => {
+    await t.step("an SMTP server", async () => {
       await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });
       const check = certificateCheck({ port: server.port, starttls: "smtp", caFile: path });
       const { condition, output } = await observeConnection(check);
       assert.match(output, /^certificate expires in 59 d 23 h .*, issued by "test authority"$/);
       assert.strictEqual(condition, "ok");
     });
-    await t.step("a mail server with an expired certificate", async () => {
+    await t.step("an SMTP server with an expired certificate", async () => {
       const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
       await using server = await startMailServer({ tls: { certificate: expired, begin: "STARTTLS" } });
       const check = certificateCheck({ port: server.port, starttls: "smtp", caFile: path });
@@ -190,7 +190,7 @@ Deno.test("observeTlsCertificate() asks for TLS as SMTP, IMAP and POP3 do", asyn
   });
 });
 
-Deno.test("observeTlsCertificate() says how far it came with a server that shows no certificate", async (t) => {
+Deno.test("observeTlsCertificate() names the failed phase if a server sends no certificate", async (t) => {
   await using steps = concurrentSteps(t);
   interface Hostile {
     readonly name: string;
@@ -212,7 +212,7 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
       output: /^timeout after 0\.2 s during the TLS handshake with \S+$/,
     },
     {
-      name: "silent where TLS is asked for",
+      name: "silent after the TLS request",
       meet: beSilent,
       parameters: { starttls: "smtp" },
       timeoutMs: 200,
@@ -232,7 +232,7 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
       output: /^TLS handshake with \S+ failed: response is not TLS$/,
     },
     {
-      name: "a polite goodbye",
+      name: "a TLS alert instead of a handshake",
       meet: sendAlert,
       timeoutMs: 1000,
       output: /^(TLS handshake with \S+ failed: \S|timeout after)/,
@@ -252,14 +252,14 @@ Deno.test("observeTlsCertificate() says how far it came with a server that shows
 
 Deno.test("observeTlsCertificate() is unknown where this side is to blame", async (t) => {
   const port = freePort();
-  await t.step("a missing authority", async () => {
+  await t.step("a missing CA file", async () => {
     const found = await observeConnection(certificateCheck({ port, caFile: "/nowhere/ca.pem" }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
       'ca_file "/nowhere/ca.pem" cannot be read: file does not exist',
     ]);
   });
-  await t.step("an authority without a certificate", async () => {
+  await t.step("a CA file without a certificate", async () => {
     const found = await observeConnection(certificateCheck({ port, caFile: fixture("forever.sh") }));
     assert.deepStrictEqual([found.condition, found.output], [
       "unknown",
@@ -268,7 +268,7 @@ Deno.test("observeTlsCertificate() is unknown where this side is to blame", asyn
   });
 });
 
-Deno.test("observeTlsCertificate() lets go of every descriptor, and needs its host, port and authority alone", async (t) => {
+Deno.test("observeTlsCertificate() leaks no file descriptor, and requires only its host, port and CA file", async (t) => {
   await withAuthority(async (authority, path) => {
     const valid = createCertificate({ authority, toDay: 60 });
     const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
@@ -380,7 +380,7 @@ Deno.test("observeTlsCertificate() connects elsewhere, with a permission for tha
   });
 });
 
-Deno.test("tlsCertificateKind rejects what is no fingerprint, and a second way to trust", () => {
+Deno.test("tlsCertificateKind rejects an invalid fingerprint, and a second source of trust", () => {
   const errorsOf = (parameters: Partial<TlsCertificateParameters>): readonly string[] =>
     (tlsCertificateKind.errors?.(certificateCheck({ port: 1, ...parameters })) ?? []).map(({ message }) =>
       message

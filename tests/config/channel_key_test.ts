@@ -39,7 +39,7 @@ Deno.test("channelKey() is 16 hexadecimal digits that stay the same from version
   assert.equal(await keyOf(MAIL), "889232630594763d");
 });
 
-Deno.test("channelKey() is the same whoever asks", async (t) => {
+Deno.test("channelKey() is the same for every check", async (t) => {
   const { access, ...rest } = MAIL.parameters;
   const rows: Readonly<Record<string, unknown>> = {
     "another user name": accessWith({ username: "other" }),
@@ -59,7 +59,7 @@ Deno.test("channelKey() is the same whoever asks", async (t) => {
   }
 });
 
-Deno.test("channelKey() tells channels apart that lead to different places", async (t) => {
+Deno.test("channelKey() differs for channels with different destinations", async (t) => {
   const rows: Readonly<Record<string, unknown>> = {
     "another receiver": mailWith({ receivers: ["ops@example.org"] }),
     "one more receiver": mailWith({ receivers: ["admin@example.org", "ops@example.org"] }),
@@ -86,7 +86,7 @@ Deno.test("channelKey() tells channels apart that lead to different places", asy
   }
 });
 
-Deno.test("channelKey() does not depend on what a secret's value is, nor on whether it was read", async () => {
+Deno.test("channelKey() does not depend on a secret's value, nor on whether it was read", async () => {
   const channel = mailWith({ receivers: ["${env:RECEIVER}"] });
   const hook = { ...HOOK, parameters: { ...HOOK.parameters, headers: { Authorization: "${env:RECEIVER}" } } };
   assert.equal(

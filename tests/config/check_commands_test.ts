@@ -25,7 +25,7 @@ async function resolvedPath(path: string, options: ConfigSystemOptions): Promise
   return check?.kind === "script" ? check.parameters.path : null;
 }
 
-Deno.test("findCommands() takes the first program of a name in PATH", async (t) => {
+Deno.test("findCommands() returns the first command of a name in PATH", async (t) => {
   const files = {
     "/one/check": { mode: 0o644 },
     "/two/check": { kind: "directory", mode: 0o755 },
@@ -51,14 +51,14 @@ Deno.test("findCommands() takes the first program of a name in PATH", async (t) 
   }
 });
 
-Deno.test("findCommands() takes a directory of PATH that cannot be looked into for empty", async () => {
+Deno.test("findCommands() treats an unreadable directory of PATH as empty", async () => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const files = { "/one/check": denied, "/two/check": program };
   const { commands } = await find(["check"], { files, environment: { PATH: "/one:/two" } });
   assert.equal(commands.get("check"), "/two/check");
 });
 
-Deno.test("findCommands() looks each name up once and tells each place it is missing at", async () => {
+Deno.test("findCommands() searches for each name once and warns at each place of a missing one", async () => {
   let stats = 0;
   const system = createConfigSystem({ files: { "/bin/there": program }, environment: { PATH: "/bin" } });
   const files = { ...system.files, stat: (path: string) => (stats++, system.files.stat(path)) };
@@ -76,7 +76,7 @@ Deno.test("findCommands() looks each name up once and tells each place it is mis
   assert.equal(stats, 3);
 });
 
-Deno.test("findCommands() says to write ./name for a program beside the config", async () => {
+Deno.test("findCommands() suggests ./name for a command in the directory of the config", async () => {
   const inDirectory = { files: { "/etc/monitor/check.sh": program }, environment: { PATH: "/bin" } };
   const config = withCheck({ kind: "script", parameters: { path: "check.sh" } });
   const message =
@@ -99,7 +99,7 @@ Deno.test("findCommands() shows the placeholder that a missing name comes from",
   ]);
 });
 
-Deno.test("findCommands() looks up nothing that has a slash", async (t) => {
+Deno.test("findCommands() does not search for names with a slash", async (t) => {
   const environment = { PATH: "/bin" };
   const files = { "/bin/check": program, "/bin/a\\b": program };
   const rows: Readonly<Record<string, string>> = {
@@ -117,7 +117,7 @@ Deno.test("findCommands() looks up nothing that has a slash", async (t) => {
   }
 });
 
-Deno.test("findCommands() knows the paths of Windows on Windows", async () => {
+Deno.test("findCommands() supports Windows paths on Windows", async () => {
   const options = {
     platform: "windows",
     workingDirectory: "C:\\Users",
@@ -129,7 +129,7 @@ Deno.test("findCommands() knows the paths of Windows on Windows", async () => {
   assert.deepEqual(problems, []);
 });
 
-Deno.test("findCommands() names the flag without which a program cannot be looked up", async () => {
+Deno.test("findCommands() names the flag that the search for a command requires", async () => {
   const messageOf = async (options: ConfigSystemOptions): Promise<string | undefined> =>
     (await find(["check"], options)).problems[0]?.message;
   assert.equal(
@@ -149,7 +149,7 @@ Deno.test("findCommands() names the flag without which a program cannot be looke
   assert.equal(commands.get("check"), "/two/check");
 });
 
-Deno.test("findCommands() asks for nothing when no program is named without a slash", async () => {
+Deno.test("findCommands() reads nothing if every command has a slash in its name", async () => {
   const { commands, problems } = await find(["/bin/true", "./x", ""], { forbidden: ["PATH"] });
   assert.deepEqual([[...commands], problems], [[], []]);
 });

@@ -100,7 +100,7 @@ for (const zone of ZONES) {
     }
   });
 
-  Deno.test(`createCronReader() runs, where it is open, exactly when a second library says that the clock shows it, in ${zone}`, () => {
+  Deno.test(`createCronReader() runs in open hours exactly when a second library expects it, in ${zone}`, () => {
     for (const expression of OPEN) {
       const other = CronExpressionParser.parse(expression, { tz: zone });
       for (const { atMs } of changesIn(zone)) {
@@ -114,7 +114,7 @@ for (const zone of ZONES) {
     }
   });
 
-  Deno.test(`createCronReader() keeps the number of fixed times, by what a second library says of each minute, in ${zone}`, () => {
+  Deno.test(`createCronReader() keeps the number of fixed times that a second library finds minute by minute, in ${zone}`, () => {
     for (const expression of FIXED) {
       const other = CronExpressionParser.parse(expression, { tz: zone });
       const onWall = CronExpressionParser.parse(expression, { tz: "UTC" });
@@ -134,7 +134,7 @@ for (const zone of ZONES) {
   });
 }
 
-Deno.test("the second library gives up at a change of half an hour, so there it is asked minute by minute", () => {
+Deno.test("the second library fails at a change of half an hour, so it is compared minute by minute there", () => {
   const other = CronExpressionParser.parse("0 */6 * * *", {
     currentDate: new Date("2026-04-04T14:00:00Z"),
     tz: "Australia/Lord_Howe",
@@ -222,7 +222,7 @@ for (const { name, expression, from, expected, zone = "Europe/Zurich" } of NAMED
   });
 }
 
-Deno.test("createCronReader() knows what never comes and what is no expression", () => {
+Deno.test("createCronReader() finds no time for a date that never comes and for an invalid expression", () => {
   for (const never of ["0 0 30 2 *", "5 4 30 2 *", "* * 31 2,4,6,9,11 *"]) {
     assert.strictEqual(createCronTimes(never, "UTC"), null, never);
   }

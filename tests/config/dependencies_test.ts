@@ -13,7 +13,7 @@ function problemsIn(requiredPermissions: Readonly<Record<string, readonly string
   );
 }
 
-Deno.test("findDependencyProblems() takes whatever leads to an end", async (t) => {
+Deno.test("findDependencyProblems() accepts every graph without a cycle", async (t) => {
   const rows: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
     "nothing": {},
     "no dependency": { a: [], b: [] },
@@ -32,7 +32,7 @@ Deno.test("findDependencyProblems() takes whatever leads to an end", async (t) =
   }
 });
 
-Deno.test("findDependencyProblems() names what is no check, and the check that was meant", () => {
+Deno.test("findDependencyProblems() names the unknown check and the nearest existing one", () => {
   assert.deepEqual(
     problemsIn({ router: [], web: ["router", "ruoter", "constructor"], mail: ["nothing like it"] }),
     [
@@ -43,7 +43,7 @@ Deno.test("findDependencyProblems() names what is no check, and the check that w
   );
 });
 
-Deno.test("findDependencyProblems() tells each circle once, with all its checks", async (t) => {
+Deno.test("findDependencyProblems() returns each cycle once, with all its checks", async (t) => {
   const at = (name: string, circle: string): string => `checks.${name}.depends_on: is a cycle: ${circle}`;
   const rows: Readonly<
     Record<
@@ -97,7 +97,7 @@ Deno.test("findDependencyProblems() walks chains of very many checks, in time th
   });
 });
 
-Deno.test("loadConfig() places what is wrong with dependencies, and leaves unresolved names alone", async () => {
+Deno.test("loadConfig() locates errors in dependencies, and ignores unresolved names", async () => {
   const config = {
     defaults: {},
     checks: {

@@ -75,7 +75,7 @@ Deno.test("explainCheck() shows the built-in value of every setting", async (t) 
   }
 });
 
-Deno.test("explainCheck() says what comes from the check and what from the defaults", async () => {
+Deno.test("explainCheck() distinguishes values of the check from values of the defaults", async () => {
   const defaults = {
     active: false,
     threshold: 5,
@@ -118,7 +118,7 @@ Deno.test("explainCheck() says what comes from the check and what from the defau
   assert.ok(lines.includes('schedule.attentive_interval = "30s" (30 s) (defaults)'));
 });
 
-Deno.test("explainCheck() says that there is no channel", async () => {
+Deno.test("explainCheck() shows that a check has no channel", async () => {
   const lines = await explain({ kind: "test", notifications: [], parameters: {} });
   assert.ok(lines.includes("notifications = [] (check)"));
 });
@@ -235,7 +235,7 @@ Deno.test("explainCheck() explains a check of any name", async () => {
   assert.deepEqual(settings.at(-1), { path: "parameters.output", value: '"x"', origin: "check" });
 });
 
-Deno.test("explainCheck() shows times of the calendar, and the config's windows beside those of the check", async () => {
+Deno.test("explainCheck() shows cron schedules, and the config's windows alongside those of the check", async () => {
   const config = {
     defaults: { schedule: { cron: "@daily" } },
     maintenance_windows: [{ from: "01:00", to: "02:00", time_zone: "UTC" }],

@@ -149,7 +149,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   },
 };
 
-Deno.test("loadConfig() refuses a page or metrics that would overwrite a file that is needed", async (t) => {
+Deno.test("loadConfig() rejects a report or metrics file that would overwrite a required file", async (t) => {
   for (const [name, { config, prepare, problems }] of Object.entries(TABLE)) {
     await t.step(name, async () => {
       const directory = await Deno.makeTempDir({ prefix: "monitor_clash_" });

@@ -43,7 +43,7 @@ Deno.test("for_each makes a check of every combination, with typed values", asyn
   );
 });
 
-Deno.test("for_each takes a list of objects, and secrets as values", async () => {
+Deno.test("for_each accepts a list of objects, and secrets as values", async () => {
   const config = {
     defaults: {},
     checks: {
@@ -88,7 +88,7 @@ Deno.test("for_each takes a list of objects, and secrets as values", async () =>
   assert.ok(!explained.some(({ path }) => path.startsWith("for_each")));
 });
 
-Deno.test("for_each says what is wrong, at its place in the file", async (t) => {
+Deno.test("for_each returns errors with their position in the file", async (t) => {
   const check = (forEach: unknown, rest: object = {}): object => ({
     for_each: forEach,
     kind: "test",

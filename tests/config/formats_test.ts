@@ -27,7 +27,7 @@ async function holds(
   }
 }
 
-Deno.test("findFormatProblem() holds addresses to http and https", async (t) => {
+Deno.test("findFormatProblem() accepts only http and https URLs", async (t) => {
   const EXPECTED = "expected one that begins with http:// or https://";
   const SUCH_AS = "expected one such as https://example.org/health";
   await holds(t, "url", [
@@ -69,7 +69,7 @@ Deno.test("findFormatProblem() holds addresses to http and https", async (t) => 
   ]);
 });
 
-Deno.test("findFormatProblem() holds mail addresses to one plain mailbox", async (t) => {
+Deno.test("findFormatProblem() accepts only a single plain email address", async (t) => {
   const refused = (value: string): [string, Verdict] => [
     value,
     [`${JSON.stringify(value)} is not an email address, expected one such as admin@example.org`],
@@ -86,7 +86,7 @@ Deno.test("findFormatProblem() holds mail addresses to one plain mailbox", async
   ]);
 });
 
-Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) => {
+Deno.test("findFormatProblem() accepts only a name or an IP address as host", async (t) => {
   const refused = (value: string): [string, Verdict] => [
     value,
     [`${JSON.stringify(value)} is not a host, expected a name or IP address`],
@@ -108,7 +108,7 @@ Deno.test("findFormatProblem() holds hosts to a name or an address", async (t) =
   ]);
 });
 
-Deno.test("findFormatProblem() refuses a NUL where the system could not take it", () => {
+Deno.test("findFormatProblem() rejects a NUL that the system could not accept", () => {
   for (const format of ["path", "command", "argument", "variable"]) {
     assert.equal(problemOf(format, "a b\n"), null);
     assert.deepEqual(problemOf(format, "a\0b"), {
@@ -119,7 +119,7 @@ Deno.test("findFormatProblem() refuses a NUL where the system could not take it"
   assert.equal(problemOf("secret", "a\0b"), null);
 });
 
-Deno.test("findFormatProblem() holds intervals to their forms, and leaves small numbers to the schema", () => {
+Deno.test("findFormatProblem() rejects malformed intervals, and leaves small numbers to the schema", () => {
   assert.deepEqual(["5 minutes", 60, 0, -1, 1.5].map((value) => problemOf("interval", value)), [
     null,
     null,
@@ -133,7 +133,7 @@ Deno.test("findFormatProblem() holds intervals to their forms, and leaves small 
   });
 });
 
-Deno.test("findFormatProblem() says of a secret no more than stands in the config", async (t) => {
+Deno.test("findFormatProblem() shows the placeholder of a secret, never its value", async (t) => {
   const FORMS = INTERVAL_FORMS;
   const rows: readonly (readonly [format: string, value: string, message: string, hint?: string])[] = [
     ["interval", "5 swordfish", `"\${env:X}" is not an interval, expected ${FORMS}`],

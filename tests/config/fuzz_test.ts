@@ -5,7 +5,7 @@ import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";
 
-Deno.test("loadConfig() answers a mutilated config with a config or with placed mistakes", async () => {
+Deno.test("loadConfig() returns a config or located errors for a mutated config", async () => {
   await fc.assert(
     fc.asyncProperty(
       generatedConfigs("a"),
@@ -19,7 +19,7 @@ Deno.test("loadConfig() answers a mutilated config with a config or with placed 
   );
 });
 
-Deno.test("loadConfig() answers a config of wrong values with placed mistakes", async () => {
+Deno.test("loadConfig() returns located errors for a config of wrong values", async () => {
   await fc.assert(
     fc.asyncProperty(
       generatedConfigs("a"),
@@ -34,7 +34,7 @@ Deno.test("loadConfig() answers a config of wrong values with placed mistakes", 
   );
 });
 
-Deno.test("loadConfig() answers any JSON value", async () => {
+Deno.test("loadConfig() never throws for any JSON value", async () => {
   await fc.assert(
     fc.asyncProperty(fc.json(), async (text) => {
       await loadAnything(text);
@@ -43,7 +43,7 @@ Deno.test("loadConfig() answers any JSON value", async () => {
   );
 });
 
-Deno.test("loadConfig() answers any bytes", async () => {
+Deno.test("loadConfig() never throws for any bytes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       await loadAnything(text.toWellFormed());
@@ -52,7 +52,7 @@ Deno.test("loadConfig() answers any bytes", async () => {
   );
 });
 
-Deno.test("loadConfig() never says what a placeholder stands for", async () => {
+Deno.test("loadConfig() never prints the value of a placeholder", async () => {
   const SECRET = "sw0rdf1sh";
   const values = fc.constantFrom(
     SECRET,

@@ -14,7 +14,7 @@ import { loadAnything } from "./load_anything.ts";
 
 const MACHINE = { environment: { A: "b", X: "sw0rdf1sh", PATH: "/bin:/usr/bin" } };
 
-Deno.test("loadConfig() answers each hostile config with a config or with placed mistakes", async (t) => {
+Deno.test("loadConfig() returns a config or located errors for each hostile config", async (t) => {
   for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
     await t.step(name, async () => {
       for (const size of [1, 20_000]) await loadAnything(make(size), MACHINE);
@@ -22,7 +22,7 @@ Deno.test("loadConfig() answers each hostile config with a config or with placed
   }
 });
 
-Deno.test("loadConfig() survives more errors than a call can take arguments", async (t) => {
+Deno.test("loadConfig() returns more errors than a call accepts arguments", async (t) => {
   const rows: Readonly<Record<string, number>> = {
     "one name again and again": 900_000,
     "channels that are numbers": 400_000,
@@ -34,12 +34,12 @@ Deno.test("loadConfig() survives more errors than a call can take arguments", as
   }
 });
 
-Deno.test("loadConfig() stops where nobody would mend more, and says so", async () => {
+Deno.test("loadConfig() stops after a maximum of errors, and notes it", async () => {
   const text = HOSTILE_DOCUMENTS["checks that are numbers"]?.(30_000) ?? "";
   await assert.rejects(load(text), { message: /: 1000 errors or more$/ });
 });
 
-Deno.test("loadConfig() takes 100,000 checks", async () => {
+Deno.test("loadConfig() accepts 100,000 checks", async () => {
   const checks = Array.from({ length: 100_000 }, (_, index) => `"c${index}":{"kind":"test","parameters":{}}`);
   const { checks: loaded } = await load(`{"defaults":{},"checks":{${checks.join(",")}}}`);
   assert.equal(loaded.length, 100_000);
@@ -53,7 +53,7 @@ Deno.test("CATEGORIES has a character of each", () => {
   assert.equal(Object.keys(CATEGORIES).length, 30);
 });
 
-Deno.test("loadConfig() takes any name for a check, a variable, a tag and a dependency, or says why not", async (t) => {
+Deno.test("loadConfig() accepts any name of a check, variable, tag or dependency, or returns the reason", async (t) => {
   for (const name of HOSTILE_NAMES) {
     await t.step(JSON.stringify(name.slice(0, 40)), async () => {
       const check = { kind: "test", parameters: {} };
@@ -81,7 +81,7 @@ Deno.test("loadConfig() takes any name for a check, a variable, a tag and a depe
   }
 });
 
-Deno.test("loadConfig() keeps what a name of an object's own stands for", async () => {
+Deno.test("loadConfig() keeps variables with the names of inherited properties", async () => {
   const { checks } = await load(
     `{"defaults":{},"checks":{"a":{"kind":"script","parameters":{"path":"/bin/true",
     "environment":{"__proto__":"p","constructor":"c","toString":"t"}}}}}`,
@@ -95,7 +95,7 @@ Deno.test("loadConfig() keeps what a name of an object's own stands for", async 
   ]);
 });
 
-Deno.test("loadConfig() takes a number for what it is, or refuses it", async (t) => {
+Deno.test("loadConfig() parses a number exactly, or rejects it", async (t) => {
   const places: Readonly<Record<string, (number: string) => string>> = {
     threshold: (number) => `{"defaults":{"threshold":${number}}}`,
     interval: (number) => `{"defaults":{"schedule":{"regular_interval":${number}}}}`,
@@ -113,7 +113,7 @@ Deno.test("loadConfig() takes a number for what it is, or refuses it", async (t)
       for (const number of NUMBERS) await loadAnything(place(number), MACHINE);
     });
   }
-  await t.step("what cannot be counted is no threshold", async () => {
+  await t.step("a threshold that cannot be counted is rejected", async () => {
     for (const number of ["1e400", "-0", "0.5", "1e-400"]) {
       assert.equal((await problemsOf(places["threshold"]?.(number) ?? "")).length, 1, number);
     }
@@ -128,7 +128,7 @@ const REAL_DOCUMENTS: readonly string[] = [
   ...configsBelow(new URL("./testdata/", import.meta.url)),
 ];
 
-Deno.test("loadConfig() answers a real config that was mutilated", async () => {
+Deno.test("loadConfig() returns located errors for a mutated real config", async () => {
   assert.ok(REAL_DOCUMENTS.length > 200);
   await fc.assert(
     fc.asyncProperty(
@@ -143,7 +143,7 @@ Deno.test("loadConfig() answers a real config that was mutilated", async () => {
   );
 });
 
-Deno.test("loadConfig() answers a real config with wrong values in it", async () => {
+Deno.test("loadConfig() returns located errors for a real config with wrong values", async () => {
   const values = REAL_DOCUMENTS.flatMap((text): readonly Json[] => {
     try {
       return [JSON.parse(text.replace(/^\s*\/\/.*$/gm, ""))];
@@ -172,7 +172,7 @@ Deno.test("loadConfig() answers a real config with wrong values in it", async ()
   );
 });
 
-Deno.test("loadConfig() answers includes that were mutilated", async () => {
+Deno.test("loadConfig() returns located errors for mutated included files", async () => {
   const patterns = fc.array(
     fc.oneof(
       fc.constantFrom(
@@ -211,7 +211,7 @@ Deno.test("loadConfig() answers includes that were mutilated", async () => {
   );
 });
 
-Deno.test("loadConfig() answers any schedule, and the times of a valid one come", async () => {
+Deno.test("loadConfig() never throws for any schedule, and a valid one has a next time", async () => {
   const field = fc.oneof(
     fc.constantFrom(
       "*",

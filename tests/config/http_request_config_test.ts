@@ -10,7 +10,7 @@ const page = (request: object, response: object = {}) =>
     parameters: { request: { target: "https://h/", ...request }, response },
   });
 
-Deno.test("loadConfig() says what is wrong with a request and what is expected of its answer", async (t) => {
+Deno.test("loadConfig() rejects an invalid request or expected response", async (t) => {
   const at = "checks.web.parameters";
   const rows: Readonly<Record<string, readonly [config: unknown, problem: string]>> = {
     "a line break in a header": [
@@ -114,7 +114,7 @@ Deno.test("loadConfig() says what is wrong with a request and what is expected o
   }
 });
 
-Deno.test("loadConfig() takes what an http_request check may have, and no shape does", async (t) => {
+Deno.test("loadConfig() accepts every key of an http_request check, which no profile does", async (t) => {
   const rows: Readonly<Record<string, unknown>> = {
     "another method": page({ method: "PATCH" }),
     headers: page({ headers: { Accept: "a/b" } }),
@@ -145,7 +145,7 @@ Deno.test("loadConfig() takes what an http_request check may have, and no shape 
   }
 });
 
-Deno.test("loadConfig() resolves what an http_request check may have", async () => {
+Deno.test("loadConfig() resolves every key of an http_request check", async () => {
   const request = {
     target: "https://h/",
     method: "PUT",

@@ -115,7 +115,7 @@ Deno.test("loadConfig() adds the checks of included files behind the config's ow
   });
 });
 
-Deno.test("loadConfig() follows the includes of included files from where these stand", async () => {
+Deno.test("loadConfig() resolves the includes of included files from their own directory", async () => {
   const files = {
     "monitor.jsonc": including("sites/all.jsonc"),
     "sites/all.jsonc": { include: ["berlin/*.jsonc", "../common.jsonc"], ...holding("all") },
@@ -158,7 +158,7 @@ Deno.test("loadConfig() reads included files through symbolic links, each file o
   });
 });
 
-Deno.test("loadConfig() includes only files: a directory is refused, and a pattern passes over what is no file", async () => {
+Deno.test("loadConfig() rejects a directory as include, and skips directories that a pattern matches", async () => {
   await withFiles({
     "monitor.jsonc": including("conf.d"),
     "conf.d/a.jsonc": holding("a"),
@@ -177,7 +177,7 @@ Deno.test("loadConfig() includes only files: a directory is refused, and a patte
   });
 });
 
-Deno.test("loadConfig() says that a directory may not be listed", async () => {
+Deno.test("loadConfig() warns that a directory cannot be listed", async () => {
   const { files, ...system } = createConfigSystem({
     files: { "/etc/monitor/m.json": JSON.stringify(including("conf.d/*")) },
   });
@@ -213,7 +213,7 @@ Deno.test("loadConfig() names the whole circle of files that include each other"
   });
 });
 
-Deno.test("loadConfig() takes paths from the directory of the file in which they stand", async () => {
+Deno.test("loadConfig() resolves paths from the directory of the file that contains them", async () => {
   const touch = { notifications: [{ kind: "file_touch", parameters: { path: "touched" } }] };
   await withFiles({
     "monitor.jsonc": { ...including("sub/*.jsonc", { own: fileCheck("x") }), defaults: touch },
@@ -237,7 +237,7 @@ Deno.test("loadConfig() takes paths from the directory of the file in which they
   });
 });
 
-Deno.test("loadConfig() gives a channel the same key in whichever file it stands", async () => {
+Deno.test("loadConfig() gives a channel the same key in every file", async () => {
   const channels = [
     { kind: "console", parameters: {} },
     { kind: "file_touch", parameters: { path: "/run/touched" } },
@@ -276,7 +276,7 @@ Deno.test("loadConfig() lays the defaults of an included file over those of the 
   });
 });
 
-Deno.test("loadConfig() tells the errors of all files at once, each where it is", async () => {
+Deno.test("loadConfig() returns the errors of all files at once, each with its position", async () => {
   await withFiles({
     "monitor.jsonc":
       '{\n  "include": ["a.jsonc", "b.jsonc", "c.jsonc", "none.jsonc"],\n  "defaults": { "threshold": 0 }\n}',
@@ -303,7 +303,7 @@ Deno.test("loadConfig() tells the errors of all files at once, each where it is"
   });
 });
 
-Deno.test("loadConfig() refuses a name in two files and names both places", async () => {
+Deno.test("loadConfig() rejects a name in two files and shows both positions", async () => {
   await withFiles({
     "monitor.jsonc": including(["a.jsonc", "b.jsonc"], { own: CHECK }),
     "a.jsonc": '{ "checks": {\n  "web": { "kind": "test", "parameters": {} } } }',
@@ -318,7 +318,7 @@ Deno.test("loadConfig() refuses a name in two files and names both places", asyn
   });
 });
 
-Deno.test("loadConfig() finds dependencies in other files, and their errors where they stand", async () => {
+Deno.test("loadConfig() resolves dependencies across files, and locates their errors", async () => {
   const needing = (name: string, needed: string) => ({
     checks: { [name]: { ...CHECK, depends_on: [needed] } },
   });
@@ -367,8 +367,8 @@ Deno.test("loadConfig() resolves the secrets of included files", async () => {
   });
 });
 
-Deno.test("loadConfig() warns of what is doubtful in included files, where it is", async (t) => {
-  await t.step("in checks and in defaults, said once for each file", async () => {
+Deno.test("loadConfig() returns warnings of included files, with their position", async (t) => {
+  await t.step("in checks and in defaults, once for each file", async () => {
     const slow = { schedule: { regular_interval: 5, attentive_interval: 9 } };
     await withFiles({
       "monitor.jsonc": { include: "*.json", defaults: slow },
@@ -396,24 +396,27 @@ Deno.test("loadConfig() warns of what is doubtful in included files, where it is
       },
     );
   });
-  await t.step("what others can write: a file, and a directory that a pattern looks through", async () => {
-    await withFiles({
-      "monitor.jsonc": including("conf.d/*.jsonc"),
-      "conf.d/a.jsonc": holding("a"),
-    }, async ({ directory, warnings }) => {
-      await Deno.chmod(`${directory}/conf.d`, 0o777);
-      await Deno.chmod(`${directory}/conf.d/a.jsonc`, 0o666);
-      assert.deepEqual(await warnings(), [
-        `monitor.jsonc:1:12 include: every user of this machine can add files to the directory "${directory}/conf.d" ` +
-        `(permissions 777) (chmod o-w ${directory}/conf.d)`,
-        "conf.d/a.jsonc:1:1 : every user of this machine can write this config (permissions 666) " +
-        "(chmod o-w conf.d/a.jsonc)",
-      ]);
-    });
-  });
+  await t.step(
+    "files that others can write: an included file, and a directory that a pattern searches",
+    async () => {
+      await withFiles({
+        "monitor.jsonc": including("conf.d/*.jsonc"),
+        "conf.d/a.jsonc": holding("a"),
+      }, async ({ directory, warnings }) => {
+        await Deno.chmod(`${directory}/conf.d`, 0o777);
+        await Deno.chmod(`${directory}/conf.d/a.jsonc`, 0o666);
+        assert.deepEqual(await warnings(), [
+          `monitor.jsonc:1:12 include: every user of this machine can add files to the directory "${directory}/conf.d" ` +
+          `(permissions 777) (chmod o-w ${directory}/conf.d)`,
+          "conf.d/a.jsonc:1:1 : every user of this machine can write this config (permissions 666) " +
+          "(chmod o-w conf.d/a.jsonc)",
+        ]);
+      });
+    },
+  );
 });
 
-Deno.test("loadConfig() takes included files from nobody else when the config was only found", async () => {
+Deno.test("loadConfig() rejects an included file of another user if the config was found by default", async () => {
   const files = {
     "/etc/monitor/monitor.jsonc": JSON.stringify(including("a.jsonc")),
     "/etc/monitor/a.jsonc": { ownerId: 1001 },
@@ -476,7 +479,7 @@ Deno.test("loadConfig() includes only so many files and so deep", async (t) => {
   });
 });
 
-Deno.test("loadConfig() asks nothing of the machine for a config that includes nothing", async () => {
+Deno.test("loadConfig() reads nothing else for a config without includes", async () => {
   const system = createConfigSystem({
     files: { "/m.jsonc": JSON.stringify({ defaults: {}, checks: { a: CHECK } }) },
   });

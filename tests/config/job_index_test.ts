@@ -46,7 +46,7 @@ Deno.test("readJobIndex() finds checks in included files, and goes on without th
   assert.deepEqual(secrets, ["swordfish"]);
 });
 
-Deno.test("readJobIndex() knows the secrets that it can read", async () => {
+Deno.test("readJobIndex() resolves the secrets that it can read", async () => {
   const { secrets, statePath } = await jobIndex(
     '{ "state": "${env:DIRECTORY}/kept.sqlite", "checks": { "x": { "kind": "script", "parameters": ' +
       '{ "environment": { "A": "${file:/token}", "B": "${env:NONE}" } } } } }',
@@ -56,7 +56,7 @@ Deno.test("readJobIndex() knows the secrets that it can read", async () => {
   assert.deepEqual(secrets, ["swordfish"]);
 });
 
-Deno.test("readJobIndex() gives what is no check no kind", async () => {
+Deno.test("readJobIndex() returns no kind for an invalid check", async () => {
   const { kinds, statePath } = await jobIndex(
     '{ "checks": { "a": 1, "b": {}, "__proto__": { "kind": ["job"] } } }',
   );
@@ -64,7 +64,7 @@ Deno.test("readJobIndex() gives what is no check no kind", async () => {
   assert.equal(statePath, null);
 });
 
-Deno.test("readJobIndex() refuses what it can make nothing of", async (t) => {
+Deno.test("readJobIndex() rejects a config that it cannot parse", async (t) => {
   const table: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
     "no object": ["[]", /^cannot use config "\/etc\/monitor\/monitor\.jsonc": it is not a JSON object$/],
     "nothing": ["", /: it is not JSON$/],

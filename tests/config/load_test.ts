@@ -23,7 +23,7 @@ const LARGE_BYTES = shortOrFull(5_000_000, 20_000_000);
 
 const TESTDATA = new URL("testdata/", import.meta.url);
 
-Deno.test("loadConfig() says exactly what is wrong in each invalid config", async (t) => {
+Deno.test("loadConfig() returns the exact errors of each invalid config", async (t) => {
   const names = [...Deno.readDirSync(TESTDATA)].map(({ name }) => /^invalid_(.*)\.jsonc$/.exec(name)?.[1])
     .filter((name) => name !== undefined);
   assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
@@ -77,7 +77,7 @@ Deno.test("loadConfig() accepts a config without checks, and checks without sett
   assert.equal((await load(withCheck({ kind: "test", parameters: {} }))).checks.length, 1);
 });
 
-Deno.test("loadConfig() takes any string for the name of a check", async (t) => {
+Deno.test("loadConfig() accepts any string as the name of a check", async (t) => {
   const names = [
     "",
     " ",
@@ -121,7 +121,7 @@ Deno.test("loadConfig() points at the errors of a check with any name", async (t
   }
 });
 
-Deno.test("loadConfig() refuses members with the names of inherited ones like any other", async (t) => {
+Deno.test("loadConfig() rejects keys with inherited names like any other", async (t) => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "\ud800", ""]) {
     await t.step(JSON.stringify(name), async () => {
       const shown = JSON.stringify(name.toWellFormed());
@@ -141,7 +141,7 @@ Deno.test("loadConfig() refuses members with the names of inherited ones like an
   }
 });
 
-Deno.test("loadConfig() does not take the members of a prototype for those of the config", async () => {
+Deno.test("loadConfig() does not read keys from a prototype", async () => {
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
     'defaults.__proto__: unknown key "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
@@ -156,7 +156,7 @@ Deno.test("loadConfig() keeps the config's order, whatever the names", async () 
   assert.deepEqual(loaded.map((check) => check.name), names);
 });
 
-Deno.test("loadConfig() tells every error of a stage in the config's order", async () => {
+Deno.test("loadConfig() returns every error of a stage in the order of the config", async () => {
   const { problems } = await loadError({
     checks: { "2": { kind: "x" }, "1": { kind: "y" } },
     defaults: { threshold: 0, schedule: { regular_interval: "" } },
@@ -168,7 +168,7 @@ Deno.test("loadConfig() tells every error of a stage in the config's order", asy
   assert.equal(problems.length, 6);
 });
 
-Deno.test("loadConfig() says of one value one thing", async (t) => {
+Deno.test("loadConfig() returns one error for each value", async (t) => {
   const rows: Readonly<Record<string, readonly [config: unknown, path: string]>> = {
     "a type that is out of range too": [
       withCheck({ kind: "test", threshold: -0.5, parameters: {} }),
@@ -187,7 +187,7 @@ Deno.test("loadConfig() says of one value one thing", async (t) => {
   }
 });
 
-Deno.test("loadConfig() finds what the machine lacks once, and says which check it concerns", async (t) => {
+Deno.test("loadConfig() returns each missing variable or file once, with the checks that it affects", async (t) => {
   const web = (parameters: unknown, others: object = {}) => ({ kind: "http_request", parameters, ...others });
   const unset = 'the environment variable "UNSET" is not set';
   const rows: Readonly<Record<string, readonly [check: object, path: string, message?: string]>> = {
@@ -255,7 +255,7 @@ Deno.test("loadConfig() finds what the machine lacks once, and says which check 
   }
 });
 
-Deno.test("loadConfig() blames what defaults lack on the checks that use it", async () => {
+Deno.test("loadConfig() locates a missing variable or file of the defaults at the checks that use it", async () => {
   const { checks } = await load({
     defaults: { schedule: { regular_interval: "${env:UNSET}" } },
     checks: {
@@ -269,7 +269,7 @@ Deno.test("loadConfig() blames what defaults lack on the checks that use it", as
   ]);
 });
 
-Deno.test("loadConfig() takes an error for one, whatever the machine lacks in the same place", async () => {
+Deno.test("loadConfig() returns the error of a value rather than a missing variable in the same place", async () => {
   const wrong = { threshold: "${env:UNSET}", parameters: { output: "${env:NOT-A-NAME}" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "test", ...wrong })), [
     'checks.web.threshold: is the string "${env:UNSET}", expected a whole number (a placeholder is always a string)',
@@ -311,7 +311,7 @@ Deno.test("loadConfig() never shows the branches of a schema as a list", async (
   ]);
 });
 
-Deno.test("loadConfig() refuses a line break in a webhook's header, and does not show the value", async () => {
+Deno.test("loadConfig() rejects a newline in a webhook's header without printing the value", async () => {
   const headers = { "X-Token": "${env:TOKEN}" };
   const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
   const environment = { TOKEN: "sword\nfish" };
@@ -321,7 +321,7 @@ Deno.test("loadConfig() refuses a line break in a webhook's header, and does not
   ]);
 });
 
-Deno.test("loadConfig() without secrets leaves placeholders and programs alone", async (t) => {
+Deno.test("loadConfig() without secrets ignores placeholders and commands", async (t) => {
   const config = {
     defaults: {
       notifications: [{
@@ -342,7 +342,7 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
       file: { kind: "file_timestamp", parameters: { path: "${env:FILE}", warning_age: "${env:AGE}" } },
     },
   };
-  await t.step("nothing of it is a mistake", async () => {
+  await t.step("none of it is an error", async () => {
     const { checks, secrets } = await load(config, { withoutSecrets: true });
     assert.deepEqual(checks.map((check) => check.name), ["script", "page", "file"]);
     assert.deepEqual(secrets, []);
@@ -350,14 +350,14 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
   await t.step("all of it is lacking where the secrets should be", async () => {
     assert.equal((await lacksOf(config, { withoutSecrets: false })).length, 11);
   });
-  await t.step("what is not a placeholder is still held to its format", async () => {
+  await t.step("text around a placeholder must still match the format", async () => {
     const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });
     assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
       'checks.web.parameters.request.target: "${HOME}" is not a URL, expected one such as ' +
       "https://example.org/health",
     ]);
   });
-  await t.step("what cannot be a placeholder is still refused", async () => {
+  await t.step("a value that cannot contain a placeholder is still rejected", async () => {
     const check = withCheck({ kind: "test", threshold: "${env:N}", parameters: {} });
     assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
       'checks.web.threshold: is the string "${env:N}", expected a whole number (a placeholder is always a string)',
@@ -368,7 +368,7 @@ Deno.test("loadConfig() without secrets leaves placeholders and programs alone",
     assert.deepEqual(outputOf(await load(check, { withoutSecrets: true })), "${env:A}");
     assert.deepEqual(outputOf(await load(check)), "${env:A}");
   });
-  await t.step("a check whose kind is not known is left out, and it is said", async () => {
+  await t.step("a check of an unknown kind is skipped with a warning", async () => {
     const check = withCheck({ kind: "${env:KIND}", parameters: { anything: 1 } });
     assert.deepEqual((await load(check, { withoutSecrets: true })).checks, []);
     assert.deepEqual(await warningsOf(check, { withoutSecrets: true }), [
@@ -394,7 +394,7 @@ Deno.test("loadConfig() explains parameters by the kind that a placeholder names
   ]);
 });
 
-Deno.test("loadConfig() keeps the config as it is written beside what it resolves to", async () => {
+Deno.test("loadConfig() keeps the config as written alongside the resolved one", async () => {
   const config = withCheck({ kind: "test", title: "${env:NAME}", parameters: { output: "$${x}" } });
   const loaded = await load(config, { environment: { NAME: "web" } });
   assert.equal(JSON.stringify(loaded.written), JSON.stringify(config));
@@ -484,7 +484,7 @@ Deno.test("loadConfig() reads much of anything without effort", async (t) => {
   }
 });
 
-Deno.test("loadConfig() answers megabytes of rubbish with a few errors that fit a screen", async (t) => {
+Deno.test("loadConfig() returns few errors for megabytes of garbage", async (t) => {
   const size = 5_000_000;
   const texts: Readonly<Record<string, string>> = {
     "opening brackets": "[".repeat(size),
@@ -518,7 +518,7 @@ Deno.test("loadConfig() answers megabytes of rubbish with a few errors that fit 
   }
 });
 
-Deno.test("loadConfig() refuses a nesting of any depth at the first bracket too many", async (t) => {
+Deno.test("loadConfig() rejects excessive nesting at the first bracket beyond the limit", async (t) => {
   for (const depth of [101, 10_000, 1_000_000]) {
     for (const [open, width] of [["[", 1], ['{"a":', 5]] as const) {
       await t.step(`${depth} times ${open}`, async () => {
@@ -531,7 +531,7 @@ Deno.test("loadConfig() refuses a nesting of any depth at the first bracket too 
   }
 });
 
-Deno.test("loadConfig() refuses more bytes than it accepts before it reads them", async () => {
+Deno.test("loadConfig() rejects an oversized config before it reads it", async () => {
   const files = { "/big": { sizeBytes: CONFIG_BYTES_MAX + 1 } };
   const system = createConfigSystem({ files });
   const error = await errorOf(loadConfig({ path: "/big", named: true }, system));

@@ -9,7 +9,7 @@ function locate(options: ConfigSystemOptions, named?: string): ReturnType<typeof
   return locateConfig(named, createConfigSystem(options));
 }
 
-Deno.test("locateConfig() takes what is named, whether it exists or not", async () => {
+Deno.test("locateConfig() returns the named path, whether it exists or not", async () => {
   const options = {
     environment: { ...HOME, MONITOR_CONFIG: "/from/environment" },
     files: { "./monitor.jsonc": "{}" },
@@ -22,13 +22,13 @@ Deno.test("locateConfig() takes what is named, whether it exists or not", async 
   assert.deepEqual(await locate(piped), { path: "-", named: true });
 });
 
-Deno.test("locateConfig() takes an empty variable for none", async () => {
+Deno.test("locateConfig() ignores an empty variable", async () => {
   const environment = { MONITOR_CONFIG: "", XDG_CONFIG_HOME: "", ...HOME };
   const found = await locate({ environment, files: { "/home/me/.config/monitor/monitor.json": "{}" } });
   assert.deepEqual(found, { path: "/home/me/.config/monitor/monitor.json", named: false });
 });
 
-Deno.test("locateConfig() takes the first that exists", async () => {
+Deno.test("locateConfig() returns the first path that exists", async () => {
   const paths = [
     "./monitor.jsonc",
     "./monitor.json",
@@ -47,7 +47,7 @@ Deno.test("locateConfig() takes the first that exists", async () => {
   assert.equal(error.hint, "set --config PATH, or create one with: monitor init");
 });
 
-Deno.test("locateConfig() looks where the variables say", async (t) => {
+Deno.test("locateConfig() searches the directories that the variables name", async (t) => {
   const rows: Readonly<
     Record<string, readonly [environment: Record<string, string>, userDirectory: string | null]>
   > = {
@@ -76,7 +76,7 @@ Deno.test("locateConfig() looks where the variables say", async (t) => {
   }
 });
 
-Deno.test("locateConfig() passes over what is closed to the user, and stops at what is broken", async (t) => {
+Deno.test("locateConfig() skips unreadable directories, and stops at other failures", async (t) => {
   const denied = new Deno.errors.PermissionDenied("Permission denied (os error 13)");
   const noDirectory = new Deno.errors.NotADirectory("Not a directory (os error 20)");
   const broken = new Error("Input/output error (os error 5)");
@@ -93,7 +93,7 @@ Deno.test("locateConfig() passes over what is closed to the user, and stops at w
   });
 });
 
-Deno.test("locateConfig() passes on that it may not look, unless it finds one elsewhere", async () => {
+Deno.test("locateConfig() names a missing permission, unless it finds a config elsewhere", async () => {
   const denied = new Deno.errors.NotCapable('Requires read access to "./monitor.jsonc"');
   const later = new Deno.errors.NotCapable("Requires read access to another");
   const files = { "./monitor.jsonc": denied, "./monitor.json": later };
@@ -102,7 +102,7 @@ Deno.test("locateConfig() passes on that it may not look, unless it finds one el
   assert.equal(found.path, "/etc/monitor/monitor.json");
 });
 
-Deno.test("locateConfig() leads to a refusal when what is found belongs to another user", async () => {
+Deno.test("locateConfig() finds a config of another user, which is rejected", async () => {
   const system = createConfigSystem({
     files: { "./monitor.jsonc": { ownerId: 1001 }, "/here/monitor.jsonc": { ownerId: 1001 } },
     workingDirectory: "/here",

@@ -21,7 +21,7 @@ async function locate(config: object) {
   };
 }
 
-Deno.test("locateChecks() finds what is wrong", async (t) => {
+Deno.test("locateChecks() returns errors in locations", async (t) => {
   const group = { kind: "group", parameters: { checks: ["web"] } };
   const cases: Readonly<Record<string, readonly [config: object, problem: string]>> = {
     "more that must agree than there are": [
@@ -62,7 +62,7 @@ Deno.test("locateChecks() finds what is wrong", async (t) => {
   }
 });
 
-Deno.test("locateChecks() requires more than half unless the config says otherwise", async () => {
+Deno.test("locateChecks() requires more than half unless the config sets another number", async () => {
   const from = ["a", "b", "c", "d", "e"];
   for (const [count, agree] of [[1, 1], [2, 2], [3, 2], [4, 3], [5, 3]] as const) {
     const { problems, locations } = await locate({

@@ -23,7 +23,7 @@ Deno.test("loadConfig() resolves where metrics go, and when", async () => {
   );
 });
 
-Deno.test("loadConfig() says what is wrong with metrics", async (t) => {
+Deno.test("loadConfig() rejects invalid metrics settings", async (t) => {
   const rows: Readonly<Record<string, readonly [metrics: unknown, problem: RegExp]>> = {
     "no path": [{}, /^metrics: missing key "path"/],
     "an empty path": [{ path: "" }, /^metrics\.path: is empty/],
@@ -40,7 +40,7 @@ Deno.test("loadConfig() says what is wrong with metrics", async (t) => {
   }
 });
 
-Deno.test("loadConfig() refuses metrics by the specification's shapes", async () => {
+Deno.test("loadConfig() rejects metrics in a specification profile", async () => {
   for (const shape of ["a", "b"] as const) {
     const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
     assert.match(problems.join("\n"), /^metrics: is not in profile [ab]/);

@@ -136,7 +136,7 @@ Deno.test("loadConfig() expects objects in channels, with a known kind", async (
   );
 });
 
-Deno.test("loadConfig() refuses a channel name in two files at the second one", async () => {
+Deno.test("loadConfig() rejects a channel name in two files at the second one", async () => {
   const files = { "/etc/monitor/a.jsonc": JSON.stringify({ channels: { chat: CONSOLE } }) };
   const config = {
     include: "a.jsonc",
@@ -154,7 +154,7 @@ Deno.test("loadConfig() refuses a channel name in two files at the second one", 
   );
 });
 
-Deno.test("loadConfig() refuses a channel name that is given twice in one file", async () => {
+Deno.test("loadConfig() rejects a duplicate channel name in one file", async () => {
   const hook = JSON.stringify(HOOK);
   const text = `{ "defaults": {}, "channels": { "chat": ${hook}, "chat": ${hook} }, "checks": {} }`;
   const { problems } = await loadError(text);
@@ -184,7 +184,7 @@ Deno.test("loadConfig() warns of a channel that no check uses", async () => {
   ]);
 });
 
-Deno.test("loadConfig() keeps what a named channel lacks to that channel", async () => {
+Deno.test("loadConfig() locates a named channel's missing file at the channel", async () => {
   const pager = { ...HOOK, parameters: { ...HOOK.parameters, headers: { Authorization: "${env:UNSET}" } } };
   const { checks, lacks, warnings, place } = await load({
     defaults: {},

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { nearest } from "../../src/config/nearest.ts";
 
-Deno.test("nearest() finds what a misspelt word was meant to be", async (t) => {
+Deno.test("nearest() finds the intended word for a misspelled one", async (t) => {
   const keys = ["title", "active", "threshold", "recovery_threshold", "annoy", "schedule", "status_code"];
   const parameters = ["path", "arguments", "environment", "condition_on_timeout"];
   const kinds = ["test", "script", "file_timestamp", "http_request"];

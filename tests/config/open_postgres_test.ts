@@ -19,7 +19,7 @@ const ACCESS: Parameters<typeof openPostgresPlace>[1] = {
   } as unknown as Parameters<typeof openPostgresPlace>[1]["files"],
 };
 
-Deno.test("parseDatabaseHost() takes hosts, ports and directories of sockets", () => {
+Deno.test("parseDatabaseHost() accepts hosts, ports and directories of sockets", () => {
   const table: Readonly<Record<string, ReturnType<typeof parseDatabaseHost>>> = {
     "db.example.org": { host: "db.example.org", port: 5432 },
     "db:6432": { host: "db", port: 6432 },
@@ -38,7 +38,7 @@ Deno.test("parseDatabaseHost() takes hosts, ports and directories of sockets", (
   }
 });
 
-Deno.test("parsePostgresUrl() takes a URL apart, and names what is wrong with one", async (t) => {
+Deno.test("parsePostgresUrl() parses a URL, and returns the error of an invalid one", async (t) => {
   const good = parsePostgresUrl(
     "postgres://moni%20tor@db1,db2:5433/main?password_env=P&ca_file=ca.pem&schema=s&prepare=false&sslmode=verify-full",
     "/etc",
@@ -119,7 +119,7 @@ Deno.test("openPostgresPlace() names the secret or file that this machine lacks"
   }
 });
 
-Deno.test("loadConfig() takes a database for the state, and names what is wrong with it", async () => {
+Deno.test("loadConfig() accepts a database as state, and rejects an invalid one", async () => {
   const { postgres, statePath } = await load({ defaults: {}, state: { postgres: POSTGRES } });
   assert.equal(statePath, null);
   assert.equal(postgres?.url, "postgres://monitor@db.example.org/monitor");

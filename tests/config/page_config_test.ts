@@ -12,7 +12,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-Deno.test("loadConfig() resolves the words of the page and the tags of a public report", async () => {
+Deno.test("loadConfig() resolves the texts of the page and the tags of a public report", async () => {
   assert.equal((await load(withPage({}))).page, null);
   assert.deepEqual(plain((await load(withPage({ page: { title: "Status" } }))).page), {
     title: "Status",
@@ -66,7 +66,7 @@ Deno.test("loadConfig() rejects invalid words of the page", async (t) => {
   }
 });
 
-Deno.test("loadConfig() warns of a public tag of the report that no check has", async () => {
+Deno.test("loadConfig() warns of a public tag of the HTML report that no check has", async () => {
   assert.deepEqual(await warningsOf(withPage({ report: { path: "index.html", public: ["web", "shop"] } })), [
     'report.public[1]: no check has the tag "shop"',
   ]);

@@ -26,7 +26,7 @@ Deno.test("parseDuration() reads seconds, and terms that add up", () => {
   for (const [value, ms] of rows) assert.deepEqual(parseDuration(value), { ms }, String(value));
 });
 
-Deno.test("parseDuration() says what is wrong", () => {
+Deno.test("parseDuration() returns the error of an invalid duration", () => {
   const rows: readonly (readonly [value: number | string, problem: string])[] = [
     [0, "is not above 0"],
     [-1, "is not above 0"],

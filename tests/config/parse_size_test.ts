@@ -22,7 +22,7 @@ Deno.test("parseSize() reads bytes and units of thousands and of 1024", () => {
   assert.deepEqual(parseSize(1.5), { problem: `is not a whole number, ${expected}` });
 });
 
-Deno.test("describeSize() cuts what it does not show", () => {
+Deno.test("describeSize() rounds down", () => {
   const rows: readonly (readonly [bytes: number, text: string])[] = [
     [0, "0 B"],
     [999, "999 B"],
@@ -40,7 +40,7 @@ Deno.test("roundedSize() rounds to the digits that it is given", () => {
   assert.equal(roundedSize(9.9999e9, 5), "9.9999 GB");
 });
 
-Deno.test("exactSize() writes what parseSize() reads", () => {
+Deno.test("exactSize() prints sizes that parseSize() parses", () => {
   assert.deepEqual([10e9, 10 * 2 ** 30, 1_234_567].map(exactSize), ["10 GB", "10 GiB", "1234.567 kB"]);
   fc.assert(fc.property(fc.nat({ max: 1e14 }), (bytes) => {
     assert.deepEqual(parseSize(exactSize(bytes)), { bytes });

@@ -83,7 +83,7 @@ Deno.test("substitute() replaces placeholders and nothing else", async (t) => {
   }
 });
 
-Deno.test("substitute() says which placeholders have no value", async (t) => {
+Deno.test("substitute() returns the placeholders without a value", async (t) => {
   const files = {
     "/etc/monitor/directory": { kind: "directory" },
     "/large": { sizeBytes: SECRET_BYTES_MAX + 1 },
@@ -120,7 +120,7 @@ Deno.test("substitute() says which placeholders have no value", async (t) => {
   }
 });
 
-Deno.test("substitute() warns of values that are empty, and of what only looks like a placeholder", async (t) => {
+Deno.test("substitute() warns of empty values, and of text that resembles a placeholder", async (t) => {
   const none = (text: string, kind: string) =>
     `${JSON.stringify(text)} is not a placeholder and stays unchanged|` +
     `write \${${kind}} for the value, or $${text} for the literal text`;
@@ -154,7 +154,7 @@ Deno.test("substitute() warns of values that are empty, and of what only looks l
   }
 });
 
-Deno.test("substitute() tells every placeholder without a value", async () => {
+Deno.test("substitute() returns every placeholder without a value", async () => {
   const { problems } = await substituteIn(
     parse({ a: "${env:A}${env:B}", b: ["${env:C}"], "${env:D}": "$${env:E}" }),
   );
@@ -165,7 +165,7 @@ Deno.test("substitute() tells every placeholder without a value", async () => {
   ]);
 });
 
-Deno.test("substitute() looks into every string, but into no name and no other value", async () => {
+Deno.test("substitute() replaces in every string, but in no key and no other value", async () => {
   const config = parse({
     "${env:A}": 1,
     a: ["${env:A}", { b: "${env:A}" }, [["${env:A}"]], true, null, 1.5],
@@ -184,7 +184,7 @@ Deno.test("substitute() replaces a config that is a single string", async () => 
   assert.equal((await substituteIn("${env:A}", { environment: { A: "x" } })).value, "x");
 });
 
-Deno.test("substitute() leaves the config itself as it was, and shares what it does not change", async () => {
+Deno.test("substitute() leaves the original config unchanged, and shares unchanged values", async () => {
   const config = parse({ same: { deep: [1, { a: "x" }] }, other: { a: "${env:A}", same: [2] } });
   const before = JSON.stringify(config);
   const { value } = await substituteIn(config, { environment: { A: "y" } });
@@ -202,7 +202,7 @@ Deno.test("substitute() copies members with the names of inherited ones", async 
   assert.equal(JSON.stringify(value), text.replaceAll("${env:A}", "y"));
 });
 
-Deno.test("substitute() tells where in a text each value stands", async () => {
+Deno.test("substitute() returns the position of each value in a text", async () => {
   const { substitutions } = await substituteIn(parse({ a: "$${${env:A}-${env:B}${env:A}" }), {
     environment: { A: "xx", B: "" },
   });
@@ -243,7 +243,7 @@ Deno.test("substitute() names the flag without which a variable or a file may no
   ]);
 });
 
-Deno.test("substitute() without secrets looks for nothing and resolves only the escape", async () => {
+Deno.test("substitute() without secrets reads nothing and resolves only the escape", async () => {
   const denied = { forbidden: ["A"], files: { "/f": new Error("must not be read") }, withoutSecrets: true };
   const config = parse({ a: "${env:A}", b: "${file:/f}", c: "$${env:A}", d: "$${ ${env:A}", e: "${env:}" });
   const { value, substitutions, problems } = await substituteIn(config, denied);
@@ -261,7 +261,7 @@ Deno.test("substitute() without secrets looks for nothing and resolves only the 
   ]);
 });
 
-Deno.test("holdsSecret() tells a placeholder from what only looks like one", () => {
+Deno.test("holdsSecret() distinguishes a placeholder from similar text", () => {
   const texts = [
     "${env:A}",
     "a${file:b}c",

@@ -88,7 +88,7 @@ Deno.test("createPlacer() finds every value of any text", () => {
   );
 });
 
-Deno.test("createPlacer() gives the same places whatever was asked before", () => {
+Deno.test("createPlacer() returns the same positions in any order of calls", () => {
   const text = '{"a":{"b":[1,{"c":2}],"d":3},"e":[4]}';
   const paths: ConfigPath[] = [["a", "b", 1, "c"], ["e", 0], ["a"], ["a", "d"], [], ["a", "b", 0], [
     "e",
@@ -99,7 +99,7 @@ Deno.test("createPlacer() gives the same places whatever was asked before", () =
   assert.deepEqual(together, paths.map((path) => createPlacer(text)({ path, message: "" }).offset));
 });
 
-Deno.test("createPlacer() takes the offset of a problem that has one, in a broken text too", () => {
+Deno.test("createPlacer() uses the offset of a problem that has one, also in broken text", () => {
   const place = createPlacer("{\n  oops");
   assert.deepEqual(place({ path: [], offset: 4, message: "what", hint: "how" }), {
     path: "",

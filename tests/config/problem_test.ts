@@ -39,7 +39,7 @@ Deno.test("quote() shows a value on one line, shortened, with no half of a chara
   ]);
 });
 
-Deno.test("joinProblems() leaves out what a later stage says of a value that an earlier one refused", () => {
+Deno.test("joinProblems() drops later problems of a value that an earlier stage rejected", () => {
   const first = [{ path: ["a"], message: "first" }, { path: ["a"], message: "first too" }];
   const second = [
     { path: ["a"], message: "consequence" },
@@ -57,7 +57,7 @@ Deno.test("joinProblems() leaves out what a later stage says of a value that an 
   assert.deepEqual(joinProblems([]), []);
 });
 
-Deno.test("ConfigError keeps its cause and says when there is nothing more to say", () => {
+Deno.test("ConfigError keeps its cause and has no problems, source or hint by default", () => {
   const cause = new Error("deep");
   const error = new ConfigError("Cannot", { cause });
   assert.deepEqual([error.name, error.cause, error.problems, error.source, error.hint], [

@@ -549,7 +549,7 @@ Deno.test("resolveChecks() fills in every default of every kind", async (t) => {
   }
 });
 
-Deno.test("resolveChecks() takes everything that is given", async (t) => {
+Deno.test("resolveChecks() uses every value of the check", async (t) => {
   for (const [kind, [parameters, expected]] of Object.entries(MOST)) {
     await t.step(kind, async () => {
       assert.deepEqual(await resolved({ ...ALL_SETTINGS, kind, parameters }), expected);
@@ -557,7 +557,7 @@ Deno.test("resolveChecks() takes everything that is given", async (t) => {
   }
 });
 
-Deno.test("resolveChecks() takes from the defaults what a check does not give", async (t) => {
+Deno.test("resolveChecks() uses the defaults for keys that a check does not set", async (t) => {
   const { title: _title, timeout: _timeout, ...defaults } = ALL_SETTINGS;
   for (const [kind, [parameters, least]] of Object.entries(LEAST)) {
     await t.step(kind, async () => {
@@ -580,7 +580,7 @@ Deno.test("resolveChecks() merges per member, and replaces a schedule and notifi
   assert.deepEqual(check.notifications, []);
 });
 
-Deno.test("resolveChecks() takes the recovery threshold from the threshold, wherever that comes from", async () => {
+Deno.test("resolveChecks() uses the threshold as recovery threshold, whatever its source", async () => {
   const check = { kind: "test", parameters: {} };
   assert.equal((await resolved({ ...check, threshold: 2 })).recoveryThreshold, 2);
   assert.equal((await resolved(check, { threshold: 4 })).recoveryThreshold, 4);
@@ -591,7 +591,7 @@ Deno.test("resolveChecks() takes the recovery threshold from the threshold, wher
   );
 });
 
-Deno.test("resolveChecks() takes annoy as true, false or an interval", async (t) => {
+Deno.test("resolveChecks() accepts annoy as true, false or an interval", async (t) => {
   for (const [annoy, meant] of [[true, true], [false, false], [60, 60_000], ["day", 86_400_000]] as const) {
     await t.step(String(annoy), async () => {
       assert.equal((await resolved({ kind: "test", annoy, parameters: {} })).annoy, meant);
@@ -606,7 +606,7 @@ Deno.test("resolveChecks() keeps false, zero-like and empty values of a check", 
   assert.deepEqual([title, active, annoy], ["", false, false]);
 });
 
-Deno.test("resolveChecks() gives each kind its own time limit where none is given", async () => {
+Deno.test("resolveChecks() sets the default timeout of each kind", async () => {
   const timeouts = Object.entries(LEAST).map(async ([kind, [parameters]]) =>
     [kind, (await resolved({ kind, parameters })).timeoutMs] as const
   );
@@ -650,7 +650,7 @@ Deno.test("resolveChecks() keeps the names of headers and variables as they are"
   assert.deepEqual(Object.entries(environment), [["__proto__", "1"], ["snake_case", "2"], ["timeout", "3"]]);
 });
 
-Deno.test("resolveChecks() resolves what checks share no less than what each has of its own", async () => {
+Deno.test("resolveChecks() resolves shared values like those of a single check", async () => {
   const notifications = [{ kind: "file_touch", parameters: { path: "run/problem" } }];
   const checks = Object.fromEntries(["a", "b", "c"].map((name) => [name, { kind: "test", parameters: {} }]));
   const own = {
@@ -673,7 +673,7 @@ Deno.test("resolveChecks() makes NaN of an interval that is not known without it
   assert.equal(check?.timeoutMs, NaN);
 });
 
-Deno.test("pickSetting() takes the check's own, else the defaults', else the built-in value", () => {
+Deno.test("pickSetting() returns the check's own value, else the defaults', else the built-in one", () => {
   const options = { defaults: { a: 2, b: 2 }, builtIn: 3 };
   assert.deepEqual(pickSetting("a", { a: 1 }, options), { value: 1, origin: "check" });
   assert.deepEqual(pickSetting("b", { a: 1 }, options), { value: 2, origin: "defaults" });

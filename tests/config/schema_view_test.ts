@@ -50,7 +50,7 @@ const KEYWORDS: Readonly<Record<keyof Schema, true>> = {
   "x-fields": true,
 };
 
-Deno.test("the schemas use no other keywords than a SchemaReader knows", async (t) => {
+Deno.test("the schemas use only keywords that SchemaReader supports", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
       for (const { path, part } of partsOf(schema)) {
@@ -191,7 +191,7 @@ Deno.test("createSchemaReader() follows the branch of the value's kind", () => {
   assert.equal(at({ kind: "b" }, ["parameters"])?.notes?.["three"], "is no more");
 });
 
-Deno.test("createSchemaReader() lets the more special keyword win", () => {
+Deno.test("createSchemaReader() prefers the more specific keyword", () => {
   const { at } = createSchemaReader(BRANCHES);
   const summary = (
     view: SchemaView | undefined,
@@ -221,7 +221,7 @@ Deno.test("createSchemaReader() keeps the views of a config with many checks", (
   assert.equal(view(limit, 1), view(limit, { kind: "a" }));
 });
 
-Deno.test("createSchemaReader() refuses a reference to nowhere", () => {
+Deno.test("createSchemaReader() rejects a reference without target", () => {
   const reader = createSchemaReader({ properties: { a: { $ref: "#/$defs/missing" } } });
   assert.throws(() => reader.at({}, ["a"]), /The schema has no "#\/\$defs\/missing"/);
 });
@@ -246,7 +246,7 @@ Deno.test("valueAt() and childOf() find values, and nothing where there is none"
   ]);
 });
 
-Deno.test("isObject() tells an object from a list and from null", () => {
+Deno.test("isObject() distinguishes an object from a list and from null", () => {
   assert.deepEqual([{}, [], null, "x", 1, undefined].map(isObject), [
     true,
     false,

@@ -28,7 +28,7 @@ const script = (parameters: object) => ({
   check: { kind: "script", parameters: { path: "/bin/true", ...parameters } },
 });
 
-Deno.test("findSecrets() holds what stands where a secret can be", async (t) => {
+Deno.test("findSecrets() returns the values of keys that can contain a secret", async (t) => {
   const rows: Readonly<Record<string, readonly [parts: object, value: string, secrets: readonly string[]]>> =
     {
       "a password": [mail({ password: "${env:X}" }), "swordfish", ["swordfish"]],
@@ -91,7 +91,7 @@ Deno.test("findSecrets() holds what stands where a secret can be", async (t) => 
   }
 });
 
-Deno.test("findSecrets() leaves out hosts, ports, paths, programs, and what can only be a few words", async (t) => {
+Deno.test("findSecrets() skips hosts, ports, paths, commands, and keys with a few accepted words", async (t) => {
   const rows: Readonly<Record<string, readonly [parts: object, value: string]>> = {
     "the host of a mail server": [mail({ host: "${env:X}" }), "mail.example.org"],
     "a path": [{ check: { kind: "file_timestamp", parameters: { path: "${env:X}" } } }, "/var/backups"],
@@ -116,7 +116,7 @@ Deno.test("findSecrets() leaves out hosts, ports, paths, programs, and what can 
   }
 });
 
-Deno.test("findSecrets() holds what stands in an address outside its host", async (t) => {
+Deno.test("findSecrets() returns the parts of a URL other than its host", async (t) => {
   const rows: Readonly<Record<string, readonly [target: string, value: string, secrets: readonly string[]]>> =
     {
       "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],

@@ -8,7 +8,7 @@ import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
 for (const shape of ["a", "b"] as const) {
   const name = `profile ${shape}`;
 
-  Deno.test(`loadConfig() takes every config of ${name} for what the specification says`, async () => {
+  Deno.test(`loadConfig() accepts every config of ${name} with the specified meaning`, async () => {
     await fc.assert(
       fc.asyncProperty(generatedConfigs(shape), async ({ config, checks }) => {
         assert.deepEqual(plain((await load(config)).checks), plain(checks));
@@ -17,7 +17,7 @@ for (const shape of ["a", "b"] as const) {
     );
   });
 
-  Deno.test(`loadConfig() means the same by ${name} whether a config is held to it or not`, async () => {
+  Deno.test(`loadConfig() resolves ${name} to the same config with and without the profile`, async () => {
     await fc.assert(
       fc.asyncProperty(generatedConfigs(shape), async ({ config }) => {
         const [held, free] = [await load(config, { shape }), await load(config)];
@@ -29,7 +29,7 @@ for (const shape of ["a", "b"] as const) {
   });
 }
 
-Deno.test("loadConfig() takes every config of profile b in profile a", async () => {
+Deno.test("loadConfig() accepts every config of profile b in profile a", async () => {
   await fc.assert(
     fc.asyncProperty(generatedConfigs("b"), async ({ config, checks }) => {
       assert.deepEqual(plain((await load(config, { shape: "a" })).checks), plain(checks));
@@ -239,7 +239,7 @@ const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | nul
   "email": [channel("email", mail), null, null],
 };
 
-Deno.test("loadConfig() says of what a shape does not have that it is not in the shape", async (t) => {
+Deno.test("loadConfig() rejects keys that a profile does not have", async (t) => {
   for (const [name, [config, a, b]] of Object.entries(BEYOND)) {
     await t.step(name, async () => {
       assert.deepEqual(await problemsOf(config), [], "the default schema has it");
@@ -249,7 +249,7 @@ Deno.test("loadConfig() says of what a shape does not have that it is not in the
   }
 });
 
-Deno.test("loadConfig() holds a shape's intervals to what an interval can be", async () => {
+Deno.test("loadConfig() validates the intervals of a profile", async () => {
   const config = { defaults: { schedule: { regular_interval: 1e12 } } };
   const problem =
     "defaults.schedule.regular_interval: 1000000000000 is longer than a hundred years, expected at most that";
@@ -268,7 +268,7 @@ Deno.test("loadConfig() holds a shape's intervals to what an interval can be", a
   ]);
 });
 
-Deno.test("loadConfig() says that groups is undefined, whatever the shape", async () => {
+Deno.test("loadConfig() rejects groups as undefined in every profile", async () => {
   for (const shape of ["monitor", "a", "b"] as const) {
     assert.deepEqual(await problemsOf({ defaults: {}, groups: {} }, { shape }), [
       "groups: is not a key: the specification names it as required without defining it, so it has no meaning here " +
@@ -277,7 +277,7 @@ Deno.test("loadConfig() says that groups is undefined, whatever the shape", asyn
   }
 });
 
-Deno.test("loadConfig() takes misspelt members of a shape for what the shape has", async () => {
+Deno.test("loadConfig() suggests the nearest key of the profile for a misspelled one", async () => {
   assert.deepEqual(await problemsOf({ defaults: { treshold: 1 } }, { shape: "a" }), [
     `defaults.treshold: unknown key "treshold", ${A_DEFAULTS} (did you mean "threshold"?)`,
   ]);

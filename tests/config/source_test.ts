@@ -15,7 +15,7 @@ function read(
   return readSource({ path, named }, createConfigSystem(options));
 }
 
-Deno.test("readSource() reads a file, and tells how it was named and where it is", async (t) => {
+Deno.test("readSource() reads a file, and returns its name and its path", async (t) => {
   const rows: Readonly<Record<string, readonly [path: string, absolute: string, directory: string]>> = {
     "an absolute path": [PATH, PATH, "/etc/monitor"],
     "a relative path": ["monitor.jsonc", "/here/monitor.jsonc", "/here"],
@@ -35,7 +35,7 @@ Deno.test("readSource() reads a file, and tells how it was named and where it is
   }
 });
 
-Deno.test("readSource() knows the paths of Windows on Windows", async (t) => {
+Deno.test("readSource() supports Windows paths on Windows", async (t) => {
   const rows: readonly (readonly [path: string, absolute: string, directory: string])[] = [
     ["monitor.jsonc", "C:\\work/monitor.jsonc", "C:\\work"],
     ["D:\\a\\monitor.jsonc", "D:\\a\\monitor.jsonc", "D:\\a"],
@@ -81,7 +81,7 @@ Deno.test("readSource() reads standard input for -, from whose working directory
   });
 });
 
-Deno.test("readSource() takes a byte-order mark off", async () => {
+Deno.test("readSource() removes a byte-order mark", async () => {
   const bytes = new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]);
   assert.equal((await read({ files: { [PATH]: bytes } })).text, "{}");
   assert.equal((await read({ stdin: bytes }, { path: "-" })).text, "{}");
@@ -93,7 +93,7 @@ Deno.test("readSource() reads the empty and the very short", async () => {
   assert.equal((await read({ files: { [PATH]: new Uint8Array([0xef, 0xbb, 0xbf]) } })).text, "");
 });
 
-Deno.test("readSource() says why a file cannot be read", async (t) => {
+Deno.test("readSource() returns the reason why a file cannot be read", async (t) => {
   const rows: Readonly<
     Record<string, readonly [file: Error | object | undefined, reason: string, hint?: string]>
   > = {
@@ -128,7 +128,7 @@ Deno.test("readSource() says why a file cannot be read", async (t) => {
   }
 });
 
-Deno.test("readSource() says the same of real files", async (t) => {
+Deno.test("readSource() returns the same reason for real files", async (t) => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
     const system = {
@@ -160,7 +160,7 @@ Deno.test("readSource() says the same of real files", async (t) => {
   }
 });
 
-Deno.test("readSource() says that a real file may not be read", async () => {
+Deno.test("readSource() names the missing permission for a real file", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_source_" });
   try {
     await Deno.writeTextFile(`${directory}/closed`, "{}", { mode: 0o000 });
@@ -184,7 +184,7 @@ Deno.test("readSource() passes on that a file may not be read by the runtime's r
   await assert.rejects(read({ files: { [PATH]: denied } }), denied);
 });
 
-Deno.test("readSource() refuses a config that was found and belongs to somebody else", async (t) => {
+Deno.test("readSource() rejects a config that was found and has another owner", async (t) => {
   const rows: Readonly<
     Record<string, readonly [ownerId: number | null, userId: number | null, accepted: boolean]>
   > = {
@@ -207,7 +207,7 @@ Deno.test("readSource() refuses a config that was found and belongs to somebody 
       assert.equal(error.hint, `name it if you trust it: --config ${PATH}`);
     });
   }
-  await t.step("when the user's own id may not be asked", async () => {
+  await t.step("without the permission to read the user's own id", async () => {
     await assert.rejects(read({ files: { [PATH]: { ownerId: 1001 } }, userId: null }, { named: false }), {
       name: "NotCapable",
       message:
@@ -216,7 +216,7 @@ Deno.test("readSource() refuses a config that was found and belongs to somebody 
   });
 });
 
-Deno.test("readSource() refuses UTF-16 and says how to convert it", async (t) => {
+Deno.test("readSource() rejects UTF-16 and suggests how to convert it", async (t) => {
   const littleEndian = new Uint8Array([0x7b, 0, 0x7d, 0]);
   const bigEndian = new Uint8Array([0, 0x7b, 0, 0x7d]);
   const rows: Readonly<Record<string, readonly [bytes: Uint8Array, encoding: string]>> = {

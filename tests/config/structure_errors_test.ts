@@ -65,7 +65,7 @@ const SEEDS: readonly Json[] = [
 for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
   const reference = createReference(published);
 
-  Deno.test(`findStructureErrors() finds with its validators what ajv finds in ${name}`, async (t) => {
+  Deno.test(`findStructureErrors() returns the errors that ajv finds in ${name}`, async (t) => {
     const schema = await openSchema(shape);
     await t.step("of real configs", async () => {
       let refused = 0;

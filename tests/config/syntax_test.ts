@@ -75,7 +75,7 @@ Deno.test("parseText() reads a text with comments and trailing commas as it does
   );
 });
 
-Deno.test("parseText() says what is broken, where, and what was expected", async (t) => {
+Deno.test("parseText() returns the syntax error, its position, and the expected token", async (t) => {
   const VALUE =
     "is not a JSON value, expected a string in double quotes, a number, true, false, null, { or [";
   const NAME = "is not a key, expected one in double quotes";
@@ -199,7 +199,7 @@ Deno.test("parseText() goes on after a missing comma, up to a hundred of them", 
   assert.equal(offsets(`[${"1 ".repeat(1000)}]`).length, 101);
 });
 
-Deno.test("parseText() tells each name that is given twice, and keeps its first value", () => {
+Deno.test("parseText() returns each duplicate key, and keeps its first value", () => {
   const { value, problems } = parseText('{"a":1,"b":[{"c":1,"c":2}],"a":{"d":3,"d":4},"a":5}');
   assert.equal(JSON.stringify(value), '{"a":1,"b":[{"c":1}]}');
   assert.deepEqual(problems.map(({ path, offset }) => [path, offset]), [
@@ -216,7 +216,7 @@ Deno.test("parseText() tells each name that is given twice, and keeps its first 
   });
 });
 
-Deno.test("parseText() tells the names given twice before broken syntax too", () => {
+Deno.test("parseText() returns duplicate keys before the syntax error too", () => {
   assert.deepEqual(parseText('{"a":1,"a":2,,}').problems.map((problem) => problem.offset), [7, 13]);
 });
 
@@ -226,7 +226,7 @@ Deno.test("parseText() compares names as they are read, not as they are written"
   assert.equal(parseText('{"\\u00e4":1,"a\\u0308":2}').problems.length, 0);
 });
 
-Deno.test("parseText() takes the names of inherited members for names like any other", () => {
+Deno.test("parseText() treats the names of inherited properties like any other key", () => {
   const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "__defineGetter__"];
   const text = `{${names.map((name) => `"${name}":{"polluted":true}`).join(",")}}`;
   const { value, problems } = parseText(text);
@@ -237,7 +237,7 @@ Deno.test("parseText() takes the names of inherited members for names like any o
   assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
 });
 
-Deno.test("parseText() reads what is nested as deep as it may be, and no deeper", () => {
+Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
   const nest = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
   assert.notEqual(parseText(nest(NESTING_MAX)).value, undefined);
   assert.deepEqual(parseText(nest(NESTING_MAX + 1)), {

@@ -27,7 +27,7 @@ const ROWS: readonly (readonly [name: string, template: string, message: string 
   ["an empty name", "{{}}", `a notification has no field "{{}}", ${EXPECTED}`],
 ];
 
-Deno.test("findFormatProblem() holds templates to the fields of a notification", async (t) => {
+Deno.test("findFormatProblem() rejects unknown fields in templates", async (t) => {
   for (const [name, value, message, hint] of ROWS) {
     await t.step(name, () => {
       const problem = findFormatProblem({ ...BODY, value, written: value });
@@ -69,7 +69,7 @@ Deno.test("findFormatProblem() accepts fields in the path and query of a URL alo
   }
 });
 
-Deno.test("findFormatProblem() holds headers to the fields of a notification", () => {
+Deno.test("findFormatProblem() rejects unknown fields in headers", () => {
   const item = { path: ["X-A"], format: "header_value", mayHoldFields: true };
   assert.equal(findFormatProblem({ ...item, value: "{{check}}", written: "{{check}}" }), null);
   const problem = findFormatProblem({ ...item, value: "{{x}}", written: "{{x}}" });
@@ -78,7 +78,7 @@ Deno.test("findFormatProblem() holds headers to the fields of a notification", (
   assert.equal(findFormatProblem(request), null, "a check has no notification");
 });
 
-Deno.test("findFormatProblem() holds a JSON body to JSON, with its fields filled", async (t) => {
+Deno.test("findFormatProblem() rejects a template that is no JSON with its fields filled", async (t) => {
   const QUOTE = 'put double quotes around fields: "{{summary}}"';
   const TYPE = 'for another type, set "Content-Type" in "headers"';
   const type = (type: string) => ({ headers: { "content-type": type } });

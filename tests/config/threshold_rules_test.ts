@@ -3,7 +3,7 @@ import { load, problemsOf } from "../../testing/config_system.ts";
 
 const check = (settings: object): object => ({ kind: "test", parameters: {}, ...settings });
 
-Deno.test("loadConfig() refuses a threshold that no window of results can reach", async () => {
+Deno.test("loadConfig() rejects a threshold that no window of results can reach", async () => {
   const config = {
     defaults: { threshold: 4, within: 3 },
     checks: { web: check({}), mail: check({ threshold: 3 }), ping: check({ within: 9 }) },

@@ -14,7 +14,7 @@ async function hintOf(config: unknown): Promise<string | null> {
   return problems[0]?.hint ?? null;
 }
 
-Deno.test("findStructureProblems() says where a misplaced member belongs", async (t) => {
+Deno.test("findStructureProblems() names the object to which a misplaced key belongs", async (t) => {
   const request = { target: "http://h/" };
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
     "a parameter in the check": [
@@ -48,7 +48,7 @@ Deno.test("findStructureProblems() says where a misplaced member belongs", async
   }
 });
 
-Deno.test("findStructureProblems() proposes what stands for a key of another tool", async (t) => {
+Deno.test("findStructureProblems() suggests the equivalent of another tool's key", async (t) => {
   const kind = "test";
   const parameters = {};
   const target = "http://h/";
@@ -95,7 +95,7 @@ Deno.test("findStructureProblems() proposes what stands for a key of another too
   }
 });
 
-Deno.test("findStructureProblems() proposes what stands for a kind of another tool", async (t) => {
+Deno.test("findStructureProblems() suggests the equivalent of another tool's kind", async (t) => {
   const channel = (kind: string) => ({ defaults: { notifications: [{ kind, parameters: {} }] } });
   const check = (kind: string) => withCheck({ kind, parameters: {} });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
@@ -127,7 +127,7 @@ Deno.test("findStructureProblems() does not propose a member that is there alrea
   ]);
 });
 
-Deno.test("findStructureProblems() says once that a required member is misspelt", async (t) => {
+Deno.test("findStructureProblems() returns one error for a misspelled required key", async (t) => {
   await t.step("not that it is missing too", async () => {
     const problems = await problemsOf(withCheck({ knid: "test", parameters: {} }));
     assert.equal(problems.length, 1);
@@ -142,7 +142,7 @@ Deno.test("findStructureProblems() says once that a required member is misspelt"
       ],
     );
   });
-  await t.step("and says it is missing where the unknown one is something else", async () => {
+  await t.step("and a second one if the unknown key is unrelated", async () => {
     assert.equal((await problemsOf(withCheck({ color: "red", parameters: {} }))).length, 2);
   });
   await t.step("also at the top", async () => {
@@ -152,7 +152,7 @@ Deno.test("findStructureProblems() says once that a required member is misspelt"
   });
 });
 
-Deno.test("findStructureProblems() says how to write a value of another type", async (t) => {
+Deno.test("findStructureProblems() suggests how to write a value of another type", async (t) => {
   const access = { host: "h", port: 25, username: "", password: "" };
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
     "a number in quotes": [
@@ -224,7 +224,7 @@ Deno.test("findStructureProblems() names the type of a value that is of the wron
   }
 });
 
-Deno.test("findStructureProblems() names what is accepted at the top", async (t) => {
+Deno.test("findStructureProblems() lists the accepted keys at the top", async (t) => {
   for (
     const [text, shown] of [["[]", "a list"], ["null", "null"], ['"x"', 'the string "x"'], [
       "1",
@@ -237,7 +237,7 @@ Deno.test("findStructureProblems() names what is accepted at the top", async (t)
   }
 });
 
-Deno.test("findStructureProblems() takes the nearest of the accepted words", async (t) => {
+Deno.test("findStructureProblems() suggests the nearest accepted word", async (t) => {
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string | null]>> = {
     "a kind": [withCheck({ kind: "scirpt", parameters: {} }), 'did you mean "script"?'],
     "a kind in capitals": [withCheck({ kind: "TEST", parameters: {} }), 'did you mean "test"?'],
@@ -270,7 +270,7 @@ Deno.test("findStructureProblems() shows the placeholder of a secret that is not
   );
 });
 
-Deno.test("findStructureProblems() refuses free names that cannot be", async () => {
+Deno.test("findStructureProblems() rejects invalid free names", async () => {
   const environment = { "": "x", "A=B": "x", "A\0B": "x", "${env:X}": "x", "é": "x" };
   const { problems } = await loadError(script({ environment }));
   assert.deepEqual(

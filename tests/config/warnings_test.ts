@@ -47,7 +47,7 @@ Deno.test("loadConfig() warns that nothing is watched", async (t) => {
   }
 });
 
-Deno.test("loadConfig() warns of an attentive interval longer than the regular one, where it stands", async (t) => {
+Deno.test("loadConfig() warns of an attentive interval longer than the regular one, at its position", async (t) => {
   const why = "so a failing check runs less often";
   const schedule = { regular_interval: 60, attentive_interval: "90 seconds" };
   await t.step("in a check", async () => {
@@ -55,13 +55,13 @@ Deno.test("loadConfig() warns of an attentive interval longer than the regular o
       `checks.web.schedule.attentive_interval: is longer than the regular interval (1 min 30 s, not 1 min), ${why}`,
     ]);
   });
-  await t.step("in the defaults, once for all checks that take it", async () => {
+  await t.step("in the defaults, once for all checks that use it", async () => {
     const own = { ...CHECK, schedule: { regular_interval: 60 } };
     assert.deepEqual(await warningsOf({ defaults: { schedule }, checks: { a: CHECK, b: CHECK, c: own } }), [
       `defaults.schedule.attentive_interval: is longer than the regular interval (1 min 30 s, not 1 min), ${why}`,
     ]);
   });
-  await t.step("not in defaults that no check takes", async () => {
+  await t.step("not in defaults that no check uses", async () => {
     const own = { ...CHECK, schedule: { regular_interval: 60 } };
     assert.deepEqual(await warningsOf({ defaults: { schedule }, checks: { a: own } }), []);
   });
@@ -105,7 +105,7 @@ Deno.test("loadConfig() warns of a timeout longer than the interval, when the ch
   });
 });
 
-Deno.test("loadConfig() warns of a check without any channel, where that is said", async () => {
+Deno.test("loadConfig() warns of a check without any channel, at its position", async () => {
   const why = "is empty, so no notification is sent";
   const config = {
     defaults: { notifications: [] },
@@ -140,7 +140,7 @@ Deno.test("loadConfig() warns of a secret in arguments", async (t) => {
       warning(0, "${env:TOKEN}"),
     ]);
   });
-  await t.step("not of what only looks like one", async () => {
+  await t.step("not of text that resembles one", async () => {
     assert.deepEqual(await warningsOf(script("$${env:TOKEN}", "${TOKEN}", "$TOKEN"), options), []);
   });
 });
@@ -183,7 +183,7 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
     ]);
     assert.ok(!warnings.join().includes("first") && !warnings.join().includes("second"));
   });
-  await t.step("in a webhook's headers, where their names tell of one", async () => {
+  await t.step("in a webhook's headers, whose names suggest one", async () => {
     const headers = { Priority: "high", Authorization: "Bearer swordfish", "X-Token": "${env:X}" };
     const hook = { kind: "webhook", parameters: { target: "http://h/", headers } };
     const warnings = await warningsOf({ defaults: { notifications: [hook] }, checks: { a: CHECK } }, {
@@ -346,7 +346,7 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
     assert.deepEqual(await warningsOf(script("/none"), { withoutSecrets: true }), []);
     assert.deepEqual(await warningsOf(script("~/x"), { withoutSecrets: true }), [`${at} "~/x" ${TILDE}`]);
   });
-  await t.step("not of what may not be looked at", async () => {
+  await t.step("not of files that cannot be read", async () => {
     const denied = { files: { "/none": new Deno.errors.NotCapable("Requires read access") } };
     assert.deepEqual(await warningsOf(script("/none"), denied), []);
   });

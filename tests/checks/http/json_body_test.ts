@@ -23,7 +23,7 @@ const BODY = JSON.stringify({
   nodes: [{ name: "one", up: true }, { name: "two", up: false }, { name: "three", up: false }],
 });
 
-Deno.test("evaluateJson() holds values to what is expected", async (t) => {
+Deno.test("evaluateJson() compares values with the expected ones", async (t) => {
   const rows: readonly { name: string; expected: Expected; violation: string | null }[] = [
     { name: "a value alone", expected: { "$.status": "up" }, violation: null },
     {
@@ -191,12 +191,12 @@ Deno.test("evaluateJson() searches a bounded amount of text for a pattern", asyn
   assert.equal(obstacle, 'json "$[*]" finds more text than the pattern can search');
 });
 
-Deno.test("evaluateJson() lists what is wrong in the config's order", async () => {
+Deno.test("evaluateJson() lists failures in the order of the config", async () => {
   const violations = await violationsOf(BODY, { "$.text": "1", "$.status": "up", "$.count": 1 });
   assert.deepEqual(violations, ['json "$.text" is "120", expected "1"', 'json "$.count" is 120, expected 1']);
 });
 
-Deno.test("evaluateJson() reports a body that is not JSON as a violation", async (t) => {
+Deno.test("evaluateJson() returns a failure for a body that is not JSON", async (t) => {
   const rows = [
     { name: "no JSON", text: "<html>", violation: "body is not JSON" },
     { name: "JSON cut short", text: BODY.slice(0, -1), violation: "body is not JSON" },

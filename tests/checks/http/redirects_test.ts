@@ -44,7 +44,7 @@ Deno.test("askFollowing() follows redirects with the method of a browser", async
   }
 });
 
-Deno.test("askFollowing() takes other 3xx statuses for answers", async (t) => {
+Deno.test("askFollowing() returns other 3xx statuses as responses", async (t) => {
   for (const status of [300, 304, 305, 306, 399]) {
     await t.step(`${status}`, async () => {
       await using server = startAnswering(response(status, { location: "/new" }));
@@ -81,7 +81,7 @@ Deno.test("askFollowing() follows redirects where any status is accepted", async
   assert.equal(checkResult.condition, "ok");
 });
 
-Deno.test("askFollowing() resolves a Location as an address of where it stands", async (t) => {
+Deno.test("askFollowing() resolves a Location relative to its own URL", async (t) => {
   const rows = [
     { location: "new", then: "/a/new" },
     { location: "/new", then: "/new" },
@@ -101,7 +101,7 @@ Deno.test("askFollowing() resolves a Location as an address of where it stands",
   }
 });
 
-Deno.test("askFollowing() says what is wrong with a Location", async (t) => {
+Deno.test("askFollowing() returns the error of an invalid Location", async (t) => {
   const rows = [
     { name: "empty", location: "", output: "redirect (status 302) has an empty Location" },
     {

@@ -10,7 +10,7 @@ interface Row {
   readonly expected?: readonly [path: string, message: string];
 }
 
-Deno.test("findErrors() finds what cannot be right", async (t) => {
+Deno.test("findErrors() finds contradictory settings", async (t) => {
   const rows: readonly Row[] = [
     { name: "nothing", expectations: {} },
     { name: "a body with POST", expectations: { request: { method: "POST", body: "x" } } },
@@ -73,7 +73,7 @@ Deno.test("findErrors() finds what cannot be right", async (t) => {
   }
 });
 
-Deno.test("findWarnings() finds what is doubtful", async (t) => {
+Deno.test("findWarnings() finds dubious settings", async (t) => {
   const rows: readonly Row[] = [
     {
       name: "nothing",
@@ -107,7 +107,7 @@ Deno.test("findWarnings() finds what is doubtful", async (t) => {
       expected: ["request.tls", "has no effect for http:, except after a redirect to https:"],
     },
     {
-      name: "a redirect that is expected and refused",
+      name: "a redirect that is expected and rejected",
       expectations: { statusCode: [200, "3xx"], request: { redirects: "refuse" } },
       expected: ["request.redirects", "rejects only redirects that status_code does not expect"],
     },
@@ -120,7 +120,7 @@ Deno.test("findWarnings() finds what is doubtful", async (t) => {
       ],
     },
     {
-      name: "redirects that are refused",
+      name: "redirects that are rejected",
       expectations: { statusCode: null, request: { redirects: "refuse" } },
     },
   ];

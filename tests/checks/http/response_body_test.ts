@@ -66,7 +66,7 @@ Deno.test("readBody() finds no text that only the pieces of two chunks make up",
   assert.equal((await searchBody(body, { part: "cd", contentType: null })).found, false);
 });
 
-Deno.test("readBody() takes any label for a charset", async (t) => {
+Deno.test("readBody() accepts any label of a charset", async (t) => {
   const rows = [
     { name: "none", contentType: "text/html", unknownCharset: null },
     { name: "unknown", contentType: "text/html; charset=klingon", unknownCharset: "klingon" },
@@ -91,7 +91,7 @@ Deno.test("readBody() takes any label for a charset", async (t) => {
   }
 });
 
-Deno.test("readBody() decodes what is invalid as U+FFFD", async () => {
+Deno.test("readBody() decodes invalid bytes as U+FFFD", async () => {
   const body = bodyOf(Uint8Array.of(0x61, 0xff, 0x62, 0xc3), 1);
   const found = await searchBody(body, { part: "a\ufffdb\ufffd", contentType: null });
   assert.equal(found.found, true);
@@ -118,7 +118,7 @@ Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
   };
   const rows = [
     { name: "at the very end", bytes: withNeedleAt(size, size), found: true, cut: false },
-    { name: "at the end of what is searched", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
+    { name: "at the end of the searched text", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
     { name: "a byte too late", bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
     { name: "nowhere in exactly so much", bytes: new Uint8Array(size), found: false, cut: false },
     { name: "nowhere in a byte more", bytes: new Uint8Array(size + 1), found: false, cut: true },
@@ -133,7 +133,7 @@ Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
   }
 });
 
-Deno.test("readBody() throws what the body throws, and looks through what came before", async (t) => {
+Deno.test("readBody() throws the error of the body, and searches the bytes before it", async (t) => {
   const failing = () => {
     let pulled = false;
     return new ReadableStream<Uint8Array>({
@@ -157,7 +157,7 @@ Deno.test("readBody() searches an empty body", async () => {
   assert.equal((await searchBody(null, { part: "", contentType: null })).found, true);
 });
 
-Deno.test("readBody() looks for several texts at once, and keeps the start", async () => {
+Deno.test("readBody() searches for several texts at once, and keeps the start", async () => {
   const text = "ab".repeat(100) + "needle" + "cd".repeat(100) + "pin";
   const bytes = new TextEncoder().encode(text);
   for (const chunkBytes of [1, 7, 1000]) {
@@ -178,7 +178,7 @@ Deno.test("readBody() looks for several texts at once, and keeps the start", asy
   }
 });
 
-Deno.test("readBody() keeps no more than the start, and says whether that is all", async (t) => {
+Deno.test("readBody() keeps only the start, and returns whether that is the whole body", async (t) => {
   for (const [length, isWhole] of [[START_LENGTH_MAX, true], [START_LENGTH_MAX + 1, false]] as const) {
     await t.step(`${length} characters`, async () => {
       const body = bodyOf(new Uint8Array(length).fill(0x61), 65_536);
@@ -190,7 +190,7 @@ Deno.test("readBody() keeps no more than the start, and says whether that is all
   }
 });
 
-Deno.test("readBody() reads on to the end only where that is wanted", async (t) => {
+Deno.test("readBody() reads to the end only on request", async (t) => {
   for (const readsOn of [true, false]) {
     await t.step(String(readsOn), async () => {
       let pulls = 0;

@@ -22,7 +22,7 @@ interface Row {
   readonly output: RegExp;
 }
 
-Deno.test("observeHttpRequest() holds the certificate of the target to the time that it must have left", async (t) => {
+Deno.test("observeHttpRequest() compares the time until expiry of the certificate with its limits", async (t) => {
   const authority = createAuthority();
   const file = await Deno.makeTempFile({ suffix: ".pem" });
   await using _removal = { [Symbol.asyncDispose]: () => Deno.remove(file) };
@@ -51,7 +51,7 @@ Deno.test("observeHttpRequest() holds the certificate of the target to the time 
       condition: "critical",
       output: /^status is 500, expected 200; certificate expires in 8 d 23 h /,
     },
-    { name: "not looked at", toDay: 2, certificate: null, condition: "ok", output: /^status is 200$/ },
+    { name: "not checked", toDay: 2, certificate: null, condition: "ok", output: /^status is 200$/ },
   ];
   for (const { name, toDay, status = 200, asWarning, certificate = CERTIFICATE, condition, output } of rows) {
     steps.add(name, async () => {

@@ -14,7 +14,7 @@ Deno.test("readHeader() reads bytes beyond ASCII as UTF-8 where they are", async
   }
 });
 
-Deno.test("readHeader() tells a missing header from an empty one", () => {
+Deno.test("readHeader() distinguishes a missing header from an empty one", () => {
   const headers = new Headers({ "x-a": "" });
   assert.equal(readHeader(headers, "x-a"), "");
   assert.equal(readHeader(headers, "x-b"), null);

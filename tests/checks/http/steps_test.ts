@@ -145,7 +145,7 @@ Deno.test("observeSteps() skips a step with always whose value was never capture
   assert.equal(log.length, 1);
 });
 
-Deno.test("observeSteps() says what JSON has in the place of a value", async () => {
+Deno.test("observeSteps() returns the JSON type that it found instead of a value", async () => {
   await using service = startService();
   const { origin } = service;
   const request = { target: `${origin}/welcome` };
@@ -183,7 +183,7 @@ Deno.test("observeSteps() has one timeout for all, and names the step", async ()
   never.resolve(new Response());
 });
 
-Deno.test("http_request says what is wrong with steps", async (t) => {
+Deno.test("http_request rejects invalid steps", async (t) => {
   const step = (name?: string, request: object = {}): object => ({
     name,
     request: { target: "https://example.org/", ...request },
@@ -242,7 +242,7 @@ Deno.test("http_request says what is wrong with steps", async (t) => {
   }
 });
 
-Deno.test("http_request needs what all of its steps need", async () => {
+Deno.test("http_request requires the permissions of all its steps", async () => {
   const check = await checkOf([
     { request: { target: "https://example.org/" } },
     { request: { target: "https://example.org/x", tls: { ca_file: "/ca.pem" } } },
