@@ -276,7 +276,7 @@ Deno.test("webhookKind fills a body that is a JSON value", async () => {
   assert.equal(posted?.text, JSON.stringify({ o: output, n: 1, p: 5, l: ["web"] }));
 });
 
-Deno.test("webhookKind sends a JSON value as a form if the Content-Type says so", async () => {
+Deno.test("webhookKind sends a JSON value as a form if the Content-Type is form-urlencoded", async () => {
   const headers = { "Content-Type": "application/x-www-form-urlencoded" };
   const body = {
     To: "+49 1",
@@ -340,7 +340,7 @@ Deno.test("webhookKind needs the hosts of both its URLs", async () => {
   assert.deepEqual([net, env], [["a:80", "b:443"], ["DENO_TLS_CA_STORE"]]);
 });
 
-Deno.test("webhookKind says resolve at a recovery only", async () => {
+Deno.test("webhookKind sends resolve only for a recovery", async () => {
   const body = "{{action}} {{severity}}";
   const recovery = makeMessage([makeItem({ event: "recovery", condition: "ok" })]);
   assert.equal((await received({ body }, { message: recovery })).posted[0]?.text, "resolve info");

@@ -289,7 +289,7 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
   }[] = [
     { name: "self-signed, for another name", served: self, condition: "ok", output: OK },
     {
-      name: "self-signed authority",
+      name: "self-signed CA",
       served: createCertificate({ isAuthority: true }),
       condition: "ok",
       output: OK,
@@ -356,7 +356,7 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
   }
 });
 
-Deno.test("observeTcpConnect() lets go of every descriptor", async (t) => {
+Deno.test("observeTcpConnect() leaks no file descriptor", async (t) => {
   await using steps = concurrentSteps(t);
   const certificate = createCertificate();
   const { fingerprint256: fingerprint } = new X509Certificate(certificate.cert);

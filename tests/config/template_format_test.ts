@@ -115,7 +115,7 @@ Deno.test("findFormatProblem() names the fault of a body, unless it comes from e
   assert.equal(secret?.message, "the body is not JSON with its fields filled");
 });
 
-Deno.test("findFormatProblem() holds filters of a field to those that exist", () => {
+Deno.test("findFormatProblem() rejects unknown filters of a field", () => {
   const item = { ...BODY, value: "{{output | trunc: 5}}", written: "{{output | trunc: 5}}" };
   const expected = "of a field, expected truncate: LENGTH, html or no_mentions";
   assert.equal(findFormatProblem(item)?.message, `unknown filter "trunc: 5" ${expected}`);
@@ -123,7 +123,7 @@ Deno.test("findFormatProblem() holds filters of a field to those that exist", ()
   assert.equal(findFormatProblem({ ...item, value: "{{output | truncate: 5 | html}}" }), null);
 });
 
-Deno.test("findFormatProblem() holds choices of a body to the values that a field has", async (t) => {
+Deno.test("findFormatProblem() rejects choices of a body that a field never has", async (t) => {
   const fields = "{{event}}, {{condition}}, {{previous}}, {{action}}, {{severity}}, {{flapping}}, {{test}}";
   const rows: Readonly<Record<string, readonly [key: string, parent: JsonObject, message: string | null]>> = {
     "a plain key": ["text", { text: "x", "{{condition}}": {} }, null],
