@@ -1,4 +1,4 @@
-import { meantKey, plainName } from "./foreign_keys.ts";
+import { meantKey, meantWord } from "./foreign_keys.ts";
 import { INTERVAL_FORMS } from "./interval.ts";
 import { nearest } from "./nearest.ts";
 import { holdsSecret, isPlaceholder } from "./placeholders.ts";
@@ -309,12 +309,9 @@ function explainEnumeration(_error: StructureError, place: Place): Problem {
       hint: `${quoteValue(shown)} is not in ${place.shapeName}; the default schema has it`,
     };
   }
-  const words = accepted.filter((item) => typeof item === "string");
-  const known = own(view?.hints, plainName(shown));
-  // A single word is the accepted one; a profile may lack it.
-  if (known?.includes(" ")) return { path, message, hint: known };
-  const meant = words.find((word) => word === known) ?? nearest(shown, words);
-  return { path, message, ...(meant !== undefined && { hint: `did you mean "${meant}"?` }) };
+  const meant = view === undefined ? null : meantWord(shown, view);
+  if (meant === null) return { path, message };
+  return { path, message, hint: "hint" in meant ? meant.hint : `did you mean "${meant.word}"?` };
 }
 
 function explainRange(_error: StructureError, place: Place): Problem {
@@ -333,9 +330,6 @@ function describeRange(view: SchemaView | undefined): string {
 }
 
 function noteOf(view: SchemaView | undefined, name: string): string | undefined {
-  return own(view?.notes, name);
-}
-
-function own(texts: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
-  return texts !== undefined && Object.hasOwn(texts, name) ? texts[name] : undefined;
+  const notes = view?.notes;
+  return notes !== undefined && Object.hasOwn(notes, name) ? notes[name] : undefined;
 }

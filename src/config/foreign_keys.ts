@@ -1,4 +1,6 @@
 /** Keys of other tools, with the equivalents here. Kinds are in the schema, as `x-hints`. */
+import { nearest } from "./nearest.ts";
+import type { SchemaView } from "./schema_view.ts";
 
 /** A key of another tool. */
 interface ForeignKey {
@@ -68,6 +70,20 @@ export function meantKey(name: string, known: readonly string[]): MeantKey | und
   if (found === undefined) return undefined;
   const { instead, hint } = found;
   return hint === undefined ? { key: instead, hint: `did you mean "${instead}"?` } : { key: null, hint };
+}
+
+/** Finds the accepted word that another one means, by the hints of the schema or as the nearest; `null`: none. */
+export function meantWord(
+  word: string,
+  { enum: accepted = [], hints }: Pick<SchemaView, "enum" | "hints">,
+): { readonly word: string } | { readonly hint: string } | null {
+  const words = accepted.filter((item) => typeof item === "string");
+  const plain = plainName(word);
+  const known = hints !== undefined && Object.hasOwn(hints, plain) ? hints[plain] : undefined;
+  // A single word is the accepted one; a profile may lack it.
+  if (known?.includes(" ")) return { hint: known };
+  const meant = words.find((one) => one === known) ?? nearest(word, words);
+  return meant === undefined ? null : { word: meant };
 }
 
 /** A name without what its spelling varies in from tool to tool. */

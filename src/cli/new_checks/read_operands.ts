@@ -1,7 +1,8 @@
 import { nameFor } from "../../checks/targets.ts";
+import { meantWord } from "../../config/foreign_keys.ts";
 import { openSchema } from "../../config/profile_schemas.ts";
 import { pathFromHere } from "../../config/source.ts";
-import type { SchemaReader } from "../../config/schema_view.ts";
+import type { SchemaReader, SchemaView } from "../../config/schema_view.ts";
 import type { JsonObject } from "../../config/syntax.ts";
 import type { CheckKind } from "../../domain/check.ts";
 import type { CheckTarget, TargetWord } from "../../domain/check_kind.ts";
@@ -60,9 +61,12 @@ export async function readOperands(
 }
 
 async function readTargets(reader: SchemaReader): Promise<Reading["targets"]> {
-  const kinds =
-    (reader.at({ checks: { check: {} } }, ["checks", "check", "kind"])?.enum ?? []) as CheckKind[];
+  const kinds = (kindsOf(reader)?.enum ?? []) as CheckKind[];
   return new Map([...await readKinds(kinds)].map(([kind, { target }]) => [kind, target]));
+}
+
+function kindsOf(reader: SchemaReader): SchemaView | undefined {
+  return reader.at({ checks: { check: {} } }, ["checks", "check", "kind"]);
 }
 
 /** Makes a check of a kind that was named. */
@@ -89,20 +93,30 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
     if (parameters === null) continue;
     return { name: target.nameOf(word), kind: kind as CheckKind, parameters: parameters as JsonObject };
   }
-  throw denied !== null && PATH.test(text) ? denied : unknownTarget(word);
+  throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
 }
 
 /** What can only be a path. */
 const PATH = /^[./~]/;
 
-function unknownTarget({ text, path }: TargetWord): UsageError {
+function unknownTarget({ text, path }: TargetWord, reader: SchemaReader): UsageError {
   if (PATH.test(text)) {
     return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   }
-  const hint = HINTS.find(({ form }) => form.test(text))?.hint(text) ??
+  const hint = hintForKind(text, reader) ?? HINTS.find(({ form }) => form.test(text))?.hint(text) ??
     "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET";
   return new UsageError(`unknown target "${text}"`, hint);
 }
+
+/** For a word that is nearly a kind. It may be a unit, too. */
+function hintForKind(text: string, reader: SchemaReader): string | null {
+  const kinds = kindsOf(reader);
+  const meant = kinds === undefined || !PLAIN_WORD.test(text) ? null : meantWord(text, kinds);
+  if (meant === null) return null;
+  return "hint" in meant ? meant.hint : `did you mean "${meant.word}", or ${text}.service?`;
+}
+
+const PLAIN_WORD = /^[\w-]+$/;
 
 /** Words that say too little by themselves. */
 const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = [
@@ -110,7 +124,7 @@ const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = 
     form: /^[\w-]+(?:\.[\w-]+)+$/,
     hint: (text) => `expected https://${text}/, ${text}:PORT, or a kind such as ping ${text}`,
   },
-  { form: /^[\w-]+$/, hint: (text) => `expected ${text}.service, or a kind such as process ${text}` },
+  { form: PLAIN_WORD, hint: (text) => `expected ${text}.service, or a kind such as process ${text}` },
 ];
 
 async function lookUp(

@@ -154,6 +154,13 @@ Deno.test("monitor add rejects what would make the config invalid, and leaves it
       64,
       /hint: expected https:\/\/example.org\/, example.org:PORT, or a kind such as ping/,
     ],
+    "a word for a kind": [
+      ["disk", "/"],
+      64,
+      /unknown target "disk"\n.*did you mean "disk_space", or disk\.service\?/,
+    ],
+    "a misspelt kind": [["proces", "nginx"], 64, /hint: did you mean "process", or proces\.service\?/],
+    "a word for no single kind": [["snmp", "x"], 64, /hint: write "script" to run check_snmp/],
     "a word": [["nginx"], 64, /hint: expected nginx.service, or a kind such as process nginx/],
     "a file that is missing": [["./none"], 64, /cannot find "\/.*\/none"/],
     "no target": [[], 64, /add requires a target/],
