@@ -71,12 +71,12 @@ Deno.test("renderProblems() shows the line of a problem with a caret below it", 
   }
 });
 
-Deno.test("renderProblems() lets no name of a file act on the terminal", () => {
+Deno.test("renderProblems() escapes control characters in file names", () => {
   const text = render('{ "a": 1 }', "1", "conf.d/\u001b[2J\nforged.jsonc");
   assert.ok(text.startsWith("conf.d/\\x1b[2J\\nforged.jsonc:1:8: a.b: is wrong\n"), text);
 });
 
-Deno.test("renderProblems() hides what stands behind the longest name of a secret", () => {
+Deno.test("renderProblems() hides text even behind the longest name of a secret", () => {
   const text = render(`{ "${"x".repeat(3000)}_password": "swordfish", "port": "x" }`, '"x"');
   assert.ok(text.includes("*********") && !text.includes("swordfish"), text);
 });

@@ -46,7 +46,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
       text: "monitor: error: cannot keep\n",
     },
     {
-      name: "a held state",
+      name: "a locked state",
       error: new StateHeldError("in use by another monitor"),
       code: 75,
       text: "monitor: error: in use by another monitor\n" +
@@ -91,7 +91,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
   });
 });
 
-Deno.test("describeFailure() shows of a bug neither a secret nor what could act on the terminal", () => {
+Deno.test("describeFailure() hides secrets and control characters in the message of a bug", () => {
   const secret = "planted-in-a-bug-71aa";
   rememberSecrets([secret]);
   const error = new TypeError(`Invalid URL: 'http://host/${secret}\u001b]0;owned\u0007\u202e'`);

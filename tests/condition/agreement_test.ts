@@ -82,7 +82,7 @@ Deno.test("agreeOn() does not depend on the order", () => {
   );
 });
 
-Deno.test("agreeOn() is monotone: a location that gets worse never lowers the severity", () => {
+Deno.test("agreeOn() is monotone: a higher severity at one location never lowers the result", () => {
   fc.assert(
     fc.property(located, fc.nat(), condition, ({ some, agree }, index, worse) => {
       const before = agreeOn(some, agree);

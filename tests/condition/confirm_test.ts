@@ -12,9 +12,9 @@ import {
 } from "../../src/condition/confirm.ts";
 import { parseTrace } from "./traces.ts";
 
-Deno.test("confirm() follows the last observations", async (t) => {
+Deno.test("confirm() depends on the last check results", async (t) => {
   const table: readonly ConfirmCase[] = [
-    { name: "equal problems settle at the threshold", observed: "W W W", confirmed: "O O W" },
+    { name: "equal problems are confirmed at the threshold", observed: "W W W", confirmed: "O O W" },
     {
       name: "problems of changing severity are confirmed with the lowest",
       observed: "W C W C",
@@ -32,8 +32,8 @@ Deno.test("confirm() follows the last observations", async (t) => {
       observed: "O O O C O O O",
       confirmed: "O O O O O O O",
     },
-    { name: "fewer observations than the threshold settle nothing", observed: "C C", confirmed: "O O" },
-    { name: "unknown is milder than warning", observed: "U W W W", confirmed: "O O U W" },
+    { name: "fewer check results than the threshold confirm nothing", observed: "C C", confirmed: "O O" },
+    { name: "unknown has a lower severity than warning", observed: "U W W W", confirmed: "O O U W" },
     {
       name: "unknown does not lower a warning while it is mixed with one",
       observed: "W W W U U W",
@@ -42,12 +42,12 @@ Deno.test("confirm() follows the last observations", async (t) => {
     { name: "unknown lowers a warning", observed: "W W W U U U", confirmed: "O O W W W U" },
     { name: "a problem ends after as many ok", observed: "C C C O O O", confirmed: "O O C C C O" },
     {
-      name: "a blip into ok does not end a problem",
+      name: "a transient ok does not end a problem",
       observed: "C C C O C O O C",
       confirmed: "O O C C C C C C",
     },
     {
-      name: "with 1 and 1 it is the last observation",
+      name: "with 1 and 1 it is the last check result",
       threshold: 1,
       observed: "C O W U O",
       confirmed: "C O W U O",
@@ -59,14 +59,14 @@ Deno.test("confirm() follows the last observations", async (t) => {
       confirmed: "O O W O O O W",
     },
     {
-      name: "a recovery threshold above the threshold asks for more",
+      name: "a recovery threshold above the threshold requires more results",
       threshold: 2,
       recoveryThreshold: 4,
       observed: "C C O O O O",
       confirmed: "O C C C C O",
     },
     {
-      name: "with a long recovery a problem that got milder waits for the window",
+      name: "with a long recovery a problem of falling severity stays until the window is full",
       threshold: 1,
       recoveryThreshold: 3,
       observed: "C W W W C",
@@ -83,7 +83,7 @@ Deno.test("confirm() follows the last observations", async (t) => {
   }
 });
 
-Deno.test("confirm() says which observations decided", async (t) => {
+Deno.test("confirm() returns the check results that decided", async (t) => {
   const table: readonly {
     name: string;
     observed: string;
@@ -139,11 +139,11 @@ Deno.test("confirm() says which observations decided", async (t) => {
   }
 });
 
-Deno.test("occurrences() counts observations at least as bad as the last one", async (t) => {
+Deno.test("occurrences() counts check results with at least the severity of the last one", async (t) => {
   const table: readonly { name: string; observed: string; counts: readonly number[] }[] = [
     { name: "equal ones add up", observed: "W W W", counts: [1, 2, 3] },
-    { name: "worse ones add to a milder one", observed: "C W C W", counts: [1, 2, 1, 4] },
-    { name: "milder ones do not add to a worse one", observed: "W W C", counts: [1, 2, 1] },
+    { name: "results of higher severity count for a lower one", observed: "C W C W", counts: [1, 2, 1, 4] },
+    { name: "results of lower severity do not count for a higher one", observed: "W W C", counts: [1, 2, 1] },
     { name: "ok counts ok only", observed: "O O W O O O", counts: [1, 2, 1, 1, 2, 3] },
   ];
   for (const { name, observed, counts } of table) {
@@ -168,7 +168,7 @@ Deno.test("count() stops at its maximum and goes on working", () => {
   assert.equal(count(full, "critical").atLeast.critical, 1);
 });
 
-Deno.test("confirm() applies changed thresholds to the observations already made", async (t) => {
+Deno.test("confirm() applies changed thresholds to previous check results", async (t) => {
   const counters = countAll(parseTrace("W W W W O"));
   await t.step("a lower threshold needs no new start", () => {
     const lower = { threshold: 2, recoveryThreshold: 2 };
@@ -197,7 +197,7 @@ Deno.test("confirm() with counters agrees with the definition over the whole his
   );
 });
 
-Deno.test("confirm() reaches any condition after as many equal observations as the larger threshold", () => {
+Deno.test("confirm() reaches any condition after as many equal check results as the larger threshold", () => {
   const conditions = fc.array(fc.constantFrom(...CONDITIONS), { maxLength: 40, size: "max" });
   fc.assert(
     fc.property(conditions, fc.constantFrom(...CONDITIONS), thresholds(), (before, condition, policy) => {

@@ -52,7 +52,7 @@ Deno.test("transition() notifies of each event with the conditions that it names
   );
 });
 
-Deno.test("transition() tells a recovery only after enough ok in a row", () => {
+Deno.test("transition() returns a recovery only after enough consecutive ok results", () => {
   fc.assert(
     fc.property(steps({ suppressed: false, changing: false }), (history) => {
       runMachine(history).forEach(({ verdict }, index) => {
@@ -109,7 +109,7 @@ Deno.test("transition() makes no notification while suppressed, and owes none af
   );
 });
 
-Deno.test("review() makes the suppressed notification as the next observation would", () => {
+Deno.test("review() returns the suppressed notification that the next check result would cause", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: false }), (history) => {
       const state = runMachine(history).at(-1)?.state ?? initialState();
@@ -123,7 +123,7 @@ Deno.test("review() makes the suppressed notification as the next observation wo
   );
 });
 
-Deno.test("transition() with one channel that knows what was notified decides as without channels", () => {
+Deno.test("transition() with one channel that was always notified decides as without channels", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
       let state: ConditionState = initialState();
@@ -136,7 +136,7 @@ Deno.test("transition() with one channel that knows what was notified decides as
   );
 });
 
-Deno.test("transition() keeps to what the state promises, and changes no state that it was given", () => {
+Deno.test("transition() keeps the invariants of the state, and does not mutate its arguments", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
       let state: ConditionState = deepFreeze(initialState());

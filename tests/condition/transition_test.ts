@@ -19,20 +19,20 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START_MS = 1_700_000_000_000;
 
-Deno.test("transition() tells problems, changes, recoveries and reminders", async (t) => {
+Deno.test("transition() returns problems, changes, recoveries and reminders", async (t) => {
   const table: readonly TraceCase[] = [
     { name: "a problem at the threshold", observed: "W W W W", events: "- - problem:warning -" },
     { name: "a problem of changing severity", observed: "W C W C", events: "- - problem:warning -" },
     { name: "a worsening problem", observed: "W W C C C", events: "- - problem:warning - change:critical" },
     {
-      name: "a problem that gets milder before it ends",
+      name: "a problem of falling severity before it ends",
       observed: "C C C W W O O O",
       events: "- - problem:critical - - change:warning - recovery:ok",
     },
     { name: "an ok in between", observed: "W W O W W", events: "- - - - -" },
-    { name: "a blip into a problem", observed: "O O O C O O O", events: "- - - - - - -" },
-    { name: "a blip into ok", observed: "W W W O W W W", events: "- - problem:warning - - - -" },
-    { name: "first ok observations", observed: "O O O O", events: "- - - -" },
+    { name: "a transient problem", observed: "O O O C O O O", events: "- - - - - - -" },
+    { name: "a transient ok", observed: "W W W O W W W", events: "- - problem:warning - - - -" },
+    { name: "first ok results", observed: "O O O O", events: "- - - -" },
     { name: "a recovery", observed: "W W W O O O O", events: "- - problem:warning - - recovery:ok -" },
     {
       name: "an early recovery",
@@ -52,13 +52,13 @@ Deno.test("transition() tells problems, changes, recoveries and reminders", asyn
       events: "- problem:critical change:warning recovery:ok",
     },
     {
-      name: "annoy reminds at each observation that is not ok",
+      name: "annoy sends a reminder at each result that is not ok",
       annoy: true,
       observed: "W W W C O W O O O O",
       events: "- - problem:warning reminder:warning - reminder:warning - - recovery:ok -",
     },
     {
-      name: "annoy tells a change rather than a reminder",
+      name: "annoy sends a change rather than a reminder",
       annoy: true,
       threshold: 2,
       observed: "W W C C C",
@@ -79,7 +79,7 @@ Deno.test("transition() tells problems, changes, recoveries and reminders", asyn
       events: "problem:warning - change:critical - - reminder:critical",
     },
     {
-      name: "annoy with an interval reminds at the next observation that is not ok",
+      name: "annoy with an interval sends a reminder at the next result that is not ok",
       annoy: 2 * MINUTE,
       threshold: 1,
       recoveryThreshold: 9,
@@ -99,7 +99,7 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
       events: "suppressed:problem suppressed:problem problem:warning -",
     },
     {
-      name: "a problem that came and went in a maintenance window is never told",
+      name: "a problem that began and ended in a maintenance window is never sent",
       threshold: 1,
       observed: "W/maintenance C/maintenance O/maintenance O",
       events: "suppressed:problem suppressed:problem - -",
@@ -111,19 +111,19 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
       events: "suppressed:problem suppressed:problem problem:critical",
     },
     {
-      name: "a recovery in a silence is told afterwards",
+      name: "a recovery in a silence is sent afterwards",
       threshold: 1,
       observed: "W O/silence O",
       events: "problem:warning suppressed:recovery recovery:ok",
     },
     {
-      name: "a recovery and a new problem in a silence are told as a change",
+      name: "a recovery and a new problem in a silence are sent as a change",
       threshold: 1,
       observed: "W O/silence C/silence C",
       events: "problem:warning suppressed:recovery suppressed:change change:critical",
     },
     {
-      name: "a recovery and the same problem again in a silence are not told",
+      name: "a recovery and the same problem again in a silence are not sent",
       threshold: 1,
       observed: "W O/silence W/silence W",
       events: "problem:warning suppressed:recovery - -",
@@ -141,7 +141,7 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
       events: "problem:warning recovery:ok",
     },
     {
-      name: "what is due is told even at an observation that is ok",
+      name: "a due notification is sent even at a result that is ok",
       threshold: 2,
       observed: "W/silence W/silence O",
       events: "- suppressed:problem problem:warning",
@@ -154,7 +154,7 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
       events: "problem:warning suppressed:reminder suppressed:reminder reminder:warning",
     },
     {
-      name: "a dropped reminder does not count as the last report",
+      name: "a dropped reminder does not count as the last notification",
       threshold: 1,
       annoy: 2 * MINUTE,
       observed: "W W W/silence W W",
@@ -164,7 +164,7 @@ Deno.test("transition() suppresses notifications, and makes them when the suppre
   for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
 });
 
-Deno.test("transition() takes a tenth off the interval between reminders", async (t) => {
+Deno.test("transition() subtracts a tenth from the interval between reminders", async (t) => {
   const problem = run({ threshold: 1, annoy: HOUR, observed: "W" });
   const table: readonly { name: string; laterMs: number; kind: "notify" | "quiet" }[] = [
     { name: "on time", laterMs: HOUR, kind: "notify" },
@@ -196,7 +196,7 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       reason: "the last 3 results were warning or worse",
     },
     {
-      name: "told late",
+      name: "sent late",
       observed: "W W W/silence W",
       events: "problem:warning",
       reason: "it was suppressed until now",
@@ -216,7 +216,7 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
       reason: "the problem goes on and the last notification is long enough ago",
     },
     { name: "nothing confirmed", observed: "W W", events: "-", reason: "no problem is confirmed" },
-    { name: "already told", observed: "W W W W", events: "-", reason: "the problem was notified" },
+    { name: "already sent", observed: "W W W W", events: "-", reason: "the problem was notified" },
     {
       name: "ok in a problem",
       annoy: true,
@@ -241,8 +241,8 @@ Deno.test("transition() gives the reason with each verdict", async (t) => {
   }
 });
 
-Deno.test("transition() gives a notification what it tells of", async (t) => {
-  await t.step("a problem began with its first observation that was not ok", () => {
+Deno.test("transition() fills the fields of a notification", async (t) => {
+  await t.step("a problem began with its first result that was not ok", () => {
     const { verdict } = last(run({ observed: "O U O U W W" }));
     assert.deepEqual(verdict, {
       kind: "notify",
@@ -259,19 +259,19 @@ Deno.test("transition() gives a notification what it tells of", async (t) => {
     assert.equal(verdict.problemBeganAtMs, START_MS);
     assert.equal(verdict.previous, "warning");
   });
-  await t.step("a recovery tells when the problem that is over began", () => {
+  await t.step("a recovery includes the time when its problem began", () => {
     const { verdict, state } = last(run({ observed: "O W W W O O O" }));
     assert.ok(verdict.kind === "notify" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
     assert.equal(state.problemBeganAtMs, null);
     assert.equal(state.notifiedProblemBeganAtMs, START_MS + MINUTE);
   });
-  await t.step("a recovery told late knows the problem it ends, whatever was observed since", () => {
+  await t.step("a late recovery includes the problem that it ends, whatever the results since", () => {
     const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
     assert.ok(verdict.kind === "notify" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
   });
-  await t.step("a change into a new problem tells when the new one began", () => {
+  await t.step("a change into a new problem includes the time when the new one began", () => {
     const { verdict } = last(run({ threshold: 1, observed: "W O/silence C/silence C" }));
     assert.ok(verdict.kind === "notify" && verdict.event === "change");
     assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
@@ -279,7 +279,7 @@ Deno.test("transition() gives a notification what it tells of", async (t) => {
   });
 });
 
-Deno.test("transition() and review() go by what the least informed channel knows", async (t) => {
+Deno.test("transition() and review() use the channel that was last notified the longest ago", async (t) => {
   const wasCritical = last(run({ threshold: 1, observed: "C" })).state;
   const isOver = last(run({ threshold: 1, observed: "C O" })).state;
   const table: readonly {
@@ -288,10 +288,15 @@ Deno.test("transition() and review() go by what the least informed channel knows
     known: readonly Condition[];
     expected: readonly [event: string, previous: Condition] | null;
   }[] = [
-    { name: "all know it", state: wasCritical, known: ["critical", "critical"], expected: null },
-    { name: "one knows nothing", state: wasCritical, known: ["critical", "ok"], expected: ["problem", "ok"] },
+    { name: "all were notified", state: wasCritical, known: ["critical", "critical"], expected: null },
     {
-      name: "one knows what was before",
+      name: "one was never notified",
+      state: wasCritical,
+      known: ["critical", "ok"],
+      expected: ["problem", "ok"],
+    },
+    {
+      name: "one was notified of an earlier condition",
       state: wasCritical,
       known: ["warning", "critical"],
       expected: ["change", "warning"],
@@ -334,10 +339,10 @@ Deno.test("transition() and review() go by what the least informed channel knows
 
 Deno.test("transition() keeps since when the condition is confirmed", async (t) => {
   const table: readonly { name: string; observed: string; sinceMinutes: number }[] = [
-    { name: "ok since the first observation", observed: "O O O", sinceMinutes: 0 },
-    { name: "a problem since the observation that confirmed it", observed: "O W W W W", sinceMinutes: 3 },
+    { name: "ok since the first result", observed: "O O O", sinceMinutes: 0 },
+    { name: "a problem since the result that confirmed it", observed: "O W W W W", sinceMinutes: 3 },
     { name: "a change starts anew", observed: "W W W C C C C", sinceMinutes: 5 },
-    { name: "a hold does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
+    { name: "a suppression does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
   ];
   for (const { name, observed, sinceMinutes } of table) {
     await t.step(name, () => {
@@ -346,10 +351,10 @@ Deno.test("transition() keeps since when the condition is confirmed", async (t) 
   }
 });
 
-Deno.test("review() tells what was suppressed without waiting for an observation", async (t) => {
+Deno.test("review() returns suppressed notifications without a new result", async (t) => {
   const nowMs = START_MS + HOUR;
   const suppressed = last(run({ observed: "W W W/silence" })).state;
-  await t.step("when the hold has ended", () => {
+  await t.step("when the suppression has ended", () => {
     const { verdict, state, change, occurrences } = review(suppressed, { suppressedBy: null, nowMs });
     assert.deepEqual(verdict, {
       kind: "notify",
@@ -369,7 +374,7 @@ Deno.test("review() tells what was suppressed without waiting for an observation
     });
     assert.equal(review(state, { suppressedBy: null, nowMs }).verdict.kind, "quiet");
   });
-  await t.step("not while another hold goes on", () => {
+  await t.step("not while another suppression remains", () => {
     const { verdict, state } = review(suppressed, { suppressedBy: "maintenance", nowMs });
     assert.ok(verdict.kind === "suppressed" && verdict.suppressedBy === "maintenance");
     assert.deepEqual(state, suppressed);
@@ -382,13 +387,13 @@ Deno.test("review() tells what was suppressed without waiting for an observation
   });
 });
 
-Deno.test("isAttentive() holds while something is being watched", async (t) => {
+Deno.test("isAttentive() returns true from the first result that is not ok until the recovery", async (t) => {
   const table: readonly { name: string; observed: string; attentive: boolean }[] = [
-    { name: "never observed", observed: "", attentive: false },
+    { name: "no data", observed: "", attentive: false },
     { name: "ok", observed: "O", attentive: false },
-    { name: "a first observation that is not ok", observed: "O U", attentive: true },
-    { name: "a blip that is over", observed: "W O", attentive: false },
-    { name: "a confirmed problem last observed ok", observed: "W W W O O", attentive: true },
+    { name: "a first result that is not ok", observed: "O U", attentive: true },
+    { name: "a transient failure that is over", observed: "W O", attentive: false },
+    { name: "a confirmed problem, last result ok", observed: "W W W O O", attentive: true },
     { name: "a recovery", observed: "W W W O O O", attentive: false },
   ];
   for (const { name, observed, attentive } of table) {
@@ -396,10 +401,10 @@ Deno.test("isAttentive() holds while something is being watched", async (t) => {
   }
 });
 
-Deno.test("dueEvent() says what waits", async (t) => {
+Deno.test("dueEvent() returns the due event", async (t) => {
   const table: readonly { name: string; observed: string; due: string | null }[] = [
     { name: "nothing at first", observed: "", due: null },
-    { name: "nothing once it was told", observed: "W", due: null },
+    { name: "nothing once it was sent", observed: "W", due: null },
     { name: "a suppressed problem", observed: "W/silence", due: "problem" },
     { name: "a suppressed change", observed: "W C/silence", due: "change" },
     { name: "a suppressed recovery", observed: "W O/silence", due: "recovery" },
@@ -409,13 +414,13 @@ Deno.test("dueEvent() says what waits", async (t) => {
   }
 });
 
-Deno.test("dependencyIsUnknown() asks for a run of what was not observed since the problem began", async (t) => {
+Deno.test("dependencyIsUnknown() returns true for a parent without a result since the problem began", async (t) => {
   const table: readonly { name: string; observed: string; beganMinutes: number; isUnknown: boolean }[] = [
-    { name: "never observed", observed: "", beganMinutes: 0, isUnknown: true },
+    { name: "no data", observed: "", beganMinutes: 0, isUnknown: true },
     { name: "ok before the problem began", observed: "O", beganMinutes: 1, isUnknown: true },
     { name: "a confirmed problem before it began", observed: "W W W", beganMinutes: 5, isUnknown: true },
-    { name: "observed since", observed: "O O O", beganMinutes: 1, isUnknown: false },
-    { name: "a problem observed since", observed: "W W W", beganMinutes: 1, isUnknown: false },
+    { name: "a result since", observed: "O O O", beganMinutes: 1, isUnknown: false },
+    { name: "a problem since", observed: "W W W", beganMinutes: 1, isUnknown: false },
     { name: "a failure that is not confirmed yet", observed: "O W", beganMinutes: 5, isUnknown: false },
   ];
   for (const { name, observed, beganMinutes, isUnknown } of table) {
@@ -428,9 +433,9 @@ Deno.test("dependencyIsUnknown() asks for a run of what was not observed since t
   }
 });
 
-Deno.test("dependencyHolds() holds until a dependency was seen well since the problem began", async (t) => {
+Deno.test("dependencyHolds() returns true until a parent was ok since the problem began", async (t) => {
   const table: readonly { name: string; observed: string; beganMinutes: number; holds: boolean }[] = [
-    { name: "never observed", observed: "", beganMinutes: 0, holds: true },
+    { name: "no data", observed: "", beganMinutes: 0, holds: true },
     { name: "seen well before the problem began", observed: "O", beganMinutes: 1, holds: true },
     { name: "seen well since", observed: "O O O", beganMinutes: 1, holds: false },
     { name: "seen well as the problem began", observed: "O O", beganMinutes: 1, holds: false },

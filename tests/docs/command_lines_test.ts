@@ -12,7 +12,7 @@ import { concurrentSteps } from "../support/concurrent_tests.ts";
 
 const LINES: readonly CommandLine[] = readPages().flatMap(commandLinesOf);
 
-Deno.test("every command line of monitor in the pages is one that it takes", async (t) => {
+Deno.test("every command line of monitor in the pages is valid", async (t) => {
   assert.ok(LINES.length > 60);
   for (const line of LINES) await t.step(nameOf(line), () => parse(line.words));
 });
@@ -26,7 +26,7 @@ Deno.test("every task of Deno's in the pages is there", () => {
   }
 });
 
-Deno.test("what the pages tell a reader to type runs", async (t) => {
+Deno.test("the commands in the tutorials run", async (t) => {
   await using steps = concurrentSteps(t);
   const typed = [
     ...new Map(
@@ -68,7 +68,7 @@ Deno.test("what the pages tell a reader to type runs", async (t) => {
   }
 });
 
-Deno.test("commandLinesOf() finds what is wrong in a page", () => {
+Deno.test("commandLinesOf() finds the errors of a page", () => {
   const found = (line: string): unknown =>
     commandLinesOf({ path: "x.md", prose: "", blocks: [{ language: "sh", role: "", line: 1, text: line }] })
       .map(({ words }) => words);

@@ -44,7 +44,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
 const SHAPES = { monitor: "monitor", shape_a: "a", shape_b: "b" } as const;
 
 for (const [name, shape] of Object.entries(SHAPES)) {
-  Deno.test(`every member in schemas/${name}.schema.json has examples that a config takes`, async () => {
+  Deno.test(`every key in schemas/${name}.schema.json has examples that a config accepts`, async () => {
     const root = JSON.parse(Deno.readTextFileSync(`${PROJECT}schemas/${name}.schema.json`)) as Schema;
     const found = [...examplesOf(root)];
     assert.deepEqual(found.filter(({ config }) => config === null).map(({ path }) => path), []);

@@ -15,7 +15,7 @@ Deno.test("every message of docs/help/troubleshooting.md is one of the program's
   assert.deepEqual(missing, []);
 });
 
-Deno.test("a message that the program does not say is noticed", () => {
+Deno.test("a message that the program does not print is found", () => {
   const source = sourceText();
   for (const message of ["cannot find a config: gazed at …", 'cannot read config "…": file is missing']) {
     assert.ok(literalPieces(message).some((piece) => !source.includes(piece)), message);

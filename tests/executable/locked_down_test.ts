@@ -77,13 +77,13 @@ Deno.test("a baked executable can do nothing that its config does not name, howe
   });
 });
 
-Deno.test("a baked executable checks its own config without being told, and refuses another", async (t) => {
+Deno.test("a locked-down executable uses its own config by default, and rejects another", async (t) => {
   await withPermissions(async (harness) => {
     const { entry, permissionFlags } = await readLockedDownBuild(`${harness.directory}/monitor.json`);
     const program = `${harness.directory}/monitor`;
     const { main } = await bundle(`${harness.directory}/bundle`, entry);
     await compileModule(main, program, { permissionFlags });
-    await t.step("it runs its script, asks its server, keeps its state and sends its mail", async () => {
+    await t.step("it runs its script, sends its request and its email, and keeps its state", async () => {
       const { code, stdout, stderr } = await run(program, ["check", "--once"], harness);
       assert.strictEqual(stderr, "");
       assert.match(stdout, /CRITICAL +script .*all is lost/);
@@ -91,7 +91,7 @@ Deno.test("a baked executable checks its own config without being told, and refu
       assert.strictEqual(code, 2);
       assert.strictEqual(harness.mailbox.raw.length, 1);
     });
-    await t.step("it says that nothing is missing", async () => {
+    await t.step("it reports that no permission is missing", async () => {
       const { code, stdout, stderr } = await run(program, ["permissions", "--check"], harness);
       assert.deepStrictEqual([code, stdout, stderr], [0, "", ""]);
     });

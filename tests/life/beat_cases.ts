@@ -108,7 +108,7 @@ test("monitor beat: a command runs as it would without", (add) => {
       output: /, cannot start: file does not exist$/,
     },
     {
-      name: "a file that is no program",
+      name: "a file that is no command",
       args: beat("./monitor.json"),
       code: 126,
       stdout: "",

@@ -106,7 +106,7 @@ test("monitor check: a symlink in the place of a kept file or its new text is re
 Deno.test({
   // Only root can give a file to somebody else.
   ...requiresTools("root"),
-  name: "monitor check: a state of another user is refused, unless root runs it, who leaves it to its owner",
+  name: "monitor check: a state of another user is rejected, unless root runs it, which keeps the owner",
   fn: async (t) => {
     const OTHER = 65_534;
     // Another id for the same user, so that the program still reaches the packages of the source.
@@ -162,7 +162,7 @@ async function removeIfThere(path: string): Promise<void> {
   }
 }
 
-Deno.test("monitor: neither the kept page nor monitor report -o overwrites the config or the state", () =>
+Deno.test("monitor: neither the published page nor monitor report -o overwrites the config or the state", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ bad: BAD });
     const environment = { XDG_STATE_HOME: `${harness.directory}/states` };

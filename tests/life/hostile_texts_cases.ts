@@ -247,7 +247,7 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
       names.map((name) => `${name}@example.org`).sort(),
     );
     for (const [index, text] of TEXTS.entries()) {
-      await t.step(`a mail of ${JSON.stringify(text)}`, async () => {
+      await t.step(`an email of ${JSON.stringify(text)}`, async () => {
         const sent = await readHostileMail(mailbox, `alone${index}`);
         const named = sent.split("\n").filter((line) => line.startsWith("Check: "));
         assert.equal(named.length, 1);
@@ -264,11 +264,11 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
         assert.deepEqual(whole?.headers, templated?.headers);
       });
     }
-    await t.step("mails of several", async () => {
+    await t.step("emails of several", async () => {
       const sent = await Promise.all(groups.map((group) => readHostileMail(mailbox, group)));
       assert.equal(sent.join("\n").match(/^Check: /gm)?.length, TEXTS.length);
     });
-    await t.step("a mail of all", async () => {
+    await t.step("an email of all", async () => {
       const sent = await readHostileMail(mailbox, "all");
       assert.ok(sent.includes(` in ${TEXTS.length} notifications, `));
       assert.equal(sent.match(/^CRITICAL: /gm)?.length, TEXTS.length);

@@ -21,7 +21,7 @@ const START_MS = 400;
 /** While it runs, every check turns each time that so many more results were printed. */
 const TURN_AFTER_RESULTS = 30;
 
-Deno.test("monitor check: no change that was told is lost and none is kept twice, whenever it is killed", () =>
+Deno.test("monitor check: no notified change is lost or stored twice, whenever it is killed", () =>
   withHarness(async (harness) => {
     harness.writeConfig(flappingChecks(), { state: "kept.sqlite" });
     const notified: Notified[] = [];

@@ -104,7 +104,7 @@ test("monitor check --once: a problem and its recovery that wait for a mail serv
   }));
 
 // Alone: their results come within the batching delay only if nothing else competes.
-Deno.test("monitor check --once: 500 checks that fail at once are one mail, highest severity first, and so is their recovery", () =>
+Deno.test("monitor check --once: 500 checks that fail at once are one email, as is their recovery", () =>
   withHarness(async (harness) => {
     await using mailbox = await startMailbox();
     const names = Array.from({ length: 500 }, (_, index) => `check ${index}`);

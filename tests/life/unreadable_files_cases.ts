@@ -55,9 +55,9 @@ test("monitor check: a config, include, secret or certificate file that is a pip
       code: 3,
       shows: 'the file "pipe" cannot be read: it is not a regular file\n',
     },
-    { name: "an authority", checks: { web: certificate }, code: 3, shows: "it is not a regular file\n" },
+    { name: "a CA file", checks: { web: certificate }, code: 3, shows: "it is not a regular file\n" },
     {
-      name: "an authority of a request",
+      name: "a CA file of a request",
       checks: { web: request },
       code: 3,
       shows: "it is not a regular file\n",

@@ -25,7 +25,7 @@ const CASES: Readonly<
   "an old config that returns": ["old/old a/a a/a", "old", "a"],
 };
 
-Deno.test("activeConfig() returns what most members have", async (t) => {
+Deno.test("activeConfig() returns the config of most members", async (t) => {
   for (const [name, [live, present, active]] of Object.entries(CASES)) {
     await t.step(name, () => assert.equal(activeConfig(members(live), present), active));
   }

@@ -25,7 +25,7 @@ Deno.test("EarlyLooks: a call is published for a few seconds, so that a late hea
   assert.deepEqual(caller.published(5000), []);
 });
 
-Deno.test("EarlyLooks: a restarted process asks for looks again", () => {
+Deno.test("EarlyLooks: a restarted process requests early runs again", () => {
   const reader = new EarlyLooks();
   const [before, after] = [new EarlyLooks(), new EarlyLooks()];
   before.call("web", "failing", 0);

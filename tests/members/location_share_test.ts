@@ -25,13 +25,13 @@ Deno.test("LocationShare: each check has one runner among the members of each of
   assert.deepEqual(shareOf("any-1"), []);
 });
 
-Deno.test("LocationShare: the members left at a location take over, and no others", () => {
+Deno.test("LocationShare: only the members left at a location take over", () => {
   const left = MEMBERS.filter(({ host }) => host !== "fra-1");
   assert.equal(shareOf("fra-2", left).length, 50);
   assert.deepEqual(shareOf("nyc-1", left), shareOf("nyc-1"));
 });
 
-Deno.test("LocationShare: knows the live locations, and when its share may have changed", () => {
+Deno.test("LocationShare: returns the live locations, and the next time its share may change", () => {
   const share = new LocationShare({ host: "fra-1", location: "fra" });
   assert.equal(share.update(MEMBERS, CHECKS), true);
   assert.deepEqual([...share.live], ["fra", "nyc"]);

@@ -63,13 +63,13 @@ const CASES: Readonly<
   "when its clean leaving removed it": { live: false, outcomes: [...unmoved(0, 1000), sent(2000)] },
 };
 
-Deno.test("observe() takes another member for live or dead", async (t) => {
+Deno.test("observe() classifies another member as live or dead", async (t) => {
   for (const [name, { live, outcomes }] of Object.entries(CASES)) {
     await t.step(name, () => assert.deepEqual(hosts(after(...outcomes)), live ? ["other"] : []));
   }
 });
 
-Deno.test("observe() takes part from the second heartbeat on", () => {
+Deno.test("observe() participates from the second heartbeat on", () => {
   assert.equal(UNOBSERVED.status, "joining");
   assert.equal(after(FAILED).status, "joining");
   assert.equal(after(sent(0)).status, "joining");
@@ -85,7 +85,7 @@ Deno.test("observe() ends with a newer process of the same host", () => {
   assert.equal(observe(superseded, sent(2000), "own").status, "superseded");
 });
 
-Deno.test("observe() never takes a member for dead that moved within the time", () => {
+Deno.test("observe() never classifies a member as dead that sent a heartbeat within the time", () => {
   const steps = fc.array(
     fc.record({
       waitMs: fc.integer({ min: 200, max: 20_000 }),

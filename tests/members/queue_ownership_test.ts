@@ -10,19 +10,19 @@ function row(channelKey: string, owner: string | null, token = 3): QueueRow {
   return { channelKey, owner, token };
 }
 
-Deno.test("queueSteps() takes a queue that nobody owns", () => {
+Deno.test("queueSteps() claims a queue without owner", () => {
   const take = [{ channelKey: "mail", owner: null, token: 0 }];
   assert.deepEqual(queueSteps({ ...ALONE, rows: [] }), { take, giveBack: [], owned: [] });
 });
 
-Deno.test("queueSteps() takes a queue that was given back, or of a dead owner", () => {
+Deno.test("queueSteps() claims a released queue, or one of a dead owner", () => {
   for (const owner of [null, "dead"]) {
     const rows = [row("mail", owner)];
     assert.deepEqual(queueSteps({ ...ALONE, rows }), { take: rows, giveBack: [], owned: [] });
   }
 });
 
-Deno.test("queueSteps() takes nothing without taking part", () => {
+Deno.test("queueSteps() claims nothing without participating", () => {
   const rows = [row("mail", "dead"), row("pager", "own")];
   const steps = queueSteps({ ...ALONE, hosts: ["nyc-1"], rows });
   assert.deepEqual(steps, { take: [], giveBack: [row("pager", "own")], owned: [] });

@@ -54,7 +54,7 @@ Deno.test("changed() while a file is written brings another one, which waits the
   assert.deepEqual(writtenMs, [0, 13_000, 33_000], "20 times the second that it took");
 });
 
-Deno.test("publishFile() says in words that the state cannot be read just now", async () => {
+Deno.test("publishFile() returns an error if the state cannot be read", async () => {
   const render = (): Promise<string> =>
     Promise.reject(new StoreError('cannot read state "s": it is busy', "busy"));
   assert.equal(

@@ -57,7 +57,7 @@ Deno.test("FilePublisher writes each file at once and at its interval, until it 
   assert.equal(clock.timers, 0);
 });
 
-Deno.test("FilePublisher says trouble with a file once, and when it is over, over a reload too", async () => {
+Deno.test("FilePublisher logs a failure once, and its end, over a reload too", async () => {
   const { clock, written, said, broken, start } = createDesk();
   broken.add("a");
   const files = start([fileOf("a", 1000)]);
@@ -74,7 +74,7 @@ Deno.test("FilePublisher says trouble with a file once, and when it is over, ove
   files.end();
 });
 
-Deno.test("FilePublisher says how late it is, and makes up for no missed writing", async () => {
+Deno.test("FilePublisher logs a delay, and skips missed writes", async () => {
   const { clock, written, start } = createDesk();
   const files = start([{ ...fileOf("a", 1000), render: (lateMs) => `${lateMs} ms late` }]);
   await clock.advance(1000);
@@ -84,7 +84,7 @@ Deno.test("FilePublisher says how late it is, and makes up for no missed writing
   files.end();
 });
 
-Deno.test("FilePublisher tells of what must not happen", async () => {
+Deno.test("FilePublisher reports bugs", async () => {
   const { clock, said, start } = createDesk();
   const render = (): never => {
     throw new TypeError("broken");
@@ -108,7 +108,7 @@ Deno.test("FilePublisher writes one file after another, though a reload comes in
   files.end();
 });
 
-Deno.test("publishFile() says in words why a file cannot be written", async () => {
+Deno.test("publishFile() returns the reason why a file cannot be written", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_kept_" });
   try {
     const write = (path: string): Promise<string | null> =>

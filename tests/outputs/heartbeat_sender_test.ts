@@ -17,7 +17,7 @@ Deno.test("beat() touches a file, and makes it", async () => {
   });
 });
 
-Deno.test("beat() says in words why a file cannot be touched", async (t) => {
+Deno.test("beat() returns the reason why a file cannot be touched", async (t) => {
   await withDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/file`, "");
     const rows: Readonly<Record<string, readonly [path: string, reason: string]>> = {
@@ -47,7 +47,7 @@ Deno.test("beat() requests an address", async () => {
   await server.untilLeft();
 });
 
-Deno.test("beat() says which status is none of success, and names the host alone", async (t) => {
+Deno.test("beat() returns a status other than success, with the host alone", async (t) => {
   const rows: Readonly<Record<string, readonly [status: number, isFine: boolean]>> = {
     "200": [200, true],
     "a redirect, which is not followed": [302, true],
@@ -66,7 +66,7 @@ Deno.test("beat() says which status is none of success, and names the host alone
   }
 });
 
-Deno.test("beat() says that nobody listens, and names the host alone", async () => {
+Deno.test("beat() returns a refused connection, with the host alone", async () => {
   const port = freePort();
   const target = `http://me:secret@127.0.0.1:${port}/secret?key=secret`;
   assert.equal(
@@ -75,7 +75,7 @@ Deno.test("beat() says that nobody listens, and names the host alone", async () 
   );
 });
 
-Deno.test("beat() gives up a server that does not answer", async () => {
+Deno.test("beat() aborts if a server does not respond", async () => {
   const clock = createFakeClock();
   const visited = Promise.withResolvers<void>();
   await using server = startServer(async (visitor) => {
@@ -91,7 +91,7 @@ Deno.test("beat() gives up a server that does not answer", async () => {
   assert.equal(clock.timers, 0);
 });
 
-Deno.test("beat() gives both signs, and says both failures", async () => {
+Deno.test("beat() sends both heartbeats, and returns both failures", async () => {
   await withDirectory(async (directory) => {
     await using server = startAnswering(response(500));
     const target = server.origin;

@@ -27,7 +27,7 @@ interface Status {
   }[];
 }
 
-Deno.test("makeHistory() makes 90 days that the page, history and status tell alike", () =>
+Deno.test("makeHistory() makes 90 days on which the page, history and status agree", () =>
   withDemo(COUNT, async ({ directory, page }) => {
     await Deno.writeTextFile(
       `${directory}/monitor.json`,

@@ -6,7 +6,7 @@ import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
 
 Deno.test({
   ...requiresBrowser(),
-  name: "live page: it follows a check that fails and recovers, and keeps what the reader opened",
+  name: "live page: it follows a check that fails and recovers, and keeps opened details",
   fn: () =>
     withHarness((harness) =>
       withBrowser(async (browser) => {

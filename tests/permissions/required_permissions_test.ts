@@ -30,7 +30,7 @@ function quiet(check: Check): Check {
   return { ...check, notifications: [] };
 }
 
-Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more", async (t) => {
+Deno.test("requiredPermissionsOf() returns the minimal permissions of each check kind", async (t) => {
   const base = quiet(testCheck("ok"));
   const cases: readonly (readonly [string, Check, RequiredPermissions])[] = [
     ["test", base, {}],
@@ -136,7 +136,7 @@ Deno.test("requiredPermissionsOf() tells what each check kind needs, and no more
   }
 });
 
-Deno.test("requiredPermissionsOf() tells what each channel kind needs, and no more", async (t) => {
+Deno.test("requiredPermissionsOf() returns the minimal permissions of each channel kind", async (t) => {
   const access = { port: 587, username: "", password: "" };
   const mail = { sender: "a@example.org", receivers: ["b@example.org"], tags: [] };
   const cases: readonly (readonly [string, Channel, RequiredPermissions])[] = [
@@ -206,7 +206,7 @@ Deno.test("requiredPermissionsOf() tells what each channel kind needs, and no mo
   });
 });
 
-Deno.test("requiredPermissionsOf() lists what named channels need: those of the checks, and further ones that are called", async () => {
+Deno.test("requiredPermissionsOf() includes named channels: those of the checks, and others by name", async () => {
   const touching = (name: string): Channel => {
     return { kind: "file_touch", key: `"${name}"`, name, parameters: { path: `/${name}` } };
   };
@@ -224,7 +224,7 @@ Deno.test("requiredPermissionsOf() lists what named channels need: those of the 
   ]);
 });
 
-Deno.test("requiredPermissionsOf() tells what the heartbeat needs", async () => {
+Deno.test("requiredPermissionsOf() includes the heartbeat", async () => {
   const heartbeat = { path: "/run/beat", target: "https://hc.example/x", intervalMs: 60_000 };
   const requiredPermissions = await requiredPermissionsOf(
     { checks: [], heartbeat, notifies: true },
@@ -237,7 +237,7 @@ Deno.test("requiredPermissionsOf() tells what the heartbeat needs", async () => 
   });
 });
 
-Deno.test("joinPermissions() lists each thing once, for who needs it first", () => {
+Deno.test("joinPermissions() lists each permission once, for the first that requires it", () => {
   const parts = [
     { neededBy: "one", requiredPermissions: { net: ["a:1", "b:1"] } },
     { neededBy: "two", requiredPermissions: { net: ["b:1"], read: ["b:1"] } },
@@ -249,7 +249,7 @@ Deno.test("joinPermissions() lists each thing once, for who needs it first", () 
   ]);
 });
 
-Deno.test("missingPermissions() asks once for a class that is granted whole", () => {
+Deno.test("missingPermissions() returns a class once that is granted whole", () => {
   const requiredPermissions = joinPermissions([{
     neededBy: "one",
     requiredPermissions: { net: ["a:1", "b:1"], run: ["/x", "/y"] },

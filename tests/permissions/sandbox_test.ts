@@ -25,7 +25,7 @@ function sandboxFor(
   return sandboxOf({ ...NONE, ...permissions }, { files: createConfigSystem({ files }).files, listen });
 }
 
-Deno.test("sandboxOf() lets a file's directory through, so that a file that is replaced is seen", async (t) => {
+Deno.test("sandboxOf() grants a file's directory, so that a replaced file is read", async (t) => {
   const rows: Readonly<Record<string, readonly [string, place: string]>> = {
     "a directory": ["/srv/data", "/srv/data"],
     "a file": ["/srv/app/a.pid", "/srv/app"],
@@ -41,11 +41,11 @@ Deno.test("sandboxOf() lets a file's directory through, so that a file that is r
       assert.deepEqual(writable, [place]);
     });
   }
-  await t.step("what is within another place is left out", async () => {
+  await t.step("a path within another one is dropped", async () => {
     const { readOnly } = await sandboxFor({ read: ["/srv/data/a/b", "/srv/data"], write: ["/srv/app/x"] });
     assert.deepEqual(readOnly.filter((path) => path.startsWith("/srv")), ["/srv/data"]);
   });
-  await t.step("the root directory stands for everything", async () => {
+  await t.step("the root directory replaces everything", async () => {
     assert.deepEqual((await sandboxFor({ read: ["/"] })).readOnly, ["/"]);
   });
 });
@@ -72,7 +72,7 @@ Deno.test("sandboxOf() restricts the network as far as the addresses are known",
   });
 });
 
-Deno.test("bwrapCommand() and systemdDropIn() quote what a path may hold", async () => {
+Deno.test("bwrapCommand() and systemdDropIn() quote special characters in paths", async () => {
   const sandbox = await sandboxFor({ write: ["/srv/it's 100%/a:b/x"] });
   assert.match(bwrapCommand(sandbox, COMMAND), / --bind '\/srv\/it'\\''s 100%\/a:b' '/);
   assert.match(systemdDropIn(sandbox, COMMAND), /^BindPaths="\/srv\/it's 100%%\/a\\:b"$/m);

@@ -41,7 +41,7 @@ Deno.test("run() never runs more than the limit, and starts tasks in the order o
   }
 });
 
-Deno.test("run() lets no newcomer in before a waiting task", async () => {
+Deno.test("run() starts no new task before a waiting one", async () => {
   const limiter = createLimiter(1);
   const order: string[] = [];
   const note = (name: string) => () => {
@@ -240,7 +240,7 @@ Deno.test("run() keeps limit and order whatever is called off", async () => {
   );
 });
 
-Deno.test("createLimiter() refuses a limit that is none", () => {
+Deno.test("createLimiter() rejects an invalid limit", () => {
   for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
     assert.throws(() => createLimiter(limit), {
       name: "RangeError",

@@ -109,7 +109,7 @@ Deno.test("recordRequested() moves the plan of a check that was due", async (t) 
   }
 });
 
-Deno.test("recordRequested() leaves a plan alone that was not due, however often somebody asks", async () => {
+Deno.test("recordRequested() keeps a plan that was not due, however many runs are requested", async () => {
   const repository = await open();
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   for (let atMs = NOW + 10 * SECOND; atMs < nextMs - MINUTE; atMs += 17 * SECOND) {
@@ -117,7 +117,7 @@ Deno.test("recordRequested() leaves a plan alone that was not due, however often
   }
 });
 
-Deno.test("recordRequested() looks at a problem soon that somebody happened to find", async () => {
+Deno.test("recordRequested() soon runs again after a requested run found a problem", async () => {
   const repository = await open();
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const atMs = nextMs - 4 * MINUTE;
@@ -132,7 +132,7 @@ Deno.test("recordRequested() plans afresh where the plan cannot be", async () =>
   assert.strictEqual(nextMs, nextAfter(NOW - 5 * HOUR + 5 * MINUTE));
 });
 
-Deno.test("recordRequested() says how late a planned run is, and nothing of one that was not planned", async () => {
+Deno.test("recordRequested() measures the lag of a planned run only", async () => {
   const repository = await open();
   const late = (atMs: number): number | null => {
     ask(repository, CHECK, { condition: "ok", atMs });

@@ -16,7 +16,7 @@ Deno.test("splayOf() spreads names over the interval, and always the same way", 
   assert.strictEqual(splayOf("web"), splayOf("web"));
 });
 
-Deno.test("nextAtOffset() answers the first grid time that is later", () => {
+Deno.test("nextAtOffset() returns the next time at the offset", () => {
   fc.assert(fc.property(
     fc.integer({ min: 0, max: 2e12 }),
     fc.integer({ min: 1000, max: 1e9 }),
@@ -32,7 +32,7 @@ Deno.test("nextAtOffset() answers the first grid time that is later", () => {
   ));
 });
 
-Deno.test("planNext() keeps a fixed rate, on the grid, and skips what a long run missed", async (t) => {
+Deno.test("planNext() keeps a fixed rate at the offset, and skips the times during a long run", async (t) => {
   const base = { regularIntervalMs: MINUTE, attentiveIntervalMs: null, splay: 0.25 };
   const rows = [
     { name: "a quick run", plannedMs: 15_000, nowMs: 15_400, expected: { atMs: 75_000, missed: 0 } },
@@ -74,7 +74,7 @@ Deno.test("planNext() keeps a fixed rate, on the grid, and skips what a long run
   });
 });
 
-Deno.test("planNext() never answers the past nor the present", () => {
+Deno.test("planNext() never returns a time in the past or present", () => {
   fc.assert(fc.property(
     fc.integer({ min: 0, max: 2e12 }),
     fc.integer({ min: 0, max: 1e9 }),
@@ -91,7 +91,7 @@ Deno.test("planNext() never answers the past nor the present", () => {
   ));
 });
 
-Deno.test("planFirst() starts what is overdue, then what never ran, and keeps the plans of the others", async (t) => {
+Deno.test("planFirst() starts overdue checks, then those that never ran, and keeps the plans of the others", async (t) => {
   const rows = [
     { name: "never ran, short interval", keptMs: null, intervalMs: 10_000, splay: 0.5, expected: 1_000_500 },
     { name: "never ran, long interval", keptMs: null, intervalMs: 1e9, splay: 0.5, expected: 1_005_000 },

@@ -63,7 +63,7 @@ Deno.test("runRetryPass() runs each check once if none fails", async () => {
   });
 });
 
-Deno.test("runRetryPass() retries what fails, and passes on the last result of each check alone", async () => {
+Deno.test("runRetryPass() retries failures, and returns only the last result of each check", async () => {
   assert.deepStrictEqual(await retry({ a: ["ok"], b: ["critical", "warning", "ok"] }), {
     runs: { a: [0], b: [0, 3, 6] },
     results: ["1 a ok", "7 b ok"],

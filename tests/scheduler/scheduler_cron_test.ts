@@ -50,7 +50,7 @@ Deno.test("startScheduler() runs a check of the calendar at its times, on the se
   }
 });
 
-Deno.test("startScheduler() runs once soon after a sleep that its time fell into, and counts what it left out", async () => {
+Deno.test("startScheduler() runs once soon after a suspension that its time fell into, and counts the skipped runs", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const harness = await startHarness([cron("0 * * * *")], { clock });
   await clock.advance(10 * MINUTE);
@@ -122,7 +122,7 @@ Deno.test("startScheduler() runs by the attentive interval as well while somethi
   await harness.end();
 });
 
-Deno.test("startScheduler() makes up after a restart for the last time alone, and takes a new expression at once", async () => {
+Deno.test("startScheduler() catches up with the last time only after a restart, and applies a new expression at once", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const store = createMemoryStore();
   const first = await startHarness([cron("0 * * * *")], { clock, store });
@@ -138,7 +138,7 @@ Deno.test("startScheduler() makes up after a restart for the last time alone, an
   await second.end();
 });
 
-Deno.test("startScheduler() tells what a maintenance window kept back within half a minute of its end, and forgets what is over", async () => {
+Deno.test("startScheduler() sends suppressed notifications within 30 s of the end of a maintenance window", async () => {
   const maintenanceWindows = [{ fromMinute: 9 * 60, toMinute: 10 * 60, timeZone: "UTC" }];
   const clock = createFakeClock(Date.parse("2026-01-10T09:30:00Z"));
   const isDown = (name: string, nowMs: number): boolean => nowMs < 10 * MINUTE || name === "http://down/";

@@ -258,7 +258,7 @@ function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: 
   return rest;
 }
 
-Deno.test("recordRequested() and the loop plan the same runs and give the same reports", async () => {
+Deno.test("recordRequested() and the loop plan the same runs and send the same notifications", async () => {
   let notified = 0;
   const subject = fc.record({ check: CHECK, conditionsByMinute: CONDITIONS_BY_MINUTE })
     // One that begins just out of reach of the calls runs a minute late each time, past a run on its grid.
@@ -292,7 +292,7 @@ const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({
     conditionsByMinute: ["ok" as const, ...conditionsByMinute],
   }));
 
-Deno.test("recordRequested() and the loop give the same notifications of what they see by the clock", async () => {
+Deno.test("recordRequested() and the loop send the same notifications if results depend on the clock", async () => {
   let notified = 0;
   await fc.assert(
     fc.asyncProperty(scenarioOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scenario) => {

@@ -49,7 +49,7 @@ Deno.test("startScheduler() never runs a check twice at a time, and counts the r
   await end();
 });
 
-Deno.test("startScheduler() skips the runs that fall into one that takes an hour", async () => {
+Deno.test("startScheduler() skips the runs during one that lasts an hour", async () => {
   const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
   const { clock, runs, starts, end } = await startHarness([long], {
     respond: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
@@ -85,7 +85,7 @@ Deno.test("startScheduler() keeps other checks on time while 50 targets hang", a
   await end();
 });
 
-Deno.test("startScheduler() limits programs and requests apart, and both limits hold", async (t) => {
+Deno.test("startScheduler() limits commands and requests separately, and enforces both limits", async (t) => {
   const limits = { process: 3, network: 5 };
   const requests = (target: string, count: number): readonly Check[] =>
     many(
@@ -93,8 +93,8 @@ Deno.test("startScheduler() limits programs and requests apart, and both limits 
       (index) => requestCheck(target, { name: `request ${index}`, regularIntervalMs: 10 * SECOND }),
     );
   const programs = (count: number): readonly Check[] =>
-    many(count, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }));
-  await t.step("requests that hang hold up no program", async () => {
+    many(count, (index) => programCheck({ name: `command ${index}`, regularIntervalMs: 10 * SECOND }));
+  await t.step("requests that hang delay no command", async () => {
     let running = 0;
     let most = 0;
     const { clock, runs, end } = await startHarness([...requests("http://hang/", 50), ...programs(2)], {
@@ -112,7 +112,7 @@ Deno.test("startScheduler() limits programs and requests apart, and both limits 
     assert.ok(runs("program 0").length >= 5);
     await end();
   });
-  await t.step("programs that take long hold up no request", async () => {
+  await t.step("slow commands delay no request", async () => {
     const { clock, runs, end } = await startHarness([...programs(50), ...requests("http://web/", 2)], {
       limits,
       runFakeCommand: () => ({ condition: "ok", afterMs: 9 * SECOND }),
@@ -128,7 +128,7 @@ Deno.test("startScheduler() limits programs and requests apart, and both limits 
   });
 });
 
-Deno.test("startScheduler() lets others wait for a place no longer than what hangs may take", async () => {
+Deno.test("startScheduler() starts waiting checks after a hanging one's timeout at the latest", async () => {
   const limits = { process: 1, network: 5 };
   const timeoutMs = 10 * SECOND;
   const hanging = many(
@@ -151,10 +151,10 @@ Deno.test("startScheduler() lets others wait for a place no longer than what han
   await end();
 });
 
-Deno.test("startScheduler() tells of lateness at once, and then once a minute with everything since", async () => {
+Deno.test("startScheduler() logs a lag at once, and then once a minute with every run since", async () => {
   const checks = many(
     10,
-    (index) => programCheck({ name: `program ${index}`, regularIntervalMs: 10 * SECOND }),
+    (index) => programCheck({ name: `command ${index}`, regularIntervalMs: 10 * SECOND }),
   );
   const { clock, events, runs, end } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
@@ -174,7 +174,7 @@ Deno.test("startScheduler() tells of lateness at once, and then once a minute wi
   await end();
 });
 
-Deno.test("startScheduler() looks at a problem in the attentive interval, and again regularly when it is over", async () => {
+Deno.test("startScheduler() uses the attentive interval during a problem, and the regular one afterwards", async () => {
   const check = requestCheck("http://flappy/", {
     regularIntervalMs: 5 * MINUTE,
     attentiveIntervalMs: 10 * SECOND,
@@ -218,7 +218,7 @@ Deno.test("startScheduler() spreads 10,000 checks that never ran over a tenth of
   await end();
 });
 
-Deno.test("reload() keeps what is unchanged, starts what is new and stops what is gone", async () => {
+Deno.test("reload() keeps unchanged checks, starts new ones and stops removed ones", async () => {
   const kept = testCheck("ok", { name: "kept", regularIntervalMs: 10 * SECOND });
   const gone = testCheck("ok", { name: "gone", regularIntervalMs: 10 * SECOND });
   const added = testCheck("critical", { name: "added", regularIntervalMs: 10 * SECOND });
@@ -234,7 +234,7 @@ Deno.test("reload() keeps what is unchanged, starts what is new and stops what i
   await end();
 });
 
-Deno.test("reload() lets a changed check keep its counts", async () => {
+Deno.test("reload() keeps the counts of a changed check", async () => {
   const check = testCheck("critical", { threshold: 5, regularIntervalMs: 10 * SECOND });
   const { clock, notifications, reload, end } = await startHarness([check]);
   await clock.advance(35 * SECOND);
@@ -245,7 +245,7 @@ Deno.test("reload() lets a changed check keep its counts", async () => {
   await end();
 });
 
-Deno.test("reload() lets a run count that is under way, unless it looks at what the check was before", async (t) => {
+Deno.test("reload() counts a run in progress, unless it checks the previous target", async (t) => {
   /** A check whose run is under way: it began at some time of the first second and takes five. */
   const begin = async (): Promise<{ harness: SchedulerHarness; check: Check; asked: string[] }> => {
     const asked: string[] = [];
@@ -277,7 +277,7 @@ Deno.test("reload() lets a run count that is under way, unless it looks at what 
     assert.strictEqual(notifications().length, 1);
     await end();
   });
-  await t.step("a new target is asked soon, and what the old one answers does not count", async () => {
+  await t.step("a new target is checked soon, and the response of the old one does not count", async () => {
     const { harness: { clock, reload, runs, end }, asked } = await begin();
     reload([requestCheck("http://new/", { regularIntervalMs: 10 * SECOND })]);
     await clock.advance(1);
@@ -295,7 +295,7 @@ Deno.test("reload() lets a run count that is under way, unless it looks at what 
     assertRate(starts(check.name).slice(1), 20 * SECOND);
     await end();
   });
-  await t.step("a check that left is ended and tells nothing", async () => {
+  await t.step("a removed check is terminated and sends nothing", async () => {
     const { harness: { clock, scheduler, reload, runs, end }, asked } = await begin();
     reload([]);
     await clock.advance(1);
@@ -304,7 +304,7 @@ Deno.test("reload() lets a run count that is under way, unless it looks at what 
     assert.deepStrictEqual([asked.length, runs().length], [1, 0]);
     await end();
   });
-  await t.step("a check that left and came back runs anew, never beside itself", async () => {
+  await t.step("a check that was removed and added again never runs twice at a time", async () => {
     const { harness: { clock, reload, runs, starts, end }, check } = await begin();
     reload([]);
     reload([check]);
@@ -338,7 +338,7 @@ Deno.test("reload() applies a new attentive interval to a check that is being wa
   }
 });
 
-Deno.test("spread() starts checks that come here, and lets a run of one that goes end as usual", async () => {
+Deno.test("spread() starts checks that move here, and completes a run of one that leaves", async () => {
   const checks = ["slow", "quick", "other"].map((name) =>
     requestCheck(`http://${name}/`, { name, regularIntervalMs: 10 * SECOND })
   );
@@ -392,7 +392,7 @@ Deno.test("startScheduler() keeps a confirmed change before its notification, an
   await end();
 });
 
-Deno.test("startScheduler() writes what is not urgent about once a second, many results at a time", async () => {
+Deno.test("startScheduler() writes about once a second unless it is urgent, many results at a time", async () => {
   const store = createFaultyStore();
   const checks = many(
     1000,
@@ -404,7 +404,7 @@ Deno.test("startScheduler() writes what is not urgent about once a second, many 
   await end();
 });
 
-Deno.test("startScheduler() asks a store that takes nothing ever more seldom, whatever happens", async () => {
+Deno.test("startScheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
   const store = createFaultyStore();
   const checks = many(
     100,
@@ -435,7 +435,7 @@ Deno.test("startScheduler() asks a store that takes nothing ever more seldom, wh
   );
 });
 
-Deno.test("startScheduler() forgets what is too old step by step, and goes on with the checks in between", async () => {
+Deno.test("startScheduler() prunes old records step by step, and runs checks in between", async () => {
   const store = createFaultyStore();
   store.pruneCalls = 5;
   const { clock, runs, end } = await startHarness([testCheck("ok", { regularIntervalMs: SECOND })], {
@@ -449,7 +449,7 @@ Deno.test("startScheduler() forgets what is too old step by step, and goes on wi
   await end();
 });
 
-Deno.test("stop() waits for running checks, ends those that take too long, and keeps what came out", async () => {
+Deno.test("stop() waits for running checks, terminates slow ones, and keeps their results", async () => {
   const quick = requestCheck("http://quick/", { name: "quick", regularIntervalMs: 10 * SECOND });
   const hanging = requestCheck("http://hang/", {
     name: "hanging",
@@ -474,7 +474,7 @@ Deno.test("stop() waits for running checks, ends those that take too long, and k
 });
 
 Deno.test("stop() starts nothing that waits for its turn", async () => {
-  const checks = many(3, (index) => programCheck({ name: `program ${index}`, regularIntervalMs: SECOND }));
+  const checks = many(3, (index) => programCheck({ name: `command ${index}`, regularIntervalMs: SECOND }));
   const { clock, scheduler, runs } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
     runFakeCommand: () => ({ condition: "ok", afterMs: 5 * SECOND }),
@@ -487,7 +487,7 @@ Deno.test("stop() starts nothing that waits for its turn", async () => {
   assert.deepStrictEqual(runs().map(({ name }) => name), [running]);
 });
 
-Deno.test("stop() has told every notification before it resolves", async () => {
+Deno.test("stop() sends every notification before it resolves", async () => {
   const store = createFaultyStore();
   const { clock, scheduler, notifications } = await startHarness([
     testCheck("critical", { regularIntervalMs: SECOND }),
@@ -504,7 +504,7 @@ Deno.test("stop() has told every notification before it resolves", async () => {
   assert.strictEqual(notifications().length, 1);
 });
 
-Deno.test("startScheduler() holds notifications back with --no-notify, and still confirms", async () => {
+Deno.test("startScheduler() suppresses notifications with --no-notify, and still confirms", async () => {
   const { clock, runs, notifications, end } = await startHarness(
     [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
     { notifies: false },
@@ -549,7 +549,7 @@ Deno.test("startScheduler() runs a dependency at once whose state is needed, and
   }
 });
 
-Deno.test("reload() notifications at once what a channel does not know any more, unless it was not run since the start", async () => {
+Deno.test("reload() sends changes to an edited channel at once, unless the check has not run since the start", async () => {
   let known: readonly Condition[] = [];
   let silentUntilMs = 0;
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
@@ -581,7 +581,7 @@ Deno.test("reload() notifications at once what a channel does not know any more,
   await next.end();
 });
 
-Deno.test("startScheduler() tells what a hold kept back soon after its end, not at the next run", async (t) => {
+Deno.test("startScheduler() sends suppressed notifications soon after the suppression, not at the next run", async (t) => {
   let silentUntilMs = Infinity;
   const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
     nowMs < silentUntilMs ? "silence" : null;
@@ -611,7 +611,7 @@ Deno.test("startScheduler() tells what a hold kept back soon after its end, not 
     assert.strictEqual(runs().length, 1);
     await end();
   });
-  await t.step("not what was kept before the start and nobody has looked at since", async () => {
+  await t.step("not those from before the start without a run since", async () => {
     silentUntilMs = Infinity;
     const first = await startHarness([hourly], {
       suppressedBy,

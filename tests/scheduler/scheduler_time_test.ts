@@ -60,7 +60,7 @@ Deno.test("startScheduler() goes on with every plan after a restart", async (t) 
   }
 });
 
-Deno.test("startScheduler() runs what is overdue first, then what never ran, the rest when it was planned", async () => {
+Deno.test("startScheduler() runs overdue checks first, then those that never ran, the rest as planned", async () => {
   const make = (name: string, regularIntervalMs: number): readonly Check[] =>
     many(100, (index) => testCheck("ok", { name: `${name} ${index}`, regularIntervalMs }));
   const clock = createFakeClock(NOW);
@@ -160,7 +160,7 @@ Deno.test("startScheduler() goes on at its rate when the wall clock is set", asy
   }
 });
 
-Deno.test("startScheduler() never runs a check beside itself when the clock is set, at whatever moment", async () => {
+Deno.test("startScheduler() never runs a check twice at a time when the clock is set, at any moment", async () => {
   for (let offsetMs = 0; offsetMs < 1000; offsetMs += 77) {
     for (const stepMs of [-HOUR, -3 * SECOND, 3 * SECOND, HOUR]) {
       const check = requestCheck("http://web/", { regularIntervalMs: SECOND });
@@ -216,7 +216,7 @@ Deno.test("startScheduler() discards a run that was under way while the machine 
   await end();
 });
 
-Deno.test("startScheduler() discards an answer that is the first thing to happen after a sleep", async () => {
+Deno.test("startScheduler() discards a response that is the first event after a suspension", async () => {
   const clock = createFakeClock(NOW);
   let status = 500;
   const { runs, scheduler, events, end } = await startHarness([
@@ -238,7 +238,7 @@ Deno.test("startScheduler() discards an answer that is the first thing to happen
   await end();
 });
 
-Deno.test("startScheduler() repeats after 10 s what ran while the clock was set back, however far", async (t) => {
+Deno.test("startScheduler() repeats runs after 10 s that fell into a clock step back, however far", async (t) => {
   for (const stepMs of [-10 * SECOND, -30 * MINUTE, -24 * HOUR]) {
     await t.step(`by ${stepMs} ms`, async () => {
       const clock = createFakeClock(NOW);
@@ -259,7 +259,7 @@ Deno.test("startScheduler() repeats after 10 s what ran while the clock was set 
   }
 });
 
-Deno.test("startScheduler() notices a sleep soon after it, and repeats once what it left out", async () => {
+Deno.test("startScheduler() notices a suspension soon after it, and repeats skipped runs once", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
   const { events, runs, starts, end } = await startHarness(checks, { clock });
@@ -303,7 +303,7 @@ Deno.test("startScheduler() believes no time-out that this process slept through
     assert.deepStrictEqual(runs().map(({ condition }) => condition), ["ok"]);
     await end();
   });
-  await t.step("an answer that is well counts all the same", async () => {
+  await t.step("a response that is ok counts nevertheless", async () => {
     const { clock, events, runs, end } = await start(200);
     await clock.advance(7 * SECOND);
     clock.freeze(3 * SECOND);
@@ -322,7 +322,7 @@ Deno.test("startScheduler() believes no time-out that this process slept through
     await stopped;
     assert.deepStrictEqual(runs().filter(({ condition }) => condition !== "ok"), []);
   });
-  await t.step("a target that is down is told all the same, when it is asked again", async () => {
+  await t.step("a target that is down is notified nevertheless, at the next run", async () => {
     const { clock, runs, notifications, end } = await startHarness([
       requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND }),
     ], { clock: createFakeClock(NOW), respond: () => ({ status: 500, afterMs: 5 * SECOND }) });
@@ -339,7 +339,7 @@ Deno.test("startScheduler() believes no time-out that this process slept through
   });
 });
 
-Deno.test("startScheduler() spreads what is overdue after the process stood still, and makes up for nothing", async () => {
+Deno.test("startScheduler() spreads overdue runs after the process was stalled, and skips missed ones", async () => {
   const checks = many(
     5000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
@@ -364,7 +364,7 @@ Deno.test("startScheduler() spreads what is overdue after the process stood stil
   await end();
 });
 
-Deno.test("startScheduler() runs every check also on a machine that stands still all the time", async () => {
+Deno.test("startScheduler() runs every check also on a machine that stalls all the time", async () => {
   const checks = many(
     50,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: 10 * SECOND }),

@@ -9,7 +9,7 @@ function start(): { clock: FakeClock; reported: LagSummary[]; note: (name: strin
   return { clock, reported, note };
 }
 
-Deno.test("createLagReporter() tells the first late run at once, and nothing of less than a second", () => {
+Deno.test("createLagReporter() logs the first late run at once, and no lag of less than a second", () => {
   const { reported, note } = start();
   note("a", 999);
   assert.deepStrictEqual(reported, []);
@@ -17,7 +17,7 @@ Deno.test("createLagReporter() tells the first late run at once, and nothing of 
   assert.deepStrictEqual(reported, [{ count: 1, highestMs: 1000, name: "b" }]);
 });
 
-Deno.test("createLagReporter() tells what came within a minute in one go, with the worst of it", async () => {
+Deno.test("createLagReporter() logs the late runs of a minute in one line, with the greatest lag", async () => {
   const { clock, reported, note } = start();
   note("a", 1500);
   await clock.advance(10_000);

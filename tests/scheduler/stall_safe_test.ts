@@ -57,7 +57,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-Deno.test("run() does not count what is not ok where the process stood still or the machine slept", async (t) => {
+Deno.test("run() discards a failure if the process stalled or the system was suspended", async (t) => {
   for (const [name, { condition, disturb, runs: expected, endMs }] of Object.entries(SCENARIOS)) {
     await t.step(name, async () => {
       const clock = createFakeClock();
@@ -82,7 +82,7 @@ Deno.test("run() does not count what is not ok where the process stood still or 
   }
 });
 
-Deno.test("run() counts the second run whatever happens, so that a machine that often stands still hides nothing", async () => {
+Deno.test("run() always counts the second run, so that a machine that often stalls hides no failure", async () => {
   const clock = createFakeClock();
   const runs = new StallSafeRuns(clock);
   const running = runs.run(async () => {

@@ -21,7 +21,7 @@ Deno.test("stalledMs counts how long the process stalled, once", async () => {
   assert.strictEqual(detector.stalledMs, 9_500);
 });
 
-Deno.test("stalledMs counts a stall that only the overdue look notices", async () => {
+Deno.test("stalledMs counts a stall that only the overdue timer reveals", async () => {
   const { clock, detector } = start();
   await clock.advance(5_500);
   clock.freeze(10_000);
@@ -38,7 +38,7 @@ Deno.test("stalledMs does not count a busy machine", async () => {
   }
 });
 
-Deno.test("start() looks until no run is in progress, with one timer", async () => {
+Deno.test("start() samples the clocks until no run is in progress, with one timer", async () => {
   const { clock, detector, stay } = start();
   detector.start();
   assert.strictEqual(clock.timers, 1);

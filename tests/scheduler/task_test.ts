@@ -46,7 +46,7 @@ const CALENDAR: Check = {
   },
 };
 
-Deno.test("transition() takes a task through a run", () => {
+Deno.test("transition() leads a task through a run", () => {
   const record = { condition: initialState(), nextRunAtMs: null };
   const { task, effects } = createTask(CHECK, { record, nowMs: NOW });
   assert.ok(task.state.status === "idle" && task.state.plannedMs >= NOW);

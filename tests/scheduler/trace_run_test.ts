@@ -213,7 +213,7 @@ Deno.test("a trace shows the command of a script, the names of its variables, an
   ]);
 });
 
-Deno.test("a run that is ok has no trace unless all of it was asked for", async () => {
+Deno.test("a run that is ok has no trace unless a full trace was requested", async () => {
   const script = { kind: "script", parameters: { path: "/bin/true" } };
   assert.deepEqual(await traceOf(script, { depth: "brief" }), [""]);
   assert.deepEqual((await traceOf(script)).slice(0, 1), ['run "/bin/true"']);

@@ -69,7 +69,7 @@ Deno.test("createWheelClock() leaves the timer unset once every call is cancelle
   assert.equal(called, 1);
 });
 
-Deno.test("createWheelClock() lets a call cancel another of its moment, and make a new one", () => {
+Deno.test("createWheelClock() allows a call to cancel another of its tick, and to add a new one", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
   const called: string[] = [];
@@ -83,7 +83,7 @@ Deno.test("createWheelClock() lets a call cancel another of its moment, and make
   assert.deepEqual(called, ["first", "later"]);
 });
 
-Deno.test("createWheelClock() lets the event loop turn before a call made for now", () => {
+Deno.test("createWheelClock() runs the event loop before a call for the current time", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
   const called: number[] = [];

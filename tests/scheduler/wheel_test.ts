@@ -94,7 +94,7 @@ Deno.test("advance() jumps over any distance", async (t) => {
   });
 });
 
-Deno.test("insert() takes a deadline that has passed as due now", async (t) => {
+Deno.test("insert() treats a deadline in the past as due now", async (t) => {
   const table = [
     { name: "the wheel's own tick", deadline: 100 },
     { name: "an earlier tick", deadline: 99 },
@@ -139,7 +139,7 @@ Deno.test("cancel() removes a timer once", async (t) => {
     wheel.advance(5);
     assert.equal(wheel.cancel(handle), false);
   });
-  await t.step("not another that took its place", () => {
+  await t.step("not another one at the same index", () => {
     const wheel = new TimerWheel<string>();
     const first = wheel.insert(5, "first");
     wheel.cancel(first);
@@ -158,7 +158,7 @@ Deno.test("cancel() removes a timer once", async (t) => {
   });
 });
 
-Deno.test("nextDeadline() says when something is due", async (t) => {
+Deno.test("nextDeadline() returns the next deadline", async (t) => {
   await t.step("nothing waits", () => assert.equal(new TimerWheel().nextDeadline(), null));
   await t.step("the earliest of many in one far slot", () => {
     const wheel = new TimerWheel<number>();
@@ -213,7 +213,7 @@ Deno.test("TimerWheel keeps payloads of any kind and any number of timers", asyn
   });
 });
 
-Deno.test("TimerWheel refuses what is no tick", async (t) => {
+Deno.test("TimerWheel rejects an invalid tick", async (t) => {
   const rule = "a tick is a safe integer of 0 or more";
   const wheel = new TimerWheel<string>(10);
   const table: readonly { name: string; act: () => void; message: string }[] = [
@@ -257,7 +257,7 @@ Deno.test("TimerWheel refuses what is no tick", async (t) => {
   }
 });
 
-Deno.test("TimerWheel does what a sorted list does, shown by small cases", () => {
+Deno.test("TimerWheel matches a sorted list, in small cases", () => {
   const far = fc.integer({ min: 0, max: 52 }).chain((bits) => fc.integer({ min: 0, max: 2 ** bits }));
   const distance = fc.oneof(fc.nat(3), fc.nat(130), fc.nat(10_000), far);
   const action = fc.oneof(
@@ -284,7 +284,7 @@ Deno.test("TimerWheel does what a sorted list does, shown by small cases", () =>
   );
 });
 
-Deno.test("TimerWheel does what a sorted list does, over a million steps", async (t) => {
+Deno.test("TimerWheel matches a sorted list, over a million steps", async (t) => {
   // `scripts/soak_wheel.ts` walks further.
   for (const seed of [1, 2, 3, 4, 5]) {
     await t.step(`seed ${seed}`, () => {

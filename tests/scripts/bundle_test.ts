@@ -21,7 +21,7 @@ async function contents(directory: string): Promise<ReadonlyMap<string, string>>
   );
 }
 
-Deno.test("bundle() makes the same wherever it is made, and the kept licenses are those of what is in it", () =>
+Deno.test("bundle() is reproducible, and the licenses are those of the bundled packages", () =>
   withDirectory(async (directory) => {
     const places = [`${directory}/one`, `${directory}/another/place of a longer name`];
     const made = [];
@@ -43,7 +43,7 @@ Deno.test("bundle() makes the same wherever it is made, and the kept licenses ar
     for (const { name, text } of licenses.packages) assert.match(text, /copyright/i, name);
   }));
 
-Deno.test("bundle() makes a program that runs", () =>
+Deno.test("bundle() makes a module that runs", () =>
   withDirectory(async (directory) => {
     const { main } = await bundle(`${directory}/bundle`);
     await Deno.writeTextFile(
@@ -55,7 +55,7 @@ Deno.test("bundle() makes a program that runs", () =>
     assert.strictEqual(code, 1);
   }));
 
-Deno.test("bundle() lets packages in CommonJS require modules of Node", () =>
+Deno.test("bundle() supports packages in CommonJS that require modules of Node", () =>
   withDirectory(async (directory) => {
     const { main } = await bundle(`${directory}/bundle`);
     await Deno.writeTextFile(

@@ -21,7 +21,7 @@ const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
 const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[1] ?? TARGETS[0];
 
-Deno.test("readTargets() takes nothing for this machine, names, and all", () => {
+Deno.test("readTargets() accepts nothing for this machine, names, and all", () => {
   assert.deepStrictEqual(readTargets([], undefined), [null]);
   assert.deepStrictEqual(readTargets(["--target", FOREIGN_TARGET], undefined), [FOREIGN_TARGET]);
   assert.deepStrictEqual(readTargets(["--all"], undefined), TARGETS);
@@ -56,7 +56,7 @@ Deno.test("compileAll() skips the targets whose base executable cannot be downlo
   );
 });
 
-Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () => {
+Deno.test("compile.ts exits with 1 and writes nothing after an error", async () => {
   const { code, stdout, stderr } = await runChild(
     Deno.execPath(),
     [...runArguments(), SCRIPT, "--target", FOREIGN_TARGET],
@@ -67,7 +67,7 @@ Deno.test("compile.ts ends with 1 and makes nothing where it refuses", async () 
   assert.match(stderr, /^compile: error: DENORT_BIN is "\/bin\/true".*unset it/m);
 });
 
-Deno.test("refuseComputedImports() takes modules of the bundle and of Node, and refuses whatever else is imported", async (t) => {
+Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, and rejects any other import", async (t) => {
   const plain = 'const { a } = await import("./chunk.js");\nimport("node:fs");\nimport.meta.url;';
   const rows: Readonly<Record<string, string>> = {
     "a variable": "await import(name);",
@@ -101,7 +101,7 @@ Deno.test("executableName() gives every target a name of its own", () => {
   assert.strictEqual(new Set([OWN_NAME, ...TARGETS.map(executableName)]).size, TARGETS.length + 1);
 });
 
-Deno.test("writeChecksums() writes what sha256sum checks, for the executables alone", () =>
+Deno.test("writeChecksums() writes the format of sha256sum, for the executables alone", () =>
   withDirectory(async (directory) => {
     const names = [OWN_NAME, executableName(FOREIGN_TARGET)];
     for (const name of [...names, "other"]) await Deno.writeTextFile(`${directory}/${name}`, name);
@@ -132,7 +132,7 @@ const OF_EACH_KIND = [
   .concat(["process", "x", "systemd_unit", "x", "dns_lookup", "x", "ping", "x", "job", "1 d"])
   .concat(["group", "test"]);
 
-Deno.test("the general executable may ask for every fact of the system that a kind needs", async () => {
+Deno.test("the general executable grants every system permission that a kind requires", async () => {
   const system = createMemorySystem();
   const read = await readOperands(OF_EACH_KIND, system);
   const { reader } = await openSchema("monitor");

@@ -3,7 +3,7 @@ import { runFirstMinute, withFirstMinute } from "../../scripts/first_minute.ts";
 
 const README = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
 
-Deno.test("README.md shows what the program does in the first minute", async () => {
+Deno.test("README.md shows the output of the first minute", async () => {
   // Where this fails: deno run -A scripts/first_minute.ts
   assert.equal(README, withFirstMinute(README, await runFirstMinute()));
 });

@@ -259,7 +259,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-Deno.test("layers-import-downwards knows what each layer may import", async (t) => {
+Deno.test("layers-import-downwards accepts only the allowed imports of each layer", async (t) => {
   for (const [layer, allowed] of Object.entries(MAY_IMPORT)) {
     await t.step(layer, () => {
       const others = Object.keys(MAY_IMPORT).filter((other) => other !== layer);
@@ -455,7 +455,7 @@ testPlaces("exit-in-main", "goes by the file's place", "Deno.exit(1);", {
   "the command line": ["src/cli/run.ts", "Deno.exit"],
 });
 
-Deno.test("plugin says what to do instead", () => {
+Deno.test("plugin suggests a fix", () => {
   const code = 'import { a } from "../channels/email.ts";\nDeno.stat(a);';
   const [layers, ambient] = Deno.lint.runPlugin(plugin, join(PROJECT, "src/checks/example.ts"), code)
     .sort((a, b) => a.id < b.id ? -1 : 1);

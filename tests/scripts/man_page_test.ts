@@ -21,7 +21,7 @@ async function readPage(program: "man" | "mandoc", ...args: readonly string[]): 
 
 Deno.test({
   ...requiresTools("man"),
-  name: "manPage() is shown by man without a warning, with all that --help says",
+  name: "manPage() is shown by man without a warning, with the whole text of --help",
   fn: async () => {
     const { stdout, stderr } = await readPage("man", "--warnings", "--local-file");
     assert.strictEqual(stderr, "");

@@ -65,7 +65,7 @@ Deno.test("makePackages() makes an archive of every executable, with all that go
     assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
   }));
 
-Deno.test("makePackages() makes the same bytes again, with checksums that hold", () =>
+Deno.test("makePackages() is reproducible, with valid checksums", () =>
   withPackages(async (directory) => {
     const sums = await Deno.readTextFile(`${directory}/SHA256SUMS`);
     await run("sh", "-c", `cd '${directory}' && sha256sum --check --strict SHA256SUMS`);
@@ -74,7 +74,7 @@ Deno.test("makePackages() makes the same bytes again, with checksums that hold",
     });
   }));
 
-Deno.test("makePackages() makes Debian packages whose units call the program where it is", () =>
+Deno.test("makePackages() makes Debian packages whose units run the installed executable", () =>
   withPackages(async (directory, made) => {
     // Without it none are made.
     await run("dpkg-deb", "--version");

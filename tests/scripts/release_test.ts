@@ -70,7 +70,7 @@ Deno.test("releaseSbom() lists every package of the executable with its license 
   assert.equal(await releaseSbom(), await releaseSbom(), "the same for the same commit");
 });
 
-Deno.test("completeRelease() adds the SBOM and the installer, with checksums that hold", async () => {
+Deno.test("completeRelease() adds the SBOM and the installer, with valid checksums", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_release_" });
   try {
     await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");

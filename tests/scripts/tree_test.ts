@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 const PROJECT = new URL("../../", import.meta.url).pathname;
 const FILES = filesBelow("src").filter((path) => path.endsWith(".ts"));
 
-Deno.test("src holds nothing but directories", () => {
+Deno.test("src contains only directories", () => {
   const files = [...Deno.readDirSync(`${PROJECT}src`)].filter(({ isDirectory }) => !isDirectory);
   assert.deepEqual(files.map(({ name }) => name), []);
 });

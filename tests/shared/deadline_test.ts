@@ -45,7 +45,7 @@ Deno.test("sleep() ends with its delay, or rejects with the signal's reason", as
   await assert.rejects(sleep(clock, 100, end.signal), /reason/);
 });
 
-Deno.test("unlessAborted() settles as the work does, or rejects with the signal's reason", async () => {
+Deno.test("unlessAborted() resolves or rejects like the promise, or rejects with the signal's reason", async () => {
   const end = new AbortController();
   assert.equal(await unlessAborted(Promise.resolve(1), end.signal), 1);
   await assert.rejects(unlessAborted(Promise.reject(new Error("work")), end.signal), /work/);

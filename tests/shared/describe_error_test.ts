@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describeFileError } from "../../src/shared/describe_error.ts";
 
-Deno.test("describeFileError() describes what the system returns for real files", async (t) => {
+Deno.test("describeFileError() describes the errors of the system for real files", async (t) => {
   const directory = await Deno.makeTempDir();
   await Deno.writeTextFile(join(directory, "file"), "");
   await Deno.symlink(join(directory, "loop"), join(directory, "loop"));

@@ -3,7 +3,7 @@ import { layOutJson } from "../../src/shared/lay_out_json.ts";
 
 const OPTIONS = { indent: "  ", margin: "", column: 0, newline: "\n" };
 
-Deno.test("layOutJson() keeps on one line what fits", () => {
+Deno.test("layOutJson() keeps values that fit on one line", () => {
   const value = { kind: "x", list: [1, "a", null], empty: {}, none: [] };
   assert.equal(
     layOutJson(value, OPTIONS),
@@ -11,7 +11,7 @@ Deno.test("layOutJson() keeps on one line what fits", () => {
   );
 });
 
-Deno.test("layOutJson() breaks what does not fit, level by level", () => {
+Deno.test("layOutJson() wraps long values, level by level", () => {
   const long = "x".repeat(60);
   assert.equal(
     layOutJson({ a: { b: long, c: long }, d: [1] }, { ...OPTIONS, margin: "  ", newline: "\r\n" }),

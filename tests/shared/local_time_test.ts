@@ -28,7 +28,7 @@ Deno.test("parseTime() reads times in the machine's zone", async (t) => {
   }
 });
 
-Deno.test("parseTime() tells a time that does not exist from other text", () => {
+Deno.test("parseTime() distinguishes a time that does not exist from other text", () => {
   const context = { timeZone: ZURICH, nowMs: NOW };
   const missing = ["2027-02-30", "2027-02-29T08:00", "2027-13-01", "24:00", "12:60", "2027-01-01T25:00Z"];
   for (const text of missing) assert.equal(parseTime(text, context), "no such time", text);
@@ -37,7 +37,7 @@ Deno.test("parseTime() tells a time that does not exist from other text", () => 
   }
 });
 
-Deno.test("timeText() writes what parseTime() reads", () => {
+Deno.test("timeText() prints times that parseTime() parses", () => {
   assert.equal(timeText(NOW, ZURICH), "2026-10-24T17:10:20+02:00");
   assert.equal(timeText(NOW, "UTC"), "2026-10-24T15:10:20Z");
   const zones = fc.constantFrom(ZURICH, "UTC", "America/St_Johns", "Pacific/Apia");

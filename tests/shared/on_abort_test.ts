@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createAbort, onAbort } from "../../src/shared/on_abort.ts";
 
-Deno.test("onAbort() calls everyone who still listens, once, in order", () => {
+Deno.test("onAbort() calls each remaining listener once, in order", () => {
   const abort = new AbortController();
   const called: string[] = [];
   onAbort(abort.signal, () => called.push("first"));
@@ -13,7 +13,7 @@ Deno.test("onAbort() calls everyone who still listens, once, in order", () => {
   assert.deepEqual(called, ["first", "third"]);
 });
 
-Deno.test("onAbort() lets one of them end another", () => {
+Deno.test("onAbort() allows a listener to remove another", () => {
   const abort = new AbortController();
   const called: string[] = [];
   onAbort(abort.signal, () => {
@@ -34,7 +34,7 @@ Deno.test("onAbort() keeps the listeners of two signals apart", () => {
   assert.deepEqual(called, ["other"]);
 });
 
-Deno.test("createAbort() calls all who listen, once, with the reason in the signal", () => {
+Deno.test("createAbort() calls all listeners once, with the reason in the signal", () => {
   const abort = createAbort();
   const called: unknown[] = [];
   onAbort(abort.signal, () => called.push(abort.signal.reason));

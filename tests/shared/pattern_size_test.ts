@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { estimateSteps } from "../../src/shared/pattern_size.ts";
 import { RE2JS } from "re2js";
 
-Deno.test("estimateSteps() tells about how large the program of a regular expression becomes", async (t) => {
+Deno.test("estimateSteps() estimates the size of a compiled regular expression", async (t) => {
   const patterns: readonly string[] = [
     `(${"a".repeat(980)}){10}`,
     `(${"\\pL".repeat(300)}){5}`,

@@ -9,7 +9,7 @@ import {
 import { HUGE_TEXTS } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";
 
-Deno.test("parsePerformanceData() reads what the guidelines describe", async (t) => {
+Deno.test("parsePerformanceData() parses the format of the guidelines", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: readonly PerformanceDatum[]])[] = [
     ["nothing", "", []],
     ["white space", " \n ", []],
@@ -53,7 +53,7 @@ Deno.test("parsePerformanceData() reads what the guidelines describe", async (t)
   }
 });
 
-Deno.test("parsePerformanceData() leaves out what has another form, and only that", async (t) => {
+Deno.test("parsePerformanceData() skips only invalid values", async (t) => {
   const cases: readonly (readonly [name: string, item: string])[] = [
     ["no value", "x="],
     ["no label", "=1"],
@@ -90,7 +90,7 @@ Deno.test("formatPerformanceDatum() quotes the label and writes the limits", () 
   assert.equal(formatPerformanceDatum(datum("a", "U")), "'a'=U");
 });
 
-Deno.test("formatPerformanceDatum() writes what parsePerformanceData() reads back", () => {
+Deno.test("formatPerformanceDatum() prints values that parsePerformanceData() parses", () => {
   fc.assert(fc.property(anyText(), (text) => {
     const data = parsePerformanceData(text);
     assert.deepEqual(parsePerformanceData(data.map(formatPerformanceDatum).join(" ")), data);

@@ -4,7 +4,7 @@ import { printable, printableBlock } from "../../src/shared/printable.ts";
 import { HOSTILE_TEXTS, HUGE_TEXTS, unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";
 
-Deno.test("printable() shows what could act on a terminal as an escape", async (t) => {
+Deno.test("printable() escapes control characters of a terminal", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: string])[] = [
     ["plain text stays", "status is 500, expected 200", "status is 500, expected 200"],
     ["other scripts and emoji stay", "日本語 é 👩‍👩‍👧 🏳️‍🌈 می‌خواهم", "日本語 é 👩‍👩‍👧 🏳️‍🌈 می‌خواهم"],
@@ -47,7 +47,7 @@ Deno.test("printableBlock() keeps line breaks and only those", async (t) => {
   }
 });
 
-Deno.test("printable() lets nothing through from hostile texts", async (t) => {
+Deno.test("printable() escapes hostile texts", async (t) => {
   for (const [name, text] of [...HOSTILE_TEXTS, ...HUGE_TEXTS]) {
     await t.step(name, () => {
       assert.deepEqual(unsafeCodes(printable(text)), []);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { quote } from "../../src/shared/quote.ts";
 
-Deno.test("quote() shows what cannot be seen", async (t) => {
+Deno.test("quote() escapes invisible characters", async (t) => {
   const rows = [
     { name: "a plain text", text: 'said "hi"', quoted: '"said "hi""' },
-    { name: "line ends", text: "a\r\nb\nc\rd", quoted: '"a\\r\\nb\\nc\\rd"' },
+    { name: "newlines", text: "a\r\nb\nc\rd", quoted: '"a\\r\\nb\\nc\\rd"' },
     { name: "a tab", text: "a\tb", quoted: '"a\\tb"' },
     { name: "a control character of the first 32", text: "\x1b[31m", quoted: '"\\x1b[31m"' },
     { name: "a control character beyond ASCII", text: "text/plain\x8d", quoted: '"text/plain\\x8d"' },

@@ -4,7 +4,7 @@ import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
 
 const KEY = "0123456789abcdefghijklmnop";
 
-Deno.test("createRedactor() takes secrets out of texts", async (t) => {
+Deno.test("createRedactor() removes secrets from texts", async (t) => {
   const rows: Readonly<
     Record<string, { secrets: readonly string[]; text: string; expected: string; isCut?: boolean }>
   > = {
@@ -126,7 +126,7 @@ const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   base64: (secret) => new TextEncoder().encode(secret).toBase64(),
 };
 
-Deno.test("createRedactor() finds any secret in each form, and takes it out once", () => {
+Deno.test("createRedactor() finds any secret in each form, and removes it once", () => {
   const secret = fc.string({ unit: "grapheme", minLength: 4, maxLength: 30 })
     .map((text) => text.toWellFormed()).filter(isRedactable);
   const encoding = fc.constantFrom(...Object.keys(ENCODINGS));

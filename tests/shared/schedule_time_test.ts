@@ -12,7 +12,7 @@ Deno.test("createScheduleTime() goes on by the monotonic clock, whatever becomes
   assert.strictEqual(time.nowMs(), NOW + 1500);
 });
 
-Deno.test("catchUp() answers how far the wall clock has stepped, once", async (t) => {
+Deno.test("catchUp() returns the step of the wall clock once", async (t) => {
   const rows = [
     { name: "not at all", stepMs: 0, expected: 0 },
     { name: "a little ahead", stepMs: 100, expected: 0 },

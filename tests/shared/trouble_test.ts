@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createTrouble } from "../../src/shared/trouble.ts";
 
-Deno.test("createTrouble() reports a failure once, and that it is over", () => {
+Deno.test("createTrouble() logs a failure once, and its end", () => {
   const reported: (string | null)[] = [];
   const trouble = createTrouble<string>((failure) => void reported.push(failure));
   for (const failure of [null, "one", "two", null, null, "three"]) trouble.set(failure);

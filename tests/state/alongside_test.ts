@@ -19,7 +19,7 @@ const STATES = shortOrFull(20, 200);
 /** How often silences change beside a process that is saving. */
 const ROUNDS = 10;
 
-Deno.test("silences() sees at once what another process has added or ended", () =>
+Deno.test("silences() immediately returns silences that another process added or ended", () =>
   withStatePath(async (path) => {
     const { store: owner } = await openState(path);
     await owner.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);
@@ -37,7 +37,7 @@ Deno.test("silences() sees at once what another process has added or ended", () 
     await owner.close();
   }));
 
-Deno.test("job() sees at once what another process has noted", () =>
+Deno.test("job() immediately returns a check-in of another process", () =>
   withStatePath(async (path) => {
     const { store: owner } = await openState(path);
     assert.deepEqual((await owner.job("backup", NOW_MS)).inProgress, []);
@@ -51,7 +51,7 @@ Deno.test("job() sees at once what another process has noted", () =>
     await owner.close();
   }));
 
-Deno.test("openSqliteStore() beside makes a state that is not there, for its owner alone", () =>
+Deno.test("openSqliteStore() alongside a monitor creates a missing state, for its owner alone", () =>
   withStatePath(async (path) => {
     const deep = `${path}.d/state.sqlite`;
     await withState(deep, (store) => store.addSilences([silenceOf("a")]), { access: "alongside" });
@@ -63,7 +63,7 @@ Deno.test("openSqliteStore() beside makes a state that is not there, for its own
     await store.close();
   }));
 
-Deno.test("openSqliteStore() beside refuses what it cannot use, and touches nothing", async (t) => {
+Deno.test("openSqliteStore() alongside a monitor rejects an unusable state, and changes nothing", async (t) => {
   const table: readonly {
     name: string;
     prepare: (path: string) => Promise<void>;
@@ -90,7 +90,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
       reason: /^cannot open state ".*": the file is damaged/,
     },
     {
-      name: "a file that has lost what it had",
+      name: "a file that lost its tables",
       prepare: async (path) => {
         await Deno.writeTextFile(path, "");
         await Deno.writeTextFile(`${path}-wal`, "journal");
@@ -109,7 +109,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
       reason: /: it is of version 99, and this monitor knows versions up to \d+; use the newer monitor/,
     },
     {
-      name: "another program's database",
+      name: "the database of another application",
       prepare: (path) => {
         using database = new DatabaseSync(path);
         database.exec("CREATE TABLE t (a)");
@@ -141,7 +141,7 @@ Deno.test("openSqliteStore() beside refuses what it cannot use, and touches noth
   }
 });
 
-Deno.test("openSqliteStore() lets many processes make and update one state at once", async (t) => {
+Deno.test("openSqliteStore() allows many processes to create and update one state at once", async (t) => {
   const table: readonly {
     name: string;
     prepare: (path: string) => Promise<unknown>;
@@ -163,7 +163,7 @@ Deno.test("openSqliteStore() lets many processes make and update one state at on
   }
 });
 
-Deno.test("openSqliteStore() lets many processes make one state at once, time and again", () =>
+Deno.test("openSqliteStore() allows many processes to create one state at once, repeatedly", () =>
   withStatePath(async (path) => {
     const paths = [...Array(STATES).keys()].map((number) => `${path}.${number}/state.sqlite`);
     await silenceTogether(paths, "alongside");

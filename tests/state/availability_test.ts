@@ -13,7 +13,7 @@ import { NOW_MS } from "./records.ts";
 
 const NONE = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
-Deno.test("availabilityOf() counts a warning as up, and shares the observed time alone", () => {
+Deno.test("availabilityOf() counts a warning as up, and divides by the time with data", () => {
   const lastedMs = { ok: 70 * HOUR_MS, unknown: 5 * HOUR_MS, warning: 20 * HOUR_MS, critical: 5 * HOUR_MS };
   assert.deepEqual(availabilityOf(lastedMs), {
     observedMs: 100 * HOUR_MS,
@@ -37,7 +37,7 @@ Deno.test("percent() and describeFaults() never round a fault away", () => {
   ]);
 });
 
-Deno.test("describeObserved() labels a period with what was observed of it", () => {
+Deno.test("describeObserved() labels a period with the part that has data", () => {
   assert.equal(describeObserved(4 * 60_000, DAY_MS), "4 min observed");
   assert.equal(describeObserved(0.9 * DAY_MS, DAY_MS), "21 h 36 min observed");
   assert.equal(describeObserved(0.96 * DAY_MS, DAY_MS), null);

@@ -327,12 +327,12 @@ export function testOutbox(test: StoreTest): void {
         kept: true,
       },
       {
-        name: "not given up, however old",
+        name: "not dropped, however old",
         fields: { state: "pending", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },
       {
-        name: "refused, however old",
+        name: "rejected, however old",
         fields: { state: "rejected", nextAttemptAtMs: 0, firstFailedAtMs: 0 },
         kept: true,
       },

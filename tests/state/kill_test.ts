@@ -11,7 +11,7 @@ const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);
 /** A round lets at most so many batches pass before the kill. */
 const BATCHES_MAX = 60;
 
-Deno.test("save() and changeOutbox() have kept what they said they kept, once, when the process is killed", () =>
+Deno.test("save() and changeOutbox() persist every acknowledged write once when the process is killed", () =>
   withStatePath(async (path) => {
     let before = 0;
     for (let round = 0; round < ROUNDS; round++) {
@@ -36,7 +36,7 @@ Deno.test("save() and changeOutbox() have kept what they said they kept, once, w
     assert.equal(integrityOf(path), "ok");
   }));
 
-Deno.test("openSqliteStore() opens what a process has left that was killed while it made the state", async () => {
+Deno.test("openSqliteStore() opens a state whose creation was killed", async () => {
   for (let round = 0; round < ROUNDS / 3; round++) {
     await withStatePath(async (path) => {
       const child = await startSaving(path);

@@ -101,7 +101,7 @@ Deno.test("changeOutbox() and addSilences() keep all or nothing", () =>
     await store.close();
   }));
 
-Deno.test("changeOutbox() says that the disk is full, keeps what was there and writes again when there is room", () =>
+Deno.test("changeOutbox() rejects if the disk is full, keeps the old rows and writes again when there is space", () =>
   withStatePath(async (path) => {
     const rows = [queuedOf("a", 1), queuedOf("b", 2)];
     await withState(path, async (store) => {
@@ -150,7 +150,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
     },
     { name: "broken JSON", sql: "UPDATE outbox SET notification = '{'", reason: /a row holds broken JSON/ },
     {
-      name: "no report",
+      name: "no notification",
       sql: "UPDATE outbox SET notification = '7'",
       reason: /"JSON" of a row is not an object/,
     },
@@ -160,7 +160,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
       reason: /"event" of a row is not one of problem, change, recovery, reminder$/,
     },
     {
-      name: "a time in a report",
+      name: "a time in a notification",
       sql: "UPDATE outbox SET notification = json_set(notification, '$.decidedAtMs', null)",
       reason: /"decidedAtMs" of a row is not a number/,
     },
@@ -200,7 +200,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
   }
 });
 
-Deno.test("no statement on the outbox or the silences looks at every row where it need not", async (t) => {
+Deno.test("no statement on the outbox or the silences scans a table needlessly", async (t) => {
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   migrate(connection);
   const readsAll = new Set(["SELECT_OUTBOX", "SELECT_MARKERS", "DELETE_STRAY_MARKERS"]);

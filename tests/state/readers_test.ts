@@ -3,7 +3,7 @@ import { NAMES } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
 import { withState, withStatePath } from "./state_directory.ts";
 
-Deno.test("openSqliteStore() reads whole batches beside a process that goes on saving", () =>
+Deno.test("openSqliteStore() reads whole batches alongside a process that saves", () =>
   withStatePath(async (path) => {
     const child = await startSaving(path);
     try {

@@ -113,7 +113,7 @@ Deno.test("openStateRepository() goes on from the persisted records", async () =
   assert.strictEqual(notification?.event, "problem");
 });
 
-Deno.test("flush() takes a record that another process wrote, and drops what was recorded on the older one", async () => {
+Deno.test("flush() reads a record that another process wrote, and drops updates of the older one", async () => {
   const { repository, store, recordResult } = await openDesk();
   recordResult(WEB, "ok");
   recordResult(MAIL, "ok");
@@ -222,9 +222,9 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
 });
 
-Deno.test("isUrgent is true for what is to be written at once", async (t) => {
+Deno.test("isUrgent is true for updates to be written at once", async (t) => {
   const rows: { name: string; expected: boolean; act(desk: Desk): void | Promise<void> }[] = [
-    { name: "nothing was entered", expected: false, act: () => {} },
+    { name: "nothing was recorded", expected: false, act: () => {} },
     { name: "an ok", expected: false, act: ({ recordResult }) => void recordResult(WEB, "ok") },
     {
       name: "a problem below the threshold",
@@ -271,7 +271,7 @@ Deno.test("isUrgent is true for what is to be written at once", async (t) => {
       act: ({ recordResult }) => Array.from({ length: 500 }, () => recordResult(WEB, "ok")).forEach(() => {}),
     },
     {
-      name: "a confirmed change that the store did not take",
+      name: "a confirmed change that the store rejected",
       expected: false,
       act: async ({ recordResult, repository, store }) => {
         store.failure = "full";
@@ -280,7 +280,7 @@ Deno.test("isUrgent is true for what is to be written at once", async (t) => {
       },
     },
     {
-      name: "a confirmed change after the store took one again",
+      name: "a confirmed change after the store accepted one again",
       expected: true,
       act: async ({ recordResult, repository, store }) => {
         store.failure = "full";
@@ -365,7 +365,7 @@ Deno.test("flush() keeps a failed batch pending, calls onFailure once, and write
   }
 });
 
-Deno.test("flush() writes what was recorded during a failing write after the failed batch", async () => {
+Deno.test("flush() writes updates recorded during a failing write after the failed batch", async () => {
   const { repository, store, recordResult } = await openDesk();
   const release = store.hold();
   store.failure = "full";
@@ -380,7 +380,7 @@ Deno.test("flush() writes what was recorded during a failing write after the fai
   assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical", "web: critical to ok"]);
 });
 
-Deno.test("flush() rejects with what is no failure of the store", async () => {
+Deno.test("flush() rejects with errors other than those of the store", async () => {
   const store = createFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
   const { repository, recordResult } = await openDesk({ store });
@@ -494,7 +494,7 @@ Deno.test("flush() keeps every change of a long outage, and drops aggregates of 
 
 Deno.test("record() aggregates how long the confirmed condition has lasted, up to two intervals", async (t) => {
   const rows = [
-    { name: "never observed", sinceMs: null, expected: 0 },
+    { name: "no data", sinceMs: null, expected: 0 },
     { name: "an interval", sinceMs: MINUTE, expected: MINUTE },
     { name: "two intervals", sinceMs: 2 * MINUTE, expected: 2 * MINUTE },
     { name: "a long gap", sinceMs: DAY, expected: 2 * MINUTE },
@@ -580,7 +580,7 @@ Deno.test("prune() ignores a store that can't be written, and has a damaged one 
   assert.deepStrictEqual(troubles, ["damaged", null], "so that what else was kept there is written anew");
 });
 
-Deno.test("finish() writes what is pending, and prunes to the end in the first process of an hour", async (t) => {
+Deno.test("finish() writes pending updates, and prunes to the end in the first process of an hour", async (t) => {
   const rows = [
     { name: "the first process of all", lastMs: null, expected: 4 },
     { name: "the first of the hour", lastMs: NOW - 1, expected: 4 },

@@ -52,7 +52,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
   return { clock, store, repository, bugs, recordResult };
 }
 
-Deno.test("recorded() batches what is not urgent for a second", async () => {
+Deno.test("recorded() batches updates for a second unless they are urgent", async () => {
   const { clock, store, recordResult } = await start();
   await recordResult("ok");
   await clock.advance(500);
@@ -65,7 +65,7 @@ Deno.test("recorded() batches what is not urgent for a second", async () => {
   assert.deepStrictEqual(store.attempts, [2]);
 });
 
-Deno.test("recorded() writes what is urgent before it resolves, with what is pending", async () => {
+Deno.test("recorded() writes urgent updates before it resolves, with the pending ones", async () => {
   const { clock, store, recordResult } = await start();
   await recordResult("ok");
   await recordResult("critical");

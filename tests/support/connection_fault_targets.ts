@@ -63,7 +63,7 @@ export async function startConnectionTargets(trust: Trust): Promise<readonly Con
       isRight: ([course]) => textOf(course).includes(greeting),
     },
     {
-      name: "tcp_connect: an answer",
+      name: "tcp_connect: a response",
       server: ping(),
       check: (port, timeoutMs) => tcpCheck({ port, send: PING, expect: PONG.trim() }, timeoutMs),
       isRight: ([course]) => textOf(course).includes(PONG.trim()),

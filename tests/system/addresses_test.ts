@@ -128,7 +128,7 @@ for (const [name, checkOf] of Object.entries(EVERY)) {
 
 Deno.test({
   ...requiresTools("nss_wrapper", "python3"),
-  name: "tcp_connect goes on to the next address where one does not answer",
+  name: "tcp_connect tries the next IP address if one does not respond",
   fn: () =>
     withName(async (environment, certificate) => {
       for (const tls of [false, true]) {
@@ -143,7 +143,7 @@ Deno.test({
 
 Deno.test({
   ...requiresTools("nss_wrapper"),
-  name: "tcp_connect keeps to its time limit while nobody tells what addresses a name has",
+  name: "tcp_connect enforces its timeout while a name does not resolve",
   fn: async () => {
     const directory = await Deno.makeTempDir();
     // Whoever looks the name up waits until somebody writes.
@@ -168,7 +168,7 @@ Deno.test({
 
 Deno.test({
   ...requiresTools("nss_wrapper"),
-  name: "tcp_connect tells what is wrong where no address answers",
+  name: "tcp_connect returns the reason if no IP address responds",
   fn: () =>
     withName(async (environment) => {
       const port = freePort();
@@ -180,7 +180,7 @@ Deno.test({
 
 Deno.test({
   ...requiresTools("nss_wrapper"),
-  name: "send() delivers to whichever address of a name takes the mail",
+  name: "send() delivers to the first IP address of a name that accepts the email",
   fn: () =>
     withName(async (environment, certificate) => {
       await using server = await startMailServer({ tls: { certificate, begin: "STARTTLS" } });

@@ -21,7 +21,7 @@ Deno.test("decodeResponse() reads a response", () => {
   assert.deepStrictEqual(decodeResponse(MESSAGE, QUERY), { records: ["abc"] });
 });
 
-Deno.test("decodeResponse() returns records or a reason, whatever a message holds", () => {
+Deno.test("decodeResponse() returns records or a reason for any message", () => {
   const check = (message: Uint8Array): void => {
     const found = decodeResponse(message, QUERY);
     assert.ok("reason" in found ? found.reason !== "" : found.records.length > 0);
@@ -37,7 +37,7 @@ Deno.test("decodeResponse() returns records or a reason, whatever a message hold
   }));
 });
 
-Deno.test("decodeResponse() escapes what has a meaning in names", () => {
+Deno.test("decodeResponse() escapes special characters in names", () => {
   const query = { ...QUERY, type: "NS" } as const;
   const data = Uint8Array.of(4, 97, 46, 92, 7, 1, 255, 0);
   const reply = dnsReply({ ...query, question: encodeQuery(query).subarray(12) }, [{ type: "NS", data }]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHost } from "../../src/system/host.ts";
 
-Deno.test("createHost() asks a file system once at a time, however often it is wanted", async () => {
+Deno.test("createHost() queries a file system once at a time, however many checks request it", async () => {
   const host = createHost();
   const first = host.fileSystem("/");
   assert.strictEqual(host.fileSystem("/"), first);

@@ -13,7 +13,7 @@ Deno.test("inTime() rejects if there is no response within the timeout", async (
   });
 });
 
-Deno.test("inTime() waits on if this process stood still beyond the timeout", async () => {
+Deno.test("inTime() keeps waiting if this process was stalled beyond the timeout", async () => {
   const response = new Promise((resolve) => setTimeout(() => resolve("there"), 30));
   const waiting = inTime(response, clock, 20);
   for (const end = performance.now() + 60; performance.now() < end;);

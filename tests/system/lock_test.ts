@@ -6,7 +6,7 @@ import { inTime } from "../life/in_time.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { startChild } from "../../testing/tools.ts";
 
-Deno.test("acquireLock() lets one in at a time", () =>
+Deno.test("acquireLock() admits one process at a time", () =>
   withLockPath((path) => {
     const lock = acquireLock(path);
     assert.ok(lock !== null);
@@ -20,7 +20,7 @@ Deno.test("acquireLock() lets one in at a time", () =>
     next.release();
   }));
 
-Deno.test("acquireLock() makes a file for its owner alone and says who holds it", () =>
+Deno.test("acquireLock() creates a file for its owner alone with the id of its holder", () =>
   withLockPath((path) => {
     const deep = `${path}.d/deep/state.lock`;
     const lock = acquireLock(deep);
@@ -38,7 +38,7 @@ Deno.test("acquireLock() writes over a longer id of before", () =>
     lock?.release();
   }));
 
-Deno.test("isLocked() says whether a process holds a lock, and keeps nobody from taking it", () =>
+Deno.test("isLocked() returns whether a process has a lock, and blocks no other process", () =>
   withLockPath(async (path) => {
     assert.equal(isLocked(path), false, "no file");
     const lock = acquireLock(path);
@@ -64,7 +64,7 @@ Deno.test("isLocked() opens nothing but files", () =>
     assert.equal(isLocked(path), false);
   }));
 
-Deno.test("lockHolder() knows nothing of a file that does not say it", async (t) => {
+Deno.test("lockHolder() returns nothing for a file without an id", async (t) => {
   const table: readonly { name: string; text: string | null }[] = [
     { name: "no file", text: null },
     { name: "an empty one", text: "" },
@@ -81,7 +81,7 @@ Deno.test("lockHolder() knows nothing of a file that does not say it", async (t)
   }
 });
 
-Deno.test("acquireLock() is refused while another process holds it, and free when that was killed", () =>
+Deno.test("acquireLock() fails while another process has the lock, and succeeds once that was killed", () =>
   withLockPath(async (path) => {
     const other = await startHolder(path);
     try {
@@ -155,7 +155,7 @@ Deno.test("isInPlace() notices that the locked file was removed or replaced, and
   }
 });
 
-Deno.test("acquireLock() refuses what is no file, and writes nothing to where it leads", async (t) => {
+Deno.test("acquireLock() rejects paths that are no file, and writes nothing to the target of a symlink", async (t) => {
   const table: readonly {
     name: string;
     make: (path: string) => void;

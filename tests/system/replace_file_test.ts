@@ -29,7 +29,7 @@ Deno.test("replaceFile() shows its readers the old text or the new one, whole", 
     assert.ok(await reading > 0);
   }));
 
-Deno.test("replaceFile() leaves what was there when it cannot write, and nothing else", () =>
+Deno.test("replaceFile() keeps the old file when it cannot write, and nothing else", () =>
   withDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/a.prom`);
     await Deno.writeTextFile(`${directory}/a.prom/kept`, "");
@@ -38,7 +38,7 @@ Deno.test("replaceFile() leaves what was there when it cannot write, and nothing
     await assert.rejects(() => replaceFile(`${directory}/none/a.prom`, "text"), Deno.errors.NotFound);
   }));
 
-Deno.test("replaceFile() writes through no link, and is not held up by what a killed process left", () =>
+Deno.test("replaceFile() writes through no link, and ignores leftovers of a killed process", () =>
   withDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/other`, "mine");
     await Deno.symlink(`${directory}/other`, `${directory}/a.prom.tmp`);

@@ -5,7 +5,7 @@ import { makePipe } from "../support/make_pipe.ts";
 
 const files = createStoreFiles(createRealClock());
 
-Deno.test("look() tells what stands at a path, and follows nothing", () =>
+Deno.test("look() returns the type of a path, and follows no link", () =>
   withDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/file`, "four");
     await Deno.symlink(`${directory}/file`, `${directory}/link`);

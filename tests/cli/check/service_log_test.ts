@@ -4,7 +4,7 @@ import { createLog } from "../../../src/cli/create_log.ts";
 import type { SchedulerEvent } from "../../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 
-Deno.test("logSchedulerEvent() tells trouble of this machine in one line, however many checks it hit", async (t) => {
+Deno.test("logSchedulerEvent() logs a failure of this machine in one line, however many checks it affects", async (t) => {
   const rows: readonly (readonly [event: SchedulerEvent, line: RegExp])[] = [
     [
       { event: "stalled", count: 1, highestMs: 2500, name: "web" },

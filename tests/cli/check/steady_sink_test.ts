@@ -30,7 +30,7 @@ function harness(): Harness {
   return self;
 }
 
-Deno.test("createSteadySink() loses what cannot be written, and tells the beginning and the end of it", () => {
+Deno.test("createSteadySink() drops lines that cannot be written, and logs the first and the last failure", () => {
   const self = harness();
   self.sink.write("one\n");
   self.fault = "full";
@@ -45,7 +45,7 @@ Deno.test("createSteadySink() loses what cannot be written, and tells the beginn
   assert.deepEqual(self.written, ["one\n", "\nfour\n", "five\n"]);
 });
 
-Deno.test("createSteadySink() tells once that the reader has gone", () => {
+Deno.test("createSteadySink() logs once that the reader has disconnected", () => {
   const self = harness();
   self.sink.write("one\n");
   self.fault = "closed";

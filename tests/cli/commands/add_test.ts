@@ -134,7 +134,7 @@ Deno.test("monitor add --dry-run prints the checks, and changes nothing", async 
   assert.deepEqual([created.code, created.text], [0, ""]);
 });
 
-Deno.test("monitor add rejects what would make the config invalid, and leaves it as it is", async (t) => {
+Deno.test("monitor add rejects a check that would make the config invalid, and leaves it unchanged", async (t) => {
   const rows: Readonly<Record<string, readonly [args: readonly string[], code: number, message: RegExp]>> = {
     "a name that is taken": [
       ["test", "output=x", "--name", "old"],

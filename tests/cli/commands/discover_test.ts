@@ -34,7 +34,7 @@ async function discover(
 
 const EMPTY = '{\n  "defaults": {},\n  "checks": {}\n}\n';
 
-Deno.test("monitor discover lists what could be checked, with reasons, and adds nothing", async () => {
+Deno.test("monitor discover lists proposed checks, with reasons, and adds nothing", async () => {
   const { code, text, system } = await discover([], EMPTY);
   assert.deepEqual([code, text], [0, EMPTY]);
   const output = system.stdout.text();
@@ -73,7 +73,7 @@ Deno.test("monitor discover proposes nothing that another kind or name checks al
   assert.equal(proposed[0]?.reason, "this machine");
 });
 
-Deno.test("monitor discover adds what is chosen on a terminal", async () => {
+Deno.test("monitor discover adds the checks chosen on a terminal", async () => {
   const { code, text, system } = await discover([], EMPTY, ["2"]);
   assert.equal(code, 0, system.stderr.text());
   assert.equal(
@@ -85,7 +85,7 @@ Deno.test("monitor discover adds what is chosen on a terminal", async () => {
   assert.match(none.system.stdout.text(), /nothing was added\n$/);
 });
 
-Deno.test("monitor discover names the flags of what it may not look at, and proposes the rest", () =>
+Deno.test("monitor discover names the flags of unreadable sources, and proposes the rest", () =>
   withHarness(async ({ directory, run }) => {
     const path = `${directory}/monitor.jsonc`;
     Deno.writeTextFileSync(path, EMPTY);
@@ -107,7 +107,7 @@ Deno.test("monitor discover names the flags of what it may not look at, and prop
 
 Deno.test({
   ...requiresTools("python3"),
-  name: "monitor discover asks on a real terminal",
+  name: "monitor discover prompts on a real terminal",
   fn: () =>
     withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
       const terminal = new URL("../../support/terminal.py", import.meta.url).pathname;

@@ -227,7 +227,7 @@ was rejected; 1 silence
   }
 });
 
-Deno.test("monitor status says the same with color", async () => {
+Deno.test("monitor status prints the same text with color", async () => {
   for (const columns of [40, 80, 200]) {
     const { text } = await show({ columns, color: true });
     assert.ok(text.includes("\u001b[31mCRITICAL"), "a problem is red");
@@ -268,7 +268,7 @@ Deno.test("monitor status of 1,000 checks has the problems on the last screen", 
   }
 });
 
-Deno.test("monitor status --format plugin prints what the state knows as one plugin", async () => {
+Deno.test("monitor status --format plugin prints the state as one plugin", async () => {
   const [web] = RECORDS;
   const stale = { ...recordFor("disk", "ok", "5 GB free", MINUTE), nextRunAtMs: NOW - 60 * MINUTE };
   const { text, code } = await show({
@@ -288,7 +288,7 @@ Deno.test("monitor status --format plugin prints what the state knows as one plu
   assert.equal(code, 2);
 });
 
-Deno.test("monitor status --problems shows only what is not ok or pending, and sums up all", async () => {
+Deno.test("monitor status --problems shows only checks that are not ok or pending, and counts all", async () => {
   const args = ["--problems"];
   const { text, code } = await show({ columns: null, args });
   assert.equal(

@@ -17,13 +17,13 @@ const LINES: readonly (readonly [name: string, line: string, expected: BashLine]
   ["an escaped quote in a quote", 'm "a\\"b\\c', { words: ["m", 'a"b\\c'], keptLength: 0, quote: '"' }],
 ];
 
-Deno.test("readBashLine() takes a line apart as bash and readline do", async (t) => {
+Deno.test("readBashLine() splits a line as bash and readline do", async (t) => {
   for (const [name, line, expected] of LINES) {
     await t.step(name, () => assert.deepStrictEqual(readBashLine(line, BREAKS), expected));
   }
 });
 
-Deno.test("quoteForBash() makes what readBashLine() takes back, in every quote", () => {
+Deno.test("quoteForBash() returns text that readBashLine() restores, in every quote", () => {
   for (
     const text of [
       "web",

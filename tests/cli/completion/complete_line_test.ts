@@ -58,14 +58,14 @@ Deno.test("complete() offers channels and tags of the config", async () => {
   assert.deepStrictEqual(await offered("check", "--tag", ""), ["tags of undefined"]);
 });
 
-Deno.test("complete() offers no check twice, none where no more are taken, and odd names behind -- alone", async () => {
+Deno.test("complete() offers no check twice, none beyond the accepted number, and odd names only after --", async () => {
   assert.deepStrictEqual(await offered("explain", "web", ""), ["of undefined"]);
   assert.deepStrictEqual(await offered("history", "web", ""), []);
   assert.deepStrictEqual(await offered("explain", "--", ""), ["web", "-odd", "of undefined"]);
   assert.deepStrictEqual(await offered("explain", "--", "-"), ["web", "-odd", "of undefined"]);
 });
 
-Deno.test("complete() knows what the operands of every command are, where they are names or paths", async () => {
+Deno.test("complete() completes the operands of every command that are names or paths", async () => {
   for (const { name, operands } of COMMANDS) {
     const answer = await offered(name, "");
     if (operands.includes("NAME")) assert.ok(answer?.includes("web"), name);
@@ -73,7 +73,7 @@ Deno.test("complete() knows what the operands of every command are, where they a
   }
 });
 
-Deno.test("complete() knows the values of every option whose description lists them", () => {
+Deno.test("complete() completes the values of every option whose description lists them", () => {
   for (const { name, options } of COMMANDS) {
     for (const option of options.filter(({ value }) => value === "FORMAT")) {
       assert.ok((option.choices ?? []).length > 1, `${name} --${option.name}`);

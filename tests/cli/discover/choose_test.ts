@@ -19,7 +19,7 @@ Deno.test("readChoice() reads numbers, ranges, all and none", () => {
   for (const [line, expected] of Object.entries(rows)) assert.deepEqual(readChoice(line, 5), expected, line);
 });
 
-Deno.test("choose() asks again until it understands, and ends with the input", async () => {
+Deno.test("choose() repeats the prompt after invalid input, and ends with the input", async () => {
   const system = createMemorySystem({ typed: ["nine", "2"] });
   assert.deepEqual(await choose(2, system), [1]);
   assert.match(system.stdout.text(), /^add .*: expected numbers from 1 to 2, all, or none\nadd .*: $/);

@@ -25,7 +25,7 @@ async function found(
   return { proposed, notes };
 }
 
-Deno.test("listening ports: each port that a client can know is proposed once", async () => {
+Deno.test("listening ports: each port with a recognizable protocol is proposed once", async () => {
   const ss = printing(`LISTEN 0 128        0.0.0.0:22     0.0.0.0:*  users:(("sshd",pid=1,fd=3))
 LISTEN 0 128           [::]:22        [::]:*  users:(("sshd",pid=1,fd=4))
 LISTEN 0 4096 127.0.0.53%lo:53     0.0.0.0:*

@@ -26,7 +26,7 @@ const MIXED = summaryOf([
   recordOf({ name: "job", kind: "script", condition: "unknown" }),
 ], { unfinished: ["mail"], inactiveCount: 2 });
 
-Deno.test("junitFormat prints failures, errors and the output of what passes", () => {
+Deno.test("junitFormat prints failures, errors and the output of passing checks", () => {
   assert.equal(
     printed(junitFormat, MIXED, optionsOf({ fails: failsOnCritical })),
     `<?xml version="1.0" encoding="UTF-8"?>
@@ -88,7 +88,7 @@ Deno.test("junitFormat keeps the rules of the schema", async () => {
   );
 });
 
-Deno.test("the schema of the tests refuses reports that break a rule", async (t) => {
+Deno.test("the schema of the tests rejects invalid JUnit files", async (t) => {
   const report = printed(junitFormat, MIXED);
   const cases: readonly (readonly [name: string, find: string | RegExp, replacement: string])[] = [
     ["broken markup", "</testsuites>", ""],

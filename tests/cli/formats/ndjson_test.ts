@@ -43,7 +43,7 @@ Deno.test("ndjsonFormat prints the members that json prints for a check", () => 
   assert.deepEqual(fields, JSON.parse(printed(jsonFormat, summary)).checks[0]);
 });
 
-Deno.test("ndjsonFormat keeps one event a line whatever hostile texts hold", () => {
+Deno.test("ndjsonFormat keeps one event a line with hostile texts", () => {
   assertLines(everyHostileRecord());
 });
 

@@ -95,7 +95,7 @@ Deno.test("pluginFormat prints nothing before the end", () => {
   assert.equal(pluginFormat.record(recordOf({}), optionsOf()), "");
 });
 
-Deno.test("pluginFormat says how many problems the status line has no room for", () => {
+Deno.test("pluginFormat counts the problems that do not fit the status line", () => {
   const records = Array.from(
     { length: 1000 },
     (_, index) => recordOf({ name: `check ${index}`, condition: "critical", output: "日".repeat(50) }),

@@ -171,7 +171,7 @@ Deno.test("prettyFormat sums up in its last line", async (t) => {
   }
 });
 
-Deno.test("prettyFormat shows ten lines of detail and says how many more there are", async (t) => {
+Deno.test("prettyFormat shows ten lines of detail and counts the others", async (t) => {
   const detailLines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
   const below = (count: number, options: FormatOptions) => {
     const detail = `${detailLines(count).join("\n")}\n\n`;
@@ -191,7 +191,7 @@ Deno.test("prettyFormat shows ten lines of detail and says how many more there a
   }
 });
 
-Deno.test("prettyFormat says where it cuts an output that would fill the screen", () => {
+Deno.test("prettyFormat marks where it truncates an output that would fill the screen", () => {
   const output = Array.from({ length: 100 }, (_, index) => `word${index}`).join(" ");
   const text = printed(prettyFormat, summaryOf([recordOf({ output })]), optionsOf({ columns: 50 }));
   assert.match(text, /… \d+ more lines\n\n1 check/);
@@ -233,7 +233,7 @@ Deno.test("prettyFormat prints a thousand checks, each on its row", () => {
   assert.equal(lines[1001], "1000 checks: 1000 ok in 1.2 s");
 });
 
-Deno.test("prettyFormat lets no hostile text act on the terminal or leave its width", async (t) => {
+Deno.test("prettyFormat keeps hostile texts from controlling the terminal or exceeding its width", async (t) => {
   for (const columns of [null, 200, 80, 40, 20, 1, 0]) {
     await t.step(`${columns} columns`, () => {
       assertTidy(everyHostileRecord(), optionsOf({ columns }));
@@ -250,7 +250,7 @@ Deno.test("prettyFormat keeps huge texts short on a terminal and whole elsewhere
   }
 });
 
-Deno.test("prettyFormat lets no text act on the terminal or leave its width", () => {
+Deno.test("prettyFormat keeps any text from controlling the terminal or exceeding its width", () => {
   const columns = fc.option(fc.integer({ min: 0, max: 250 }), { nil: null });
   fc.assert(
     fc.property(

@@ -66,7 +66,7 @@ Deno.test("tapFormat skips the whole run when nothing ran", () => {
   assert.deepEqual(points, []);
 });
 
-Deno.test("tapFormat escapes what has a meaning in a description", async (t) => {
+Deno.test("tapFormat escapes the special characters of a description", async (t) => {
   const cases: readonly (readonly [name: string, check: string, line: string])[] = [
     ["hash", "a # SKIP b", "ok 1 - a \\# SKIP b # time=12.1ms"],
     ["backslash before a hash", "a \\# TODO", "ok 1 - a \\\\\\# TODO # time=12.1ms"],

@@ -41,7 +41,7 @@ for (const tool of IMPORTED_TOOLS) {
   });
 }
 
-Deno.test("import --format json: config, variables and what is missing are fields", async () => {
+Deno.test("import --format json: config, variables and missing features are fields", async () => {
   const source =
     "endpoints: [{ name: a, url: 'udp://h:1' }, { name: b, url: 'https://u:pass@example.org/' }]";
   const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], source);
@@ -54,7 +54,7 @@ Deno.test("import --format json: config, variables and what is missing are field
   ]);
 });
 
-Deno.test("import: what the schema rejects is dropped and listed, and the rest stays valid", async () => {
+Deno.test("import: settings that the schema rejects are dropped and listed, and the rest stays valid", async () => {
   const endpoints = ["[BODY] == pat(*ok*)", `[BODY] == ${"x".repeat(2000)}`].map((condition, index) => ({
     name: `e${index}`,
     url: "https://example.org/",

@@ -63,7 +63,7 @@ Deno.test("isKeyValue() is false for targets", () => {
   assert.deepEqual(targets.filter(isKeyValue), []);
 });
 
-Deno.test("withParameter() keeps what is next to the value", () => {
+Deno.test("withParameter() keeps the neighbors of the value", () => {
   const parameters = { response: { certificate: {} }, request: "x" };
   assert.deepEqual(withParameter(parameters, { path: ["response", "status_code"], value: 200 }), {
     response: { certificate: {}, status_code: 200 },

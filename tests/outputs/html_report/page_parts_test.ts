@@ -46,7 +46,7 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
   );
 });
 
-Deno.test("writeReport() lets the browser load a file again at its interval, and a live page only without JavaScript", async () => {
+Deno.test("writeReport() reloads a file at its interval, and a live page only without JavaScript", async () => {
   const [file, live] = await Promise.all(
     ["ok", "live"].map((name) => writeState(PAGE_STATES[name] ?? assert.fail(name))),
   );

@@ -30,7 +30,7 @@ Deno.test("publicChange() has neither the output nor the trace", () => {
   assert.deepEqual(publicChange(change), { ...change, output: "", trace: "" });
 });
 
-Deno.test("writeReport() shows of a public page only checks of its tags, without what is not for everybody", async () => {
+Deno.test("writeReport() shows only checks with its tags on a public page, without private fields", async () => {
   const [whole, open] = [await pageOf("everything"), await pageOf("public")];
   const hidden = [
     "host.example",
@@ -67,7 +67,7 @@ Deno.test("writeReport() shows maintenance windows on a public page, but not whi
   assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
 });
 
-Deno.test("writeReport() shows the note of an acknowledgement to those who may see everything", async () => {
+Deno.test("writeReport() shows the note of an acknowledgement only on a private page", async () => {
   const { shown = [] } = PAGE_STATES["everything"] ?? {};
   const open = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
   const silences = [silenceOf("a", { check: null, kind: "acknowledgement", reason: "Ada is on it" })];
@@ -81,7 +81,7 @@ Deno.test("writeReport() shows the note of an acknowledgement to those who may s
   assert.doesNotMatch(await writeState({ shown: open, silences, public: ["website"] }), /acknowledged|Ada/);
 });
 
-Deno.test("publicStatus() has neither notes, nor what was sent", () => {
+Deno.test("publicStatus() omits notes and notifications", () => {
   const record = recordOf("web", { last: resultOf({ output: "secret", locations: [] }) });
   const status = {
     check: {},

@@ -82,7 +82,7 @@ Deno.test("renderStrips() draws equal days in a row as one stroke, one path a co
   });
 });
 
-Deno.test("renderStrips() draws what is ok of all strips as one path", () => {
+Deno.test("renderStrips() draws the ok parts of all strips as one path", () => {
   const html = render({ days: "o".repeat(90), hours: "o".repeat(24), runs: "o".repeat(50) });
   assert.deepEqual(pathsOf(html), { k: "M0 24h90M0 37h90M0 50h90" });
   assert.deepEqual(tooltipsOf(html), []);
@@ -97,7 +97,7 @@ Deno.test("renderStrips() draws hours and runs as wide as the days, the latest a
   });
 });
 
-Deno.test("renderStrips() marks failed runs within what was ok", () => {
+Deno.test("renderStrips() marks failed runs within ok periods", () => {
   const html = render({ days: "oOo", hours: "O" });
   assert.deepEqual(pathsOf(html), { k: "M87 24h3M86.25 37h3.75", f: "M88 24h1 M86.25 37h3.75" });
   assert.deepEqual(tooltipsOf(html), [
@@ -106,7 +106,7 @@ Deno.test("renderStrips() marks failed runs within what was ok", () => {
   ]);
 });
 
-Deno.test("renderStrips() says in tooltips when something was not ok", async (t) => {
+Deno.test("renderStrips() shows the periods that were not ok in tooltips", async (t) => {
   const rows: Readonly<Record<string, readonly [letters: Letters, tooltips: readonly string[]]>> = {
     "days": [{ days: "ccowo" }, ["90 d: warning: 01-30", "90 d: critical: 01-27 to 01-28"]],
     "hours, in the page's zone": [{ hours: "ccou" }, [
@@ -131,7 +131,7 @@ Deno.test("renderStrips() draws the line from 0 to the highest mean, broken wher
   assert.match(html, /<p class=m>100 ms<\/p>$/);
 });
 
-Deno.test("renderStrips() takes the mean of several days for a point", () => {
+Deno.test("renderStrips() draws the mean of several days as a point", () => {
   const html = render({ days: "oooooo", means: [10, 30, 40, 40, 0, 0], daysPerPoint: 2 });
   assert.equal(pathsOf(html)["l"], "M85 9h0l2-8 2 16");
 });

@@ -39,7 +39,7 @@ function readText(html: string): string {
   return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-Deno.test("writeReport() tells problems first, with since when, availability and the last changes", async () => {
+Deno.test("writeReport() shows problems first, with their begin, availability and the last changes", async () => {
   const store = createMemoryStore();
   const record = recordOf("web");
   await store.save([
@@ -86,7 +86,7 @@ Deno.test("writeReport() tells problems first, with since when, availability and
   assert.match(html, /first line\nsecond line/);
 });
 
-Deno.test("writeReport() tells reports that wait, silences, inactive and overdue checks", async () => {
+Deno.test("writeReport() shows pending notifications, silences, inactive and overdue checks", async () => {
   const store = createMemoryStore();
   await store.save([
     updateOf("web", {
@@ -164,7 +164,7 @@ Deno.test("writeReport() shows a check whose last run lies in the future as unkn
   );
 });
 
-Deno.test("writeReport() says at the top and in its title why no check runs", async (t) => {
+Deno.test("writeReport() shows at the top and in its title why no check runs", async (t) => {
   const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
     "a service that was stopped": [
       NOW_MS - 60_000,
@@ -207,7 +207,7 @@ Deno.test("writeReport() shows the trace of a problem that lasts", async () => {
   assert.match(html, /<pre> {5}0\.1 ms {2}request GET http:\/\/web\/\n +&lt; x: &lt;b&gt;<\/pre>/);
 });
 
-Deno.test("writeReport() lets no text out of its place", async () => {
+Deno.test("writeReport() escapes every text", async () => {
   const texts = [
     ...HOSTILE_TEXTS,
     "</title></style><script>alert(1)</script>",

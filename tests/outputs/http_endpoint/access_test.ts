@@ -39,7 +39,7 @@ Deno.test("accessOf() without a token accepts only this machine's own names", ()
   assert.equal(accessWith({}, {}), "full", "HTTP/1.0 has no host");
 });
 
-Deno.test("accessOf() compares the token of both schemes, and shows what is public without one", () => {
+Deno.test("accessOf() compares the token of both schemes, and shows public checks without one", () => {
   const basic = (login: string): string => `Basic ${btoa(login)}`;
   const rows:
     readonly (readonly [authorization: string | null, isPublic: boolean, access: string | number])[] = [

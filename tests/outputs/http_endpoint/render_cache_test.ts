@@ -23,7 +23,7 @@ function createScenario(): {
   };
 }
 
-Deno.test("RenderCache renders one text at a time, with a pause as long as that took", async () => {
+Deno.test("RenderCache renders one text at a time, with a pause as long as the rendering", async () => {
   const { clock, rendered, get } = createScenario();
   const texts = Promise.all([get("a"), get("b"), get("a"), get("c")]);
   await clock.advance(1_000);
@@ -31,7 +31,7 @@ Deno.test("RenderCache renders one text at a time, with a pause as long as that 
   assert.deepEqual(rendered, ["a at 0", "b at 200", "c at 400"]);
 });
 
-Deno.test("RenderCache sends a text again for 20 times as long as it took", async () => {
+Deno.test("RenderCache serves a text for 20 times as long as its rendering took", async () => {
   const { clock, rendered, get } = createScenario();
   const first = get("a");
   await clock.advance(2_099);
@@ -44,7 +44,7 @@ Deno.test("RenderCache sends a text again for 20 times as long as it took", asyn
   assert.equal(rendered.length, 2);
 });
 
-Deno.test("RenderCache renders again after a failure, and tells texts apart by their tags", async () => {
+Deno.test("RenderCache renders again after a failure, and caches texts by their tags", async () => {
   const clock = createFakeClock();
   const cache = new RenderCache(clock);
   await assert.rejects(cache.get("a", () => Promise.reject(new Error("no state"))), /no state/);

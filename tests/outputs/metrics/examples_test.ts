@@ -20,7 +20,7 @@ Deno.test({
 
 Deno.test({
   ...requiresTools("promtool"),
-  name: "the example's alert rules do what they say",
+  name: "the example's alert rules fire as documented",
   fn: async () => {
     const { code, text } = await promtool(["test", "rules", RULES.replace(".rules.yml", ".rules_test.yml")]);
     assert.equal(code, 0, text);
@@ -67,7 +67,7 @@ interface Dashboard {
   readonly templating: { readonly list: readonly Variable[] };
 }
 
-Deno.test("the dashboard has what Grafana imports", async () => {
+Deno.test("the dashboard has the fields that Grafana imports", async () => {
   const { dashboard } = await readDashboard();
   assert.equal(dashboard.id, null, "an id would overwrite another dashboard");
   assert.ok(dashboard.title !== "" && dashboard.schemaVersion >= 30);

@@ -59,7 +59,7 @@ Deno.test("measurementsOf() reads ranges as their ends", async (t) => {
   }
 });
 
-Deno.test("measurementsOf() tells labels apart that a plugin used twice", () => {
+Deno.test("measurementsOf() distinguishes duplicate labels of a plugin", () => {
   const labels = measurementsOf("x=1 x=2 x_2=3 x=4 'it''s a \"label\"'=5").map(({ label }) => label);
   assert.deepEqual(labels, ["x", "x_2", "x_2_2", "x_3", 'it\'s a "label"']);
 });
@@ -75,7 +75,7 @@ const PLUGINS = [
 
 Deno.test({
   ...requiresTools(...PLUGINS),
-  name: "measurementsOf() reads what Debian's plugins print",
+  name: "measurementsOf() parses the output of Debian's plugins",
   fn: async (t) => {
     const rows: Readonly<
       Record<

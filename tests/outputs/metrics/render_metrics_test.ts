@@ -65,7 +65,7 @@ const VALUES = {
 
 Deno.test({
   ...requiresTools("promtool"),
-  name: "renderMetrics() writes what promtool accepts",
+  name: "renderMetrics() prints metrics that promtool accepts",
   fn: async (t) => {
     for (const [name, values] of Object.entries(VALUES)) {
       await t.step(name, async () => {
@@ -150,7 +150,7 @@ Deno.test("renderMetrics() writes every family", async () => {
   ]);
 });
 
-Deno.test("renderMetrics() tells conditions by their exit codes", async (t) => {
+Deno.test("renderMetrics() prints conditions as exit codes", async (t) => {
   for (const [code, condition] of (["ok", "warning", "critical", "unknown"] as const).entries()) {
     await t.step(condition, async () => {
       const text = await renderMetrics(valuesOf({ checks: [checkOf("web", { condition })] }), noPause);
@@ -166,7 +166,7 @@ Deno.test("renderMetrics() prints unknown for a check whose last run lies in the
   assert.ok(samples.includes('monitor_check_confirmed_condition{check="web"} 3'));
 });
 
-Deno.test("renderMetrics() says nothing of what nobody has seen", async () => {
+Deno.test("renderMetrics() omits values without data", async () => {
   const text = await renderMetrics(VALUES.unseen, noPause);
   const named = new Set(samplesOf(text).map((line) => line.replace(/[{ ].*/, "")));
   for (

@@ -10,7 +10,7 @@ const postgres = sharedPostgres();
 
 Deno.test({
   ...POSTGRES,
-  name: "schemaSql() makes what a role without the right to create tables needs",
+  name: "schemaSql() creates the tables for a role without the right to create them",
   fn: async () => {
     const client = new PostgresClient(postgres().place(), clientOptions());
     const grants = [

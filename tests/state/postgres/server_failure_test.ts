@@ -79,7 +79,7 @@ Deno.test({
 
 Deno.test({
   ...POSTGRES,
-  name: "openPostgresStore() says what is wrong, and what to do",
+  name: "openPostgresStore() returns the error and a hint",
   fn: async (t) => {
     await run(
       "CREATE ROLE poor LOGIN",

@@ -11,7 +11,7 @@ import { pruneAll } from "../conformance.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import { endOf, notificationOf, NOW_MS, queuedOf, recordOf } from "../records.ts";
 
-Deno.test("the SQLite store returns what the model does", async () => {
+Deno.test("the SQLite store matches the model", async () => {
   const commands = fc.array(steps(), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(commands, (commands) =>
@@ -26,7 +26,7 @@ Deno.test("the SQLite store returns what the model does", async () => {
   );
 });
 
-Deno.test("prune() loses no observation and no time while it makes days of hours", async () => {
+Deno.test("prune() loses no result and no time when it aggregates hours into days", async () => {
   const entries = fc.array(updates(), { minLength: 1, maxLength: 60 });
   const days = fc.array(fc.integer({ min: 0, max: 89 }), { maxLength: 4 });
   await fc.assert(

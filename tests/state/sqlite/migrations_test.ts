@@ -19,7 +19,7 @@ const BROKEN: Migration = [
   "INSERT INTO missing VALUES (1)",
 ];
 
-Deno.test("migrate() takes an empty database to the present version", () => {
+Deno.test("migrate() migrates an empty database to the present version", () => {
   using opened = openInMemory();
   const { connection } = opened;
   migrate(connection);
@@ -44,7 +44,7 @@ Deno.test("migrate() takes an empty database to the present version", () => {
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);
 });
 
-Deno.test("migrate() takes only the steps that are missing, and keeps what is there", () => {
+Deno.test("migrate() applies only the missing steps, and keeps the data", () => {
   using opened = openInMemory();
   const { connection } = opened;
   migrate(connection, [FIRST]);
@@ -55,7 +55,7 @@ Deno.test("migrate() takes only the steps that are missing, and keeps what is th
   assert.deepEqual(connection.all("SELECT x, y FROM a").map((row) => ({ ...row })), [{ x: 1, y: 2 }]);
 });
 
-Deno.test("migrate() takes all steps or none", () => {
+Deno.test("migrate() applies all steps or none", () => {
   using opened = openInMemory();
   const { connection } = opened;
   migrate(connection, [FIRST]);
@@ -66,7 +66,7 @@ Deno.test("migrate() takes all steps or none", () => {
   assert.equal(versionOf(connection, [FIRST, SECOND]), 2);
 });
 
-Deno.test("migrate() refuses a newer version and touches nothing", () => {
+Deno.test("migrate() rejects a newer version and changes nothing", () => {
   using opened = openInMemory();
   const { connection } = opened;
   migrate(connection, [FIRST, SECOND]);

@@ -39,7 +39,7 @@ Deno.test("whileBusy() retries ever more seldom until it is done", async () => {
   assert.deepEqual(pausesMs, pausesMs.toSorted((one, other) => one - other));
 });
 
-Deno.test("whileBusy() retries as often as it is told to", async () => {
+Deno.test("whileBusy() retries as often as configured", async () => {
   const { clock, triesMs, work } = busyFor(1_000);
   const done = whileBusy(work, { clock, timeoutMs: 10_000, pauseMsMax: 5 });
   await clock.advance(1_000);
@@ -92,7 +92,7 @@ Deno.test("a patient store waits for another process, goes on meanwhile, and kee
     await store.close();
   }));
 
-Deno.test("openSqliteStore() beside waits for a process that writes, as long as it is told to", () =>
+Deno.test("openSqliteStore() alongside a monitor waits for a writing process up to its timeout", () =>
   withStatePath(async (path) => {
     await withState(path, () => Promise.resolve());
     using other = new DatabaseSync(path);

@@ -59,7 +59,7 @@ Deno.test("openSqliteStore() has each commit on the disk before it goes on, what
   }
 });
 
-Deno.test("openSqliteStore() takes an empty file for a new one", () =>
+Deno.test("openSqliteStore() treats an empty file as a new one", () =>
   withStatePath(async (path) => {
     await Deno.writeTextFile(path, "");
     const { store, quarantined } = await openState(path);
@@ -89,7 +89,7 @@ Deno.test("openSqliteStore() makes files and directories for their owner alone",
     }));
 });
 
-Deno.test("openSqliteStore() takes any path for what it is", () =>
+Deno.test("openSqliteStore() accepts special characters in a path", () =>
   withStatePath(async (path) => {
     const odd = `${path} ?mode=memory#%20'"é;.sqlite`;
     await withState(odd, (store) => store.save([updateOf("web")]));
@@ -152,7 +152,7 @@ Deno.test("openSqliteStore() quarantines a damaged file and opens an empty one",
   }
 });
 
-Deno.test("openSqliteStore() quarantines what belongs to a damaged file, and replaces nothing", () =>
+Deno.test("openSqliteStore() quarantines the files of a damaged database, and overwrites nothing", () =>
   withStatePath(async (path) => {
     const aside = `${path}.damaged-20260131T100000Z`;
     await Deno.writeTextFile(`${aside}-wal`, "set aside before");
@@ -185,7 +185,7 @@ Deno.test("openSqliteStore() quarantines the journal of a file that has become e
     await fresh.close();
   }));
 
-Deno.test("openSqliteStore() looks at the whole of a small file, and of a big one at the checks", async (t) => {
+Deno.test("openSqliteStore() validates a small file completely, and only the checks of a large one", async (t) => {
   await t.step(
     "damage to the history of a big one shows when it is used",
     () =>
@@ -281,7 +281,7 @@ Deno.test("records() calls a row that no monitor can have written damage", async
   }
 });
 
-Deno.test("openSqliteStore() refuses what is not this user's own state, and touches nothing", async (t) => {
+Deno.test("openSqliteStore() rejects a file that is not this user's own state, and changes nothing", async (t) => {
   const other = (Deno.uid() ?? 0) + 1;
   const table: readonly {
     name: string;
@@ -291,13 +291,13 @@ Deno.test("openSqliteStore() refuses what is not this user's own state, and touc
     reason: RegExp;
   }[] = [
     {
-      name: "another program's database",
+      name: "the database of another application",
       prepare: (path) => withDatabase(path, (database) => database.exec("CREATE TABLE t (a)")),
       failure: "other",
       reason: /: it is a database of another program$/,
     },
     {
-      name: "another program's database with an id of its own",
+      name: "the database of another application with its own id",
       prepare: (path) =>
         withDatabase(
           path,
@@ -404,7 +404,7 @@ Deno.test({
   },
 });
 
-Deno.test("openSqliteStore() lets root use any user's state", () =>
+Deno.test("openSqliteStore() allows root to use any user's state", () =>
   withStatePath(async (path) => {
     await withState(path, (store) => store.save([updateOf("web")]));
     if (Deno.uid() === 0) await Deno.chown(path, 12345, 12345);
@@ -496,7 +496,7 @@ Deno.test("save() keeps all of a batch or nothing", () =>
     await store.close();
   }));
 
-Deno.test("save() says that the disk is full, keeps what was there and writes again when there is room", () =>
+Deno.test("save() rejects if the disk is full, keeps the old rows and writes again when there is space", () =>
   withStatePath(async (path) => {
     await withState(path, (store) => store.save([updateOf("web")]));
     const connection = await openConnection(path, { readOnly: false });
@@ -525,7 +525,7 @@ Deno.test("save() says that the disk is full, keeps what was there and writes ag
     assert.equal(integrityOf(path), "ok");
   }));
 
-Deno.test("save() says that another process is writing, and goes on when it has ended", () =>
+Deno.test("save() rejects while another process writes, and succeeds afterwards", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
     const other = new DatabaseSync(path);
@@ -558,7 +558,7 @@ Deno.test("prune() changes no more than some rows in one call", () =>
     await store.close();
   }));
 
-Deno.test("prune() gives the room of what it deletes back to the disk, some pages in one call", () =>
+Deno.test("prune() returns the space of deleted rows to the disk, some pages in one call", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
     const change = changeOf("web", NOW_MS - 401 * 24 * HOUR_MS, { output: "x".repeat(1024) });

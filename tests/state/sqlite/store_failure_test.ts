@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { StoreError, type StoreFailure } from "../../../src/domain/store.ts";
 import { explainStoreFailure } from "../../../src/state/sqlite/store_failure.ts";
 
-Deno.test("explainStoreFailure() says what to do", async (t) => {
+Deno.test("explainStoreFailure() suggests a fix", async (t) => {
   const table: readonly { name: string; error: Error; failure: StoreFailure; reason: string }[] = [
     {
       name: "no permission",
@@ -134,12 +134,12 @@ Deno.test("explainStoreFailure() says what to do", async (t) => {
   }
 });
 
-Deno.test("explainStoreFailure() leaves what is explained as it is", () => {
+Deno.test("explainStoreFailure() returns an explained failure unchanged", () => {
   const error = new StoreError("cannot read it", "other");
   assert.equal(explainStoreFailure(error, { action: "read", path: "/state" }), error);
 });
 
-Deno.test("explainStoreFailure() does not take a bug for a failure of the state", async (t) => {
+Deno.test("explainStoreFailure() does not classify a bug as a failure of the state", async (t) => {
   const table: readonly { name: string; error: unknown }[] = [
     { name: "a type error", error: new TypeError("x is undefined") },
     { name: "a wrong argument", error: systemError("cannot be bound", "ERR_INVALID_ARG_TYPE") },

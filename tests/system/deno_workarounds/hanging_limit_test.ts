@@ -19,7 +19,7 @@ Deno.test("createHangingLimit() counts four for each server, and forgets those t
   assert.equal(limit.isReached(SERVER), false);
 });
 
-Deno.test("createHangingLimit() forgets what nothing tells of when its time has come, without a timer", () => {
+Deno.test("createHangingLimit() forgets connections without an event after their timeout, without a timer", () => {
   let nowMs = 0;
   const limit = createHangingLimit(() => nowMs);
   for (nowMs = 0; nowMs < 4; nowMs++) limit.addLost(SERVER);

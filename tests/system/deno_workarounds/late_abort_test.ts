@@ -23,7 +23,7 @@ Deno.test("abortLate() has aborted already where the signal has", () => {
   assert.equal(signal.reason, "over");
 });
 
-Deno.test("abortLate() follows no longer than it is wanted", async () => {
+Deno.test("abortLate() stops following on request", async () => {
   const first = new AbortController();
   const { signal, stop } = abortLate(first.signal);
   stop();
@@ -32,7 +32,7 @@ Deno.test("abortLate() follows no longer than it is wanted", async () => {
   assert.equal(signal.aborted, false);
 });
 
-Deno.test("a time limit that falls together with what it waits for leaves nothing open", async () => {
+Deno.test("a timeout that coincides with its event leaks nothing", async () => {
   const program = new URL("../../fixtures/meet_time_limits.ts", import.meta.url).pathname;
   const { success, stdout, stderr } = await runChild(Deno.execPath(), [...runArguments(), program]);
   assert.ok(success, stderr);

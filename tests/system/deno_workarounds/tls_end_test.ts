@@ -7,7 +7,7 @@ import { inTime } from "../../life/in_time.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { startServer } from "../../support/http_servers.ts";
 
-Deno.test("node:tls over a stream still takes its end for zero bytes: delete tls_end.ts if this fails", {
+Deno.test("node:tls over a stream still reads its end as zero bytes: delete tls_end.ts if this fails", {
   sanitizeOps: false,
   sanitizeResources: false,
 }, async () => {

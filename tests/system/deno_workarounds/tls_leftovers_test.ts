@@ -6,7 +6,7 @@ import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 import { inTime } from "../../life/in_time.ts";
 import { startServer } from "../../support/http_servers.ts";
 
-Deno.test("node:tls still rejects what arrives after its end: delete tls_leftovers.ts if this fails", {
+Deno.test("node:tls still rejects data after its end: delete tls_leftovers.ts if this fails", {
   sanitizeOps: false,
   sanitizeResources: false,
 }, async () => {

@@ -71,7 +71,7 @@ Deno.test("HttpServers: a request gets its response, and the connection ends", (
     }
   }));
 
-Deno.test("HttpServers: a malformed or too large request is refused, and the client sees why", () =>
+Deno.test("HttpServers: a malformed or too large request is rejected with a response", () =>
   withServer(async (port) => {
     const rows: Readonly<Record<string, readonly [sent: string, status: number]>> = {
       "no HTTP": ["hello\r\n\r\n", 400],
@@ -201,7 +201,7 @@ Deno.test(`HttpServers: of ${CROWD} clients at once each gets its response, 256 
   assert.ok(presentMax <= 256, String(presentMax));
 });
 
-Deno.test("HttpServers: what can't be listened to is said in words", async () => {
+Deno.test("HttpServers: an address that cannot be listened on is explained", async () => {
   const servers = createHttpServers(createRealClock());
   await withServer(async (port) => {
     await assert.rejects(

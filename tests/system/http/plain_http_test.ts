@@ -174,7 +174,7 @@ Deno.test("createRequests() leaves a server that floods with informational respo
   await server.untilLeft();
 });
 
-Deno.test("createRequests() reads no more of a bomb than is asked for", async (t) => {
+Deno.test("createRequests() reads no more of a decompression bomb than requested", async (t) => {
   const zeros = new Uint8Array(16 * 1024 * 1024);
   const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros) };
   for (const [coding, content] of Object.entries(bombs)) {
@@ -210,7 +210,7 @@ Deno.test("createRequests() reads a response that comes before its request was r
   await server.untilLeft();
 });
 
-Deno.test("createRequests() sends what the runtime's client would send", async () => {
+Deno.test("createRequests() sends the same bytes as the runtime's client", async () => {
   await using server = startAnswering("HTTP/1.1 204 No Content\r\n\r\n");
   const host = `127.0.0.1:${server.port}`;
   const target = `http://us%20er:p%C3%A4ss@${host}/a b?x=ü#fragment`;
@@ -237,7 +237,7 @@ Deno.test("createRequests() sends what the runtime's client would send", async (
   ]);
 });
 
-Deno.test("createRequests() refuses a line break in a header", async () => {
+Deno.test("createRequests() rejects a newline in a header", async () => {
   await using server = startAnswering("HTTP/1.1 204 No Content\r\n\r\n");
   await assert.rejects(send(server, { headers: { "x-a": "1\r\nx-b: 2" } }), TypeError);
   assert.equal(server.visits, 0);

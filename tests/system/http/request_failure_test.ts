@@ -331,7 +331,7 @@ Deno.test("explainRequestError() shows nothing of the target", async (t) => {
       reason: "cannot ask the target",
     },
     {
-      name: "an address that speaks of errors",
+      name: "a URL that contains words of errors",
       text: "error sending request for url (http://h/?UnknownIssuer): client error (Connect): new",
       reason: "new",
     },
@@ -344,7 +344,7 @@ Deno.test("explainRequestError() shows nothing of the target", async (t) => {
   }
 });
 
-Deno.test("explainRequestError() takes whatever is thrown", () => {
+Deno.test("explainRequestError() accepts any thrown value", () => {
   assert.deepEqual(explainRequestError("a text", TARGET), { phase: "body", reason: "a text" });
   assert.equal(explainRequestError(undefined, TARGET).reason, "undefined");
 });

@@ -36,7 +36,7 @@ Deno.test("createRequests() uses a fresh connection for each request", async () 
   await server.untilLeft();
 });
 
-Deno.test("createRequests() gives each response its own bytes, whoever read before", async () => {
+Deno.test("createRequests() gives each response its own bytes, whatever was read before", async () => {
   const long = (letter: string): string => letter.repeat(100_000);
   await using server = startServer(async (visitor) => {
     const head = await visitor.readHead();
@@ -94,7 +94,7 @@ Deno.test("createRequests() ends the connection when the response is closed", as
     { name: "no body", head: "HTTP/1.1 204 No Content\r\n\r\n" },
     { name: "an empty body", head: "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n" },
     {
-      name: "an upgrade that nobody asked for",
+      name: "an upgrade that was not requested",
       head: "HTTP/1.1 101 Up\r\nconnection: upgrade\r\nupgrade: a\r\n\r\n",
     },
     { name: "a redirect", head: "HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 10\r\n\r\nab" },
@@ -191,7 +191,7 @@ Deno.test("createRequests() throws the reason of an abort", async (t) => {
   });
 });
 
-Deno.test("createRequests() explains what it throws", async (t) => {
+Deno.test("createRequests() explains thrown errors", async (t) => {
   const requests = createRequests({ clock: createRealClock() });
   const explain = async (target: string) => {
     try {
@@ -215,7 +215,7 @@ Deno.test("createRequests() explains what it throws", async (t) => {
       reason: "name does not resolve",
     });
   });
-  await t.step("an authority's certificate as a server's own", async () => {
+  await t.step("a CA certificate as a server's own", async () => {
     await using server = startServer(() => {}, { certificate: createCertificate({ isAuthority: true }) });
     assert.deepEqual(await explain(`${server.origin}/`), {
       phase: "TLS",

@@ -55,7 +55,7 @@ async function send(
   return { end, steps };
 }
 
-Deno.test("send() hands over a mail with its headers, its text and its envelope", async () => {
+Deno.test("send() transmits an email with its headers, its text and its envelope", async () => {
   await using server = await startMailServer({ password: LOGIN.password });
   const receivers = ["admin@example.org", "night@example.org"];
   const { end, steps } = await send({ port: server.port, ...LOGIN, receivers });
@@ -79,7 +79,7 @@ Deno.test("send() hands over a mail with its headers, its text and its envelope"
   await untilLeft(server.port);
 });
 
-Deno.test("send() lets no text become a header, and takes any text", async (t) => {
+Deno.test("send() keeps texts out of the headers, and accepts any text", async (t) => {
   await using steps = concurrentSteps(t);
   const rows: readonly { readonly name: string; readonly mail: Partial<OutgoingMail> }[] = [
     {
@@ -134,7 +134,7 @@ Deno.test("send() keeps every character of a text of a megabyte", async () => {
   assert.equal((await PostalMime.parse(server.mails[0]?.raw ?? "")).text, text);
 });
 
-Deno.test("send() names receivers that were refused, and says that the others got it", async () => {
+Deno.test("send() names rejected receivers, and that the others were accepted", async () => {
   await using server = await startMailServer({ refusals: { "gone@example.org": "550 5.1.1 no such user" } });
   const { end } = await send({ port: server.port, receivers: ["gone@example.org", "admin@example.org"] });
   assert.deepEqual(end, {
@@ -152,7 +152,7 @@ const UNSURE = { retryable: true, mayHaveArrived: true } as const;
 const STAYS = { ...REPLY, retryable: false } as const;
 const BROKEN = { code: null, retryable: true, mayHaveArrived: false } as const;
 
-Deno.test("send() tells from a server's behaviour how far it came and what follows", async (t) => {
+Deno.test("send() derives the phase and the outcome from a server's behavior", async (t) => {
   await using steps = concurrentSteps(t);
   const answer = (command: RegExp, reply: string) => async (visitor: MailVisitor): Promise<void> => {
     await talkUpTo(command, visitor);
@@ -190,7 +190,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "greeting", ...BROKEN, reason: "connection closed by the server" },
     },
     {
-      name: "speaks something else",
+      name: "another protocol",
       meet: async (visitor) => {
         await visitor.send("HTTP/1.1 400 Bad Request\r\n\r\n");
         await visitor.untilGone();
@@ -235,7 +235,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "login", code: null, ...STAYS, reason: "server offers no login" },
     },
     {
-      name: "wants a login, and the password is empty",
+      name: "requires a login, and the password is empty",
       meet: async (visitor) => {
         await talkUpTo(/^never$/, visitor);
       },
@@ -284,7 +284,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", ...BROKEN, reason: "connection closed by the server" },
     },
     {
-      name: "closes in the mail",
+      name: "closes during the email",
       meet: afterData((visitor) => visitor.readBytes(100_000)),
       mail: { text: `${"x".repeat(70)}\n`.repeat(500_000) },
       end: { sent: false, phase: "data", ...BROKEN, reason: "connection reset by the server" },
@@ -338,7 +338,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", code: 354, ...UNSURE, reason: "server replied 354 go ahead" },
     },
     {
-      name: "speaks something else after the final dot",
+      name: "another protocol after the final dot",
       meet: afterData(async (visitor) => {
         await readMail(visitor);
         await visitor.send("thanks\r\n");
@@ -347,7 +347,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", code: null, ...UNSURE, reason: "reply is not SMTP: thanks" },
     },
     {
-      name: "speaks something else for the sender",
+      name: "another protocol for the sender",
       meet: answer(/^MAIL/, "what"),
       end: { sent: false, phase: "sender", ...BROKEN, reason: "reply is not SMTP: what" },
     },
@@ -378,7 +378,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       },
     },
     {
-      name: "replies to the mail together with the reply to DATA",
+      name: "replies to the email together with the reply to DATA",
       meet: answer(/^DATA$/, "354 go ahead\r\n250 queued"),
       end: { sent: false, phase: "data", ...BROKEN, reason: "server replied too early" },
     },
@@ -388,7 +388,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied too early" },
     },
     {
-      name: "replies to the mail while it is sent",
+      name: "replies to the email while it is sent",
       meet: afterData(async (visitor) => {
         await visitor.readLine();
         await visitor.send("250 queued\r\n");
@@ -398,7 +398,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", ...BROKEN, reason: "server replied too early" },
     },
     {
-      name: "begins the next reply before it is asked",
+      name: "begins the next reply before the command",
       meet: answer(/^MAIL/, "250 ok\r\n250-"),
       end: { sent: false, phase: "receivers", ...BROKEN, reason: "server replied too early" },
     },
@@ -424,7 +424,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       },
     },
     {
-      name: "refuses the email while it is sent",
+      name: "rejects the email while it is sent",
       meet: afterData(async (visitor) => {
         await visitor.readLine();
         await visitor.send("552 too much\r\n");
@@ -434,7 +434,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "data", code: 552, ...STAYS, reason: "server replied 552 too much" },
     },
     {
-      name: "refuses one receiver for now and one for good",
+      name: "rejects one receiver temporarily and one permanently",
       meet: async (visitor) => {
         await talkUpTo(/^RCPT/, visitor);
         await visitor.send("550 no such user\r\n");
@@ -464,7 +464,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       },
     },
     {
-      name: "asks for the credentials again and again",
+      name: "requests the credentials again and again",
       meet: async (visitor) => {
         await talkUpTo(/^AUTH/, visitor);
         for (;;) {
@@ -476,7 +476,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
       end: { sent: false, phase: "login", code: 334, ...PASSES, reason: "server replied 334" },
     },
     {
-      name: "takes no mail of this size",
+      name: "rejects an email of this size",
       meet: async (visitor) => {
         await talkUpTo(/^never$/, visitor, ["SIZE 100"]);
       },
@@ -507,7 +507,7 @@ Deno.test("send() tells from a server's behaviour how far it came and what follo
 
 const TOO_MUCH = "reply is too long";
 
-Deno.test("send() listens to no more than a mail server has to say", async (t) => {
+Deno.test("send() limits the size of a reply", async (t) => {
   const rows: readonly {
     readonly name: string;
     readonly phase: string;
@@ -533,7 +533,7 @@ Deno.test("send() listens to no more than a mail server has to say", async (t) =
       },
     },
     {
-      name: "empty lines in place of an answer to the mail",
+      name: "empty lines instead of a reply to the email",
       phase: "data",
       meet: async (visitor) => {
         await talkUpTo(/^DATA$/, visitor);
@@ -559,7 +559,7 @@ Deno.test("send() listens to no more than a mail server has to say", async (t) =
 
 const EMPTY_LINES = "\n".repeat(1 << 20);
 
-Deno.test("send() logs in and submits in the ways that servers know", async (t) => {
+Deno.test("send() logs in and submits with every supported method", async (t) => {
   const base64 = (text: string): string => new TextEncoder().encode(text).toBase64();
   const credentials = base64(`\0${LOGIN.username}\0${LOGIN.password}`);
   const rows: readonly {
@@ -650,7 +650,7 @@ Deno.test("send() logs in and submits in the ways that servers know", async (t) 
   }
 });
 
-Deno.test("send() listens to a server that likes to talk", async () => {
+Deno.test("send() accepts the verbose replies of a server", async () => {
   const many = (code: number): string =>
     Array.from({ length: 10 }, (_, index) => `${code}${index < 9 ? "-" : " "}${"so ".repeat(1000)}\r\n`)
       .join("");
@@ -678,7 +678,7 @@ Deno.test("send() listens to a server that likes to talk", async () => {
   assert.equal(end.refused.length, 50);
 });
 
-Deno.test("send() says that a goodbye without an answer changes nothing", async () => {
+Deno.test("send() ignores a missing reply to QUIT", async () => {
   await using server = startScriptedServer(async (visitor) => {
     await talkUpTo(/^DATA$/, visitor);
     await visitor.send("354 go ahead\r\n");
@@ -696,7 +696,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
   type Meet = (visitor: MailVisitor, ready: () => void) => Promise<void>;
   const rows: readonly { readonly name: string; readonly protection?: Protection; readonly meet: Meet }[] = [
     {
-      name: "never speaks",
+      name: "silent",
       meet: async (visitor, ready) => {
         ready();
         await visitor.untilGone();
@@ -723,7 +723,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
       },
     },
     {
-      name: "never answers a handshake",
+      name: "no reply to a handshake",
       protection: "from_start",
       meet: async (visitor, ready) => {
         await visitor.readBytes(1);
@@ -732,7 +732,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
       },
     },
     {
-      name: "never answers a handshake after STARTTLS",
+      name: "no reply to a handshake after STARTTLS",
       protection: "required",
       meet: async (visitor, ready) => {
         await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS"]);
@@ -743,7 +743,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
       },
     },
     {
-      name: "takes the mail and never says so",
+      name: "accepts the email and never replies",
       meet: async (visitor, ready) => {
         await talkUpTo(/^DATA$/, visitor);
         await visitor.send("354 go ahead\r\n");
@@ -777,13 +777,13 @@ Deno.test("send() throws the signal's reason when it has aborted before", async 
   );
 });
 
-Deno.test("send() tells a refused connection", async () => {
+Deno.test("send() reports a refused connection", async () => {
   const { end, steps } = await send({ port: freePort() });
   assert.deepEqual(end, { sent: false, phase: "connecting", ...BROKEN, reason: "connection refused" });
   assert.deepEqual(steps, ["resolved"]);
 });
 
-Deno.test("connectFailure() tells resolving, connecting and missing permissions apart", async (t) => {
+Deno.test("connectFailure() distinguishes resolving, connecting and missing permissions", async (t) => {
   const rows = [
     { code: "ENOTFOUND", phase: "resolving", retryable: true, reason: "name does not resolve" },
     { code: "EAI_AGAIN", phase: "resolving", retryable: true, reason: "no response from a name server" },
@@ -856,12 +856,12 @@ Deno.test("send() gives no credentials to a server without STARTTLS where they a
   }
 });
 
-Deno.test("send() refuses a bad certificate and says what is wrong with it", async (t) => {
+Deno.test("send() rejects an invalid certificate and returns the reason", async (t) => {
   const expired = createCertificate({ fromDay: -5, toDay: -2, authority: createAuthority() });
   const rows = [
     { name: "self-signed", certificate: createCertificate(), reason: /^certificate is not trusted/ },
     {
-      name: "an authority's own",
+      name: "a CA's own",
       certificate: createCertificate({ isAuthority: true }),
       reason: /^certificate is not trusted/,
     },
@@ -890,7 +890,7 @@ Deno.test("send() refuses a bad certificate and says what is wrong with it", asy
   }
 });
 
-Deno.test("send() tells a server that has no TLS from one that lost its connection", async (t) => {
+Deno.test("send() distinguishes a server without TLS from a lost connection", async (t) => {
   const startTls = async (visitor: MailVisitor): Promise<void> => {
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
     await visitor.send("220 go ahead\r\n");
@@ -1018,7 +1018,7 @@ Deno.test("send() ends where a server ends TLS and keeps the connection", async 
   assert.ok(isSent);
 });
 
-Deno.test("send() listens to no more than a mail server has to say, over TLS", async () => {
+Deno.test("send() limits the size of a reply over TLS", async () => {
   await using harness = await startTlsHarness(async (connection) => {
     await connection.read(new Uint8Array(100));
     for (;;) await connection.write(new Uint8Array(10_000).fill(0x0a));
@@ -1032,7 +1032,7 @@ Deno.test("send() listens to no more than a mail server has to say, over TLS", a
   assert.deepEqual([end.reason, end.phase, end.retryable], [TOO_MUCH, "greeting", true]);
 });
 
-Deno.test("send() has words for a handshake that fails once and not when it is looked into", async () => {
+Deno.test("send() describes a handshake that fails once, but not when it is repeated for the reason", async () => {
   await using harness = await startTlsHarness(async (connection) => {
     await connection.read(new Uint8Array(1));
   });
@@ -1069,7 +1069,7 @@ Deno.test("send() outlives a server that goes on talking when TLS is over", asyn
   assert.deepEqual([end.phase, end.mayHaveArrived], ["TLS", false]);
 });
 
-Deno.test("send() needs network permission to its host and port only, and trusts whom it is told to", async (t) => {
+Deno.test("send() requires network permission to its host and port only, and trusts the configured CA", async (t) => {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
   await Deno.writeTextFile(caPath, authority.cert);

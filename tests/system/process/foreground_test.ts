@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runArguments } from "../../../testing/source.ts";
 import { runChild, tool } from "../../../testing/tools.ts";
 
-Deno.test("run() starts the command and tells its exit code, however few file descriptors are free", async () => {
+Deno.test("run() starts the command and returns its exit code, however few file descriptors are free", async () => {
   const fixture = new URL("../../fixtures/run_with_few_descriptors.ts", import.meta.url).pathname;
   // The runtime raises its limit as far as it may, so the upper one is set.
   const { success, stdout, stderr } = await runChild(tool("sh"), [

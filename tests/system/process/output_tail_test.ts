@@ -10,7 +10,7 @@ function tailOf(bytesMax: number, chunks: readonly (readonly [source: string, te
   return tail.text();
 }
 
-Deno.test("createOutputTail() keeps the end of what was printed", async (t) => {
+Deno.test("createOutputTail() keeps the end of the output", async (t) => {
   const table: readonly {
     name: string;
     bytesMax: number;
@@ -36,7 +36,7 @@ Deno.test("createOutputTail() keeps the end of what was printed", async (t) => {
       text: "half\noops\n a line\n",
     },
     {
-      name: "what came after a flood",
+      name: "output after a flood",
       bytesMax: 4,
       chunks: [["out", "x".repeat(1000)], ["out", "\nend"]],
       text: "end",
@@ -47,7 +47,7 @@ Deno.test("createOutputTail() keeps the end of what was printed", async (t) => {
   }
 });
 
-Deno.test("createOutputTail() takes bytes that are no text", () => {
+Deno.test("createOutputTail() accepts bytes that are no text", () => {
   const tail = createOutputTail(8);
   tail.add("out", new Uint8Array([0xff, 0x00, 0x41, 0xe2, 0x82]));
   assert.equal(tail.text(), "\ufffd\0A\ufffd");

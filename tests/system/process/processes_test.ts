@@ -33,43 +33,43 @@ test("run() ends whatever a program started, and tells how it ended", (add) => {
     readonly stdout: string;
   }[] = [
     {
-      name: "a program that runs for ever",
+      name: "a command that runs for ever",
       program: "forever.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "running\n",
     },
     {
-      name: "a program that ignores SIGTERM",
+      name: "a command that ignores SIGTERM",
       program: "ignore_sigterm.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "ignoring\n",
     },
     {
-      name: "a program that answers SIGTERM and exits with 0",
+      name: "a command that handles SIGTERM and exits with 0",
       program: "answer_sigterm.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "waiting\ngoodbye\n",
     },
     {
-      name: "a program that dies of SIGTERM while its child ignores it",
+      name: "a command that dies of SIGTERM while its child ignores it",
       program: "survive_leader.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "waiting\n",
     },
     {
-      name: "a program that stops itself",
+      name: "a command that stops itself",
       program: "stop_itself.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "stopping\n",
     },
     {
-      name: "a program that closes its pipes and sleeps",
+      name: "a command that closes its pipes and sleeps",
       program: "close_stdout_and_sleep.sh",
       end: { ended: "timed_out", survives: false },
       stdout: "closing\n",
     },
     {
-      name: "a grandchild that holds the pipes",
+      name: "a grandchild that keeps the pipes open",
       program: "fork_grandchild.sh",
       end: { ended: "exited", code: 1, leftovers: true },
       stdout: "left a grandchild\n",
@@ -109,7 +109,7 @@ test("run() comes back although a process that left the group holds the pipes", 
   await untilGone(mark);
 });
 
-Deno.test("run() keeps no more than it is told of a flood", async (t) => {
+Deno.test("run() keeps the configured part of a flood", async (t) => {
   await using steps = concurrentSteps(t);
   for (const program of ["flood_stdout.sh", "flood_both.sh"]) {
     steps.add(program, async () => {
@@ -190,7 +190,7 @@ test("run() names the signal that ended a program", (add) => {
 });
 
 Deno.test({
-  name: "run() tells a real-time signal by its number",
+  name: "run() names a real-time signal by its number",
   // The runtime fails to tell how such a child ended, and then keeps a note of it (no descriptor) for good.
   sanitizeResources: false,
   fn: async (t) => {
@@ -359,24 +359,24 @@ test("run() names the permission that is missing", (add) => {
   const path = fixture("forever.sh");
   const missing = fixture("no_such_file.sh");
   const rows = [
-    { name: "no program at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the kill program", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
-    { name: "the program", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
+    { name: "no command at all", list: [], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+    { name: "the kill command", list: [path], path, reason: `needs --allow-run=${path},/usr/bin/kill` },
+    { name: "the command", list: ["/usr/bin/kill"], path, reason: `needs --allow-run=${path}` },
     {
-      name: "every program, for a variable that the loader reads",
+      name: "every command, for a variable that the loader reads",
       list: ["/usr/bin/kill", path],
       path,
       environment: { LD_PRELOAD: "/no/such/library" },
       reason: "the variable LD_PRELOAD in its environment needs --allow-run without a list of programs",
     },
     {
-      name: "none is, but the file may not be looked at",
+      name: "none, but the file is unreadable",
       list: ["/usr/bin/kill", missing],
       path: missing,
       reason: "the file, or the interpreter that its first line names, does not exist",
     },
     {
-      name: "none is, but the kill program does not exist",
+      name: "none, but the kill command does not exist",
       list: [path, missing],
       path,
       killPath: missing,
@@ -405,7 +405,7 @@ test("run() comes back from a program that cannot be ended, and says so", async 
   }
 });
 
-Deno.test("run() comes back from a program that went while this process stood still, and says that it went", async () => {
+Deno.test("run() returns after a command that exited while this process was stalled, and notes the stall", async () => {
   const clock = createRealClock();
   let stills = 0;
   const after: typeof clock.after = (delayMs, callback) => {

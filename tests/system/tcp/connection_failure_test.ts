@@ -44,7 +44,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-Deno.test("explainConnectionError() tells the handshake from what comes behind it", async (t) => {
+Deno.test("explainConnectionError() distinguishes the handshake from later phases", async (t) => {
   for (const { phase, text, reason } of ROWS) {
     await t.step(`${phase}: ${text}`, () => {
       const failure = explainConnectionError(new Error(text), { host: "example.org", port: 443 }, phase);

@@ -60,7 +60,7 @@ for (
     "a client certificate required": { requestCert: true },
   })
 ) {
-  Deno.test(`readCertificateChain() reads what a server sends: ${name}`, () =>
+  Deno.test(`readCertificateChain() reads the chain of a server: ${name}`, () =>
     withNodeServer(options, async (port) => {
       assert.deepEqual(await chainOf(port), CHAIN);
       assert.deepEqual(await chainOf(port, "127.0.0.1"), CHAIN);

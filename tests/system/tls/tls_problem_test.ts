@@ -48,7 +48,7 @@ Deno.test("failsForGood() gives a server up that hangs, and leaves it no connect
   await server.untilLeft();
 });
 
-Deno.test("connect() and readCertificate() ask nobody twice who has said in an alert what is wrong", async (t) => {
+Deno.test("connect() and readCertificate() do not repeat a handshake that failed with an alert", async (t) => {
   // bad_certificate, certificate_unknown, certificate_required
   for (const description of [42, 46, 116]) {
     await t.step(`alert ${description}`, async () => {
