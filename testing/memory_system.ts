@@ -96,6 +96,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     dropped,
     ownConfig: null,
     executable: "/usr/local/bin/monitor",
+    sourceModule: null,
     workingDirectory: options.workingDirectory ?? Deno.cwd(),
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },

@@ -69,6 +69,8 @@ export interface System {
   readonly platform: "linux" | "darwin" | "windows";
   /** Absolute path of this executable; from source, of the runtime. */
   readonly executable: string;
+  /** Absolute path of the module that the runtime was started with; `null` for an executable. */
+  readonly sourceModule: string | null;
   /** The runtime: its name, its version, and its target, such as `aarch64-apple-darwin`. */
   readonly runtime: { readonly name: string; readonly version: string; readonly target: string };
   /** The user's id; `null` on systems without one. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Clock } from "../domain/clock.ts";
 import type { System } from "../domain/system.ts";
 import { createFiles } from "./files.ts";
@@ -61,6 +62,9 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
     hostName,
     get executable() {
       return Deno.execPath();
+    },
+    get sourceModule() {
+      return Deno.build.standalone ? null : fileURLToPath(Deno.mainModule);
     },
     timeZone: () => Temporal.Now.timeZoneId(),
     onReloadSignal: (callback) => {

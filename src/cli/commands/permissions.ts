@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { NET_ALL, PERMISSION_CLASSES } from "../../domain/runtime_permissions.ts";
 import type { System } from "../../domain/system.ts";
 import { missingPermissions, type RequiredPermission } from "../../permissions/required_permissions.ts";
@@ -72,7 +72,8 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
   if (!invocation.options.has("check")) {
     warnOfCautions(required, system);
     const text = await render(required, {
-      command: commandOf({ invocation, system, config }),
+      ...programOf(system, required),
+      arguments: argumentsOf({ invocation, system, config }),
       files: system.files,
       listen: listenOf(invocation, config)?.address ?? null,
     });
@@ -86,8 +87,12 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
 }
 
 interface RenderContext {
-  /** Absolute path of the executable, and its arguments. */
-  readonly command: readonly string[];
+  /** Absolute path of the executable; from source, the command of the runtime. */
+  readonly program: readonly string[];
+  /** What the runtime reads of the source, absolute paths. */
+  readonly source: readonly string[];
+  /** The arguments of a service with the same config, state and checks. */
+  readonly arguments: readonly string[];
   readonly files: System["files"];
   /** The address of the HTTP endpoint; `null`: none. */
   readonly listen: string | null;
@@ -107,14 +112,34 @@ const FORMATS: Readonly<Record<string, Render>> = {
       )
     }\n`,
   deno: (required) => `${JSON.stringify({ permissions: { monitor: denoSet(required) } }, null, 2)}\n`,
-  systemd: async (required, { command, ...context }) =>
-    systemdDropIn(await sandboxOf(groupPermissions(required), context), command),
-  bwrap: async (required, { command, ...context }) =>
-    bwrapCommand(await sandboxOf(groupPermissions(required), context), command),
+  systemd: (required, context) => sandboxed(systemdDropIn, required, context),
+  bwrap: (required, context) => sandboxed(bwrapCommand, required, context),
 };
 
-/** The command that the sandbox is for: a service with the same config, state and checks. */
-function commandOf(
+async function sandboxed(
+  write: typeof bwrapCommand,
+  required: readonly RequiredPermission[],
+  { program, source, arguments: words, ...context }: RenderContext,
+): Promise<string> {
+  const sandbox = await sandboxOf(groupPermissions(required), context);
+  return write({ ...sandbox, readOnly: [...sandbox.readOnly, ...source] }, [...program, ...words]);
+}
+
+/** How this program is started. */
+function programOf(
+  { executable, sourceModule, environment }: System,
+  required: readonly RequiredPermission[],
+): Pick<RenderContext, "program" | "source"> {
+  if (sourceModule === null) return { program: [executable], source: [] };
+  const flags = permissionFlags(groupPermissions(required));
+  const caches = environment("XDG_CACHE_HOME") ?? `${environment("HOME") ?? ""}/.cache`;
+  return {
+    program: [executable, "run", "--quiet", "--no-prompt", ...flags, sourceModule],
+    source: [dirname(sourceModule), environment("DENO_DIR") ?? `${caches}/deno`],
+  };
+}
+
+function argumentsOf(
   { invocation, system, config }: {
     readonly invocation: Invocation;
     readonly system: System;
@@ -124,7 +149,6 @@ function commandOf(
   const path = config.sources[0]?.path ?? null;
   const state = optionValue(invocation, "state");
   return [
-    system.executable,
     "check",
     ...path === null ? [] : ["--config", resolve(system.workingDirectory, path)],
     // The URL of a database may hold a password.
