@@ -212,14 +212,14 @@ for (const [name, row] of Object.entries(ROWS)) {
   });
 }
 
-Deno.test("startNotifying() sends an unfiltered channel the same whatever another one filters", async () => {
+Deno.test("startNotifying() sends an unfiltered channel every notification despite another channel's filters", async () => {
   for (const [name, { filters: _, ...row }] of Object.entries(ROWS)) {
     const alone = await sentIn({ ...row, filters: {} });
     assert.deepEqual((await sentIn({ ...row, filters: ROWS[name]?.filters ?? {} })).all, alone.all, name);
   }
 });
 
-Deno.test("startNotifying() sends a problem that lasts, once, even if it flaps since before it was due", async () => {
+Deno.test("startNotifying() sends a lasting problem once, even if it flapped before it was due", async () => {
   const steps = Array.from({ length: 120 }, (_, minute): Step => {
     if (minute < 30) return [minute, minute % 4 < 2 ? "ok" : "critical"];
     return [minute, minute % 2 === 0 ? "critical" : "warning"];

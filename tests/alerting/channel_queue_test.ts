@@ -139,9 +139,15 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       sent: [],
       status: "idle",
     },
-    { name: "waits for more with a new one", queued: "a", events: [], sent: [], status: "batching 2" },
     {
-      name: "goes on with the backoff of a restored one",
+      name: "extends the batch for a new notification",
+      queued: "a",
+      events: [],
+      sent: [],
+      status: "batching 2",
+    },
+    {
+      name: "continues the backoff of a restored one",
       queued: "a:3",
       events: ["woke"],
       sent: ["a"],
@@ -170,9 +176,15 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       sent: [],
       status: "batching 1",
     },
-    { name: "ends with one message", queued: "a b", events: [2, "woke"], sent: ["a b"], status: "sending" },
     {
-      name: "ends with one message for each notification",
+      name: "completes with one message",
+      queued: "a b",
+      events: [2, "woke"],
+      sent: ["a b"],
+      status: "sending",
+    },
+    {
+      name: "completes with one message for each notification",
       queued: "a b",
       events: [2, "woke", "delivered"],
       sent: ["a", "b"],
@@ -190,7 +202,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
   sending: [
     {
-      name: "ends idle if all is delivered",
+      name: "is idle afterwards if everything was delivered",
       queued: "a b",
       events: [2, "woke", "delivered"],
       sent: ["a b"],
@@ -232,7 +244,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "rejected 300",
     },
     {
-      name: "begins with the least tried the next time",
+      name: "starts the next attempt with the least tried",
       queued: "a b",
       events: [2, "woke", "rejected", "rejected", 300, "woke", "rejected", "delivered", "delivered"],
       sent: ["a b", "a", "a b", "b", "a"],
@@ -284,7 +296,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "backing_off 15",
     },
     {
-      name: "ends with all that is pending",
+      name: "completes with all pending notifications",
       queued: "a",
       events: [2, "woke", "down", "+b", 7.5, "woke"],
       sent: ["a", "a b"],
@@ -327,7 +339,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "idle",
     },
     {
-      name: "ends soon with a reload",
+      name: "stops soon after a reload",
       queued: "a:9",
       events: ["woke", "down", "=a:9"],
       sent: ["a"],
@@ -358,7 +370,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "rejected 298",
     },
     {
-      name: "ends soon with a reload",
+      name: "stops soon after a reload",
       queued: "a:r b:r",
       events: ["=a:r b:r", 2, "woke"],
       sent: ["a b"],
@@ -367,7 +379,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
   "another member's": [
     {
-      name: "is left while it waits",
+      name: "is released while it waits",
       queued: "a b:r",
       events: ["released", 9, "woke"],
       sent: [],
@@ -388,14 +400,14 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "idle",
     },
     {
-      name: "is tried again soon if it is not certain that it is another member's",
+      name: "is soon retried if the owner of the queue is uncertain",
       queued: "a",
       events: [2, "woke", "refused"],
       sent: ["a"],
       status: "batching 1",
     },
     {
-      name: "is left if it became another member's before the message was sent",
+      name: "is released if it became another member's before the message was sent",
       queued: "a",
       events: [2, "woke", "released", "refused", 99, "woke"],
       sent: ["a"],
@@ -414,7 +426,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
 };
 
 for (const [status, rows] of Object.entries(TABLES)) {
-  Deno.test(`transition() of a queue that is ${status}`, async (t) => {
+  Deno.test(`transition() of a ${status} queue`, async (t) => {
     for (const row of rows) {
       await t.step(row.name, () => {
         const { sent, queue, afterMs } = runRow(row);

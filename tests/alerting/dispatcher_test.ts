@@ -234,7 +234,7 @@ Deno.test("add() backs off up to 15 minutes, and after rejections up to an hour"
   });
 });
 
-Deno.test("add() tries a new notification within a minute while the channel backs off", async () => {
+Deno.test("add() sends a new notification within a minute while the channel backs off", async () => {
   let isDown = true;
   const { clock, dispatcher, sent } = harness({ deliver: () => isDown ? DOWN : OK });
   dispatcher.add([row({ check: "first" })]);
@@ -316,7 +316,7 @@ Deno.test("Dispatcher resends a message that was marked before a crash under the
   await dispatcher.stop();
 });
 
-Deno.test("Dispatcher gives other notifications another id, although nothing was persisted", async () => {
+Deno.test("Dispatcher never reuses an id for other notifications, although nothing was persisted", async () => {
   const rows = [row({ check: "a" }), row({ check: "b" })];
   const others = [row({ check: "c" })];
   const idAfter = async (kept: readonly QueuedNotification[]): Promise<string> => {
@@ -398,7 +398,7 @@ function keptIds(kept: readonly OutboxChange[]): readonly string[] {
 }
 
 Deno.test("add() keeps notifications without check and channel for a day", async (t) => {
-  await t.step("they come back", async () => {
+  await t.step("they are restored", async () => {
     const gone = ["mail"];
     const problem = { ...row(), attempts: 1, messageId: "m1" };
     const { clock, dispatcher, sent, kept, events, adopt } = harness({
@@ -416,7 +416,7 @@ Deno.test("add() keeps notifications without check and channel for a day", async
     assert.deepStrictEqual(dispatcher.all, []);
     await dispatcher.stop();
   });
-  await t.step("they stay away", async () => {
+  await t.step("they are not restored", async () => {
     const { clock, dispatcher, events } = harness({ rows: [row()], gone: ["mail"], absent: ["web"] });
     await clock.advance(26 * HOUR);
     assert.deepStrictEqual(events.map(({ event }) => event), ["dropped"]);
@@ -425,7 +425,7 @@ Deno.test("add() keeps notifications without check and channel for a day", async
   });
 });
 
-Deno.test("reload() gives notifications and markers of an edited channel the new key", async () => {
+Deno.test("reload() moves notifications and markers of an edited channel to the new key", async () => {
   let isDown = true;
   const gone: string[] = [];
   const { clock, dispatcher, sent, events, kept, adopt } = harness({
@@ -521,7 +521,7 @@ Deno.test("reload() counts a delivery of notifications that were dropped or left
   }
 });
 
-Deno.test("reload() keeps the id of a message only if all of it goes to one channel", async () => {
+Deno.test("reload() keeps the id of a message only if all of it moves to one channel", async () => {
   for (const [other, isKept] of [["other", true], ["elsewhere", false]] as const) {
     const gone: string[] = [];
     const { clock, dispatcher, sent, adopt } = harness({
@@ -573,7 +573,7 @@ Deno.test("reload() splits a message for a channel that does not batch", async (
   }
 });
 
-Deno.test("reload() keeps a message whole, whatever other channels have of it", async () => {
+Deno.test("reload() keeps a message whole, regardless of other channels", async () => {
   const gone: string[] = [];
   const { clock, dispatcher, sent, adopt } = harness({
     gone,
@@ -709,7 +709,7 @@ Deno.test("add() delays a retry by the longer of backoff and the receiver's requ
   });
 });
 
-Deno.test("add() waits no longer if the wall clock is set back", async (t) => {
+Deno.test("add() shortens no delay if the wall clock is set back", async (t) => {
   const scenarios: Readonly<Record<string, (clock: FakeClock, set: () => void) => Promise<void>>> = {
     "while it gathers": async (clock, set) => {
       await clock.advance(SECOND);
@@ -745,7 +745,7 @@ Deno.test("add() waits no longer if the wall clock is set back", async (t) => {
   }
 });
 
-Deno.test("Dispatcher ignores a restored time that is over an hour ahead", async (t) => {
+Deno.test("Dispatcher ignores a restored time that is over an hour in the future", async (t) => {
   for (const [aheadMs, dueMs] of [[30 * MINUTE, 30 * MINUTE], [5 * HOUR, 0]] as const) {
     await t.step(`${aheadMs / MINUTE} minutes ahead`, async () => {
       const kept = { ...row(), attempts: 3, nextAttemptAtMs: START + aheadMs };
@@ -757,7 +757,7 @@ Deno.test("Dispatcher ignores a restored time that is over an hour ahead", async
   }
 });
 
-Deno.test("drain() tries everything once, and returns in time", async (t) => {
+Deno.test("drain() tries every message once, and returns in time", async (t) => {
   await t.step("a channel that works", async () => {
     const { clock, dispatcher, sent } = harness({
       rows: [{ ...row(), nextAttemptAtMs: START + HOUR, attempts: 3 }],
@@ -860,7 +860,7 @@ Deno.test("add() sends no notification of a check before its rejected one", asyn
   }
 });
 
-Deno.test("add() backs off from a channel that is down, however much is queued", async () => {
+Deno.test("add() backs off from a channel that is down, however long the queue is", async () => {
   const { clock, dispatcher, sent } = harness({ single: ["mail"], deliver: () => DOWN });
   dispatcher.add(Array.from({ length: 50 }, (_, index) => row({ check: `check ${index}` })));
   await clock.advance(1 * HOUR);
@@ -961,7 +961,7 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     assert.deepStrictEqual(dispatcher.all.map(({ notification }) => notification.check), ["bad"]);
     await dispatcher.stop();
   });
-  await t.step("beginning with the least tried, when drained", async () => {
+  await t.step("starting with the least tried, when drained", async () => {
     const rows = ["bad", "a", "b", "c"].map((check): QueuedNotification => ({
       ...row({ check }),
       state: "rejected",
@@ -1064,7 +1064,7 @@ Deno.test("Dispatcher counts accepted and dropped notifications, and failed atte
   await dispatcher.stop();
 });
 
-Deno.test("add() sends nothing that may not be sent, and tries again under the same id", async () => {
+Deno.test("add() sends only while it owns the queue, and retries under the same id", async () => {
   let isOwner = false;
   const { clock, sent, kept } = harness({ rows: [row()], maySend: () => isOwner });
   await clock.advance(MINUTE);

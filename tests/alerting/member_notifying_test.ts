@@ -92,7 +92,7 @@ async function overtake({ notifying, repository }: Member): Promise<void> {
   notifying.forget(["web"]);
 }
 
-Deno.test("a member does not notify again of a problem that another one has decided", async () => {
+Deno.test("a member does not notify again of a problem that another one has sent", async () => {
   const member = await startMember();
   await member.notifying.know(["web"], () => Promise.resolve([]));
   await overtake(member);
@@ -139,7 +139,7 @@ Deno.test(
     const nothing = { changed: [], removed: [], markers: [], cleared: [] };
     // The member sent a problem while it was cut off; the other one had one, too, and its recovery.
     for (const [next, event] of [["critical", "problem"], ["ok", "recovery"]] as const) {
-      await t.step(`${event} comes next`, async () => {
+      await t.step(`followed by ${event}`, async () => {
         const place = postgres().place();
         const cutOff = await openPostgresStore(place, storeOptions());
         const other = await openPostgresStore(place, storeOptions());

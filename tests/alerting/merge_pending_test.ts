@@ -87,7 +87,7 @@ Deno.test("mergeNotifications() merges the notifications of a check into those t
   }
 });
 
-Deno.test("mergeNotifications() keeps the place and the tries of the older row, and the id of the newer one", async (t) => {
+Deno.test("mergeNotifications() keeps the position and attempts of the older row, and the id of the newer one", async (t) => {
   const [older, newer] = rowsOf("a:ok>warning a:warning>critical");
   if (older === undefined || newer === undefined) assert.fail();
   const tried = { ...older, attempts: 7, nextAttemptAtMs: 500, firstFailedAtMs: 3, lastFailure: "down" };
@@ -129,7 +129,7 @@ Deno.test("mergeNotifications() counts the oldest problems that recovered unsent
     assert.equal(rows.length + (summarized ?? 0), 100);
     assert.equal(rows[0]?.summarized, summarized);
   });
-  await t.step("one is left, whatever its length", () => {
+  await t.step("at least one is kept, whatever its length", () => {
     const two = missed(2, "x".repeat(2 ** 21));
     assert.equal(mergeNotifications(two.slice(0, 1)), null);
     assert.deepEqual(mergeNotifications(two)?.notifications.map(({ id }) => id), ["r1"]);
@@ -140,7 +140,7 @@ Deno.test("mergeNotifications() counts the oldest problems that recovered unsent
     const { notifications: rows = [], summarized } = mergeNotifications([...first, ...more]) ?? {};
     assert.deepEqual([rows.length, summarized, rows[0]?.id, rows[0]?.summarized], [1000, 2, "r5", 5]);
   });
-  await t.step("none that goes on, nor one that may have arrived", () => {
+  await t.step("none that is still a problem, nor one that may have arrived", () => {
     const going = Array.from(
       { length: 2000 },
       (_, index) => rowsOf(`c${index}:ok>critical`)[0] ?? assert.fail(),
@@ -155,7 +155,7 @@ Deno.test("mergeNotifications() counts the oldest problems that recovered unsent
 
 const CONDITIONS: readonly Condition[] = ["ok", "unknown", "warning", "critical"];
 
-Deno.test("mergeNotifications() loses no condition and no problem, and merges at once as bit by bit", () => {
+Deno.test("mergeNotifications() loses no condition and no problem, at once or row by row", () => {
   const step = fc.record({
     check: fc.constantFrom("a", "b", "c"),
     condition: fc.constantFrom(...CONDITIONS),

@@ -61,7 +61,7 @@ Deno.test("suppressedBy() returns the first reason: no channel at all, then a si
   }
 });
 
-Deno.test("suppressedBy() waits until a dependency was seen, and since the problem began", async () => {
+Deno.test("suppressedBy() suppresses until a parent ran since the problem began", async () => {
   const { clock, notifying, observe, lines } = await openDesk([ROUTER, WEB]);
   assert.equal(notifying.suppressedBy(WEB, START), "dependency", "nobody has looked at the router");
   await observe(ROUTER, "ok");
@@ -76,7 +76,7 @@ Deno.test("suppressedBy() waits until a dependency was seen, and since the probl
   await notifying.stop();
 });
 
-Deno.test("suppressedBy() and dependenciesToRun() go by the dependencies that run", async () => {
+Deno.test("suppressedBy() and dependenciesToRun() use only parents that run", async () => {
   const { clock, notifying, observe } = await openDesk([ROUTER, WEB]);
   const decide = (): unknown => [
     notifying.suppressedBy(WEB, clock.wallMs()),
@@ -133,7 +133,7 @@ Deno.test("refresh() reads silences, and keeps the last ones while the store fai
   await notifying.stop();
 });
 
-Deno.test("deciding() sends a recovery only where its problem went", async () => {
+Deno.test("deciding() sends a recovery only to channels that were sent the problem", async () => {
   await withDirectory(async (directory) => {
     const file = fileChannel(`${directory}/told`);
     const both = withChannels(FREE, [CONSOLE, file]);
@@ -154,7 +154,7 @@ Deno.test("deciding() sends a recovery only where its problem went", async () =>
   });
 });
 
-Deno.test("deciding() notifies a new channel of a problem that goes on, and the others not again", async () => {
+Deno.test("deciding() notifies a new channel of an ongoing problem, and the others not again", async () => {
   await withDirectory(async (directory) => {
     const both = withChannels(FREE, [CONSOLE, fileChannel(`${directory}/told`)]);
     const { notifying, observe, review, drain, lines } = await openDesk([FREE]);
@@ -169,7 +169,7 @@ Deno.test("deciding() notifies a new channel of a problem that goes on, and the 
   });
 });
 
-Deno.test("deciding() sends a recovery after a problem that still waits", async () => {
+Deno.test("deciding() sends a recovery after a pending problem", async () => {
   const { clock, notifying, observe, drain, lines } = await openDesk([FREE]);
   await observe(FREE, "critical");
   await observe(FREE, "ok");
@@ -181,7 +181,7 @@ Deno.test("deciding() sends a recovery after a problem that still waits", async 
   await notifying.stop();
 });
 
-Deno.test("deciding() goes on counting where the kept rows end", async () => {
+Deno.test("deciding() continues the ids of persisted rows", async () => {
   const hopeless = withChannels(FREE, [fileChannel("/none/such/directory/told")]);
   const first = await openDesk([hopeless]);
   await first.observe(hopeless, "critical");
@@ -308,7 +308,7 @@ Deno.test("reload() keeps the notification of an ongoing problem due that it dro
   }
 });
 
-Deno.test("reload() leaves a recovery due that it drops", async () => {
+Deno.test("reload() keeps a dropped recovery due", async () => {
   await withDirectory(async (directory) => {
     const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
     await Deno.mkdir(`${directory}/there`);
@@ -503,7 +503,7 @@ Deno.test("startNotifying() redacts secrets in the errors of a channel", async (
   await notifying.stop();
 });
 
-Deno.test("reload() leaves the old secrets removed from the outcome of a delivery in progress", async () => {
+Deno.test("reload() keeps the old secrets redacted in the outcome of a delivery in progress", async () => {
   const { promise, reject } = Promise.withResolvers<void>();
   const check = withChannels(FREE, [fileChannel("/told")]);
   const { clock, notifying, observe, events } = await openDesk([check], { touch: () => promise });
@@ -517,7 +517,7 @@ Deno.test("reload() leaves the old secrets removed from the outcome of a deliver
   await notifying.stop();
 });
 
-Deno.test("startNotifying() without notifications leaves kept rows as they are", async () => {
+Deno.test("startNotifying() without notifications keeps persisted rows unchanged", async () => {
   const hopeless = withChannels(FREE, [fileChannel("/none/such/directory/told")]);
   const first = await openDesk([hopeless]);
   await first.observe(hopeless, "critical");

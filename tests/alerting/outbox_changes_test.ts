@@ -20,7 +20,7 @@ const change: fc.Arbitrary<OutboxChange> = fc.record({
   counted: fc.array(fc.tuple(name, fc.nat(9)).map(([key, sent]) => countOf(key, { sent }))),
 }, { requiredKeys: ["changed", "removed", "markers", "cleared"] });
 
-Deno.test("joinChanges() makes one change of several that leaves the same", async () => {
+Deno.test("joinChanges() joins several changes into an equivalent one", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
       const [apart, together] = [createMemoryStore(), createMemoryStore()];

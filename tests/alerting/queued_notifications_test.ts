@@ -99,7 +99,7 @@ Deno.test("queueFor() keeps no more of texts than a channel sends", () => {
   ]);
 });
 
-Deno.test("queueFor() queues once for channels that are the same", () => {
+Deno.test("queueFor() queues once for identical channels", () => {
   const rows = queueFor(notification(), {
     ...OPTIONS,
     channels: [channel("one"), channel("two"), channel("one")],
@@ -137,7 +137,7 @@ Deno.test("queueFor() queues only for channels that were last notified of anothe
   }
 });
 
-Deno.test("queueFor() sends a reminder only where its problem is known and nothing is pending", async (t) => {
+Deno.test("queueFor() sends a reminder only after its problem was sent and if nothing is pending", async (t) => {
   const table: Readonly<Record<string, readonly [known: Condition, isPending: boolean, count: number]>> = {
     "known, nothing pending": ["critical", false, 2],
     "known, something pending": ["critical", true, 1],

@@ -22,7 +22,7 @@ function checks(text: string): readonly Check[] {
   });
 }
 
-Deno.test("findRekeyed() finds channels that were edited", async (t) => {
+Deno.test("findRekeyed() returns edited channels", async (t) => {
   const table: readonly {
     name: string;
     before: string;
@@ -52,9 +52,14 @@ Deno.test("findRekeyed() finds channels that were edited", async (t) => {
     },
     { name: "removed", before: "web: f1 f2", after: "web: f1", expected: {} },
     { name: "in the place of a removed one", before: "web: f1 f2", after: "web: f2", expected: {} },
-    { name: "both became the same", before: "web: f1 f2", after: "web: f3 f3", expected: { "f1 web": "f3" } },
+    {
+      name: "both edited to the same",
+      before: "web: f1 f2",
+      after: "web: f3 f3",
+      expected: { "f1 web": "f3" },
+    },
     { name: "a named channel", before: 'web: "a"', after: 'web: "b"', expected: {} },
-    { name: "a channel that got a name", before: "web: f1", after: 'web: "a"', expected: {} },
+    { name: "a channel that was named", before: "web: f1", after: 'web: "a"', expected: {} },
     { name: "a channel that lost its name", before: 'web: "a"', after: "web: f1", expected: {} },
     {
       name: "an unnamed one behind a named one",

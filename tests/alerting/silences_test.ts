@@ -71,7 +71,7 @@ Deno.test("silencesOf() compares the names of checks exactly", () => {
   assert.equal(isSilenced("", [silence("", NOW - 1, NOW + 1)], NOW), true);
 });
 
-Deno.test("lastingSilences() leaves out one until ok once its problem has ended", async (t) => {
+Deno.test("lastingSilences() drops one until ok once its problem has ended", async (t) => {
   const record = (name: string, problemBeganAtMs: number | null) => ({
     name,
     condition: { ...initialState(), problemBeganAtMs },

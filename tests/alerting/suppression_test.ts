@@ -86,7 +86,7 @@ Deno.test("suppressionOf() returns the first reason that applies", async (t) => 
   }
 });
 
-Deno.test("suppressionOf() goes by any of several parents: all of them have a problem", async (t) => {
+Deno.test("suppressionOf() suppresses if all parents of several have a problem", async (t) => {
   const rows: Readonly<
     Record<
       string,
@@ -118,7 +118,7 @@ Deno.test("suppressionOf() goes by any of several parents: all of them have a pr
   }
 });
 
-Deno.test("suppressionOf() waits for no dependency until the clock is where it was before it was set back", () => {
+Deno.test("suppressionOf() ignores dependencies until the clock reaches the time before it was set back", () => {
   const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
   const began = { ...DOWN, problemBeganAtMs: NOW + HOUR };
   const suppressed = (web: ConditionState, router: ConditionState): Suppression | null =>

@@ -23,7 +23,7 @@ Deno.test("measureInTurn() begins each round with another subject, and drops the
   assert.deepStrictEqual(calls, ["b", "a"]);
 });
 
-Deno.test("measureAtOnce() begins every subject of a round before any of them ends", async () => {
+Deno.test("measureAtOnce() starts every subject of a round before any of them completes", async () => {
   const calls: string[] = [];
   const subject = (name: string) => async () => {
     calls.push(`${name} begins`);

@@ -5,7 +5,7 @@ import { measureSteady } from "../../bench/steady_process.ts";
 const SPAN = { counter: ownCounter, warmUpSeconds: 0, seconds: 0 };
 
 Deno.test({
-  name: "measureSteady() waits for the first line, counts before and after, and ends the process",
+  name: "measureSteady() waits for the first line, counts before and after, and terminates the process",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     const count = "n=0; trap 'n=$((n + 5)); echo $n' USR1";

@@ -16,7 +16,7 @@ Deno.test("renderTable() shows values with their aims", () => {
   ]);
 });
 
-Deno.test("renderTable() leaves out empty columns", () => {
+Deno.test("renderTable() omits empty columns", () => {
   assert.strictEqual(
     renderTable([{ name: "one", value: 1, unit: "×", note: "a note" }]),
     "  one  1.00 ×  a note",

@@ -100,7 +100,7 @@ Deno.test("commandKind passes the notification in the environment, and nothing e
   });
 });
 
-Deno.test("commandKind gives notifications of one message different ids", async () => {
+Deno.test("commandKind uses a different id for each notification of a message", async () => {
   const message = makeMessage([makeItem({ id: "a" }), makeItem({ id: "b" })]);
   const { environment } = await kept({}, { message });
   assert.equal(environment["MONITOR_MESSAGE_ID"], "b");
@@ -125,7 +125,7 @@ Deno.test("commandKind passes arguments as they are", async () => {
   assert.equal((await kept({ arguments: args })).arguments, `${args.join("\n")}\n`);
 });
 
-Deno.test("commandKind makes hostile texts harmless", async () => {
+Deno.test("commandKind escapes hostile texts", async () => {
   const output = 'a\0b\nc"$(id)\ud800=\u001b';
   const { environment, input } = await kept({}, {
     message: makeMessage([makeItem({ output, title: null })]),
@@ -226,7 +226,7 @@ Deno.test("commandKind rejects permanently if the command cannot be started", as
   assert.deepEqual((await run(path)).delivery, failure(`cannot start "${path}": file is not executable`));
 });
 
-Deno.test("commandKind tries again where the machine was only short of something", async () => {
+Deno.test("commandKind retries if a resource of the machine is exhausted", async () => {
   const start = () =>
     Promise.resolve({ ended: "not_started", reason: "too many", isShortage: true } as const);
   const { delivery } = await run("/bin/true", {}, { system: { processes: { run: start } } });

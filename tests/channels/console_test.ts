@@ -58,7 +58,7 @@ Deno.test("describeItem() describes an item in one line", async (t) => {
   }
 });
 
-Deno.test("describeItem() stays short whatever the title and the output", () => {
+Deno.test("describeItem() truncates long titles and outputs", () => {
   const line = describeItem(makeItem({ title: "T".repeat(5000), output: "😀".repeat(500_000) }));
   assert.ok(line.length < 1000, `${line.length}`);
   assert.ok(line.isWellFormed());

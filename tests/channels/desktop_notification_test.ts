@@ -93,7 +93,7 @@ Deno.test({
 
 Deno.test({
   ...requiresSessionBus(),
-  name: "desktopNotificationKind tries again while no service is on the bus",
+  name: "desktopNotificationKind retries while no service is on the bus",
   fn: async () => {
     await using bus = await startSessionBus("none");
     const { delivery, steps } = await show({ environment: { PATH, DBUS_SESSION_BUS_ADDRESS: bus.address } });
@@ -108,7 +108,7 @@ Deno.test({
 
 Deno.test({
   ...requiresTools("notify-send"),
-  name: "desktopNotificationKind tries again while there is no session",
+  name: "desktopNotificationKind retries while there is no session",
   fn: async () => {
     const { delivery } = await show({ environment: { PATH } });
     assert.ok(!delivery.delivered && delivery.retryable);

@@ -199,7 +199,7 @@ Deno.test("deliver() marks a test in its text", async () => {
   assert.match(text, /^This is a test /);
 });
 
-Deno.test("deliver() makes ids of the message, its threads and the sender's domain", async (t) => {
+Deno.test("deliver() sets ids of the message, its threads and the sender's domain", async (t) => {
   await t.step("a recovery is threaded under its problem", async () => {
     const mail = await mailOf(message([item(RECOVERY, { threadId: "message-0" })]));
     assert.equal(mail.messageId, "<message-1@example.org>");
@@ -207,7 +207,7 @@ Deno.test("deliver() makes ids of the message, its threads and the sender's doma
     assert.deepEqual(mail.headers, { "Auto-Submitted": "auto-generated" });
     assert.equal(mail.dateMs, DECIDED_MS);
   });
-  await t.step("each thread once, never its own, and a bounded number", async () => {
+  await t.step("each thread once, never its own, and a limited number", async () => {
     const ids = ["message-1", "a", "a", ...Array.from({ length: 100 }, (_, number) => `t${number}`)];
     const mail = await mailOf(message(ids.map((threadId) => item({}, { threadId }))));
     assert.equal(mail.references.length, 20);

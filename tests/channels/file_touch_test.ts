@@ -41,7 +41,7 @@ Deno.test("fileTouchKind creates a missing file, empty", () =>
     assert.equal((await Deno.stat(`${directory}/new`)).size, 0);
   }));
 
-Deno.test("fileTouchKind sets the modification time and leaves content and permissions", () =>
+Deno.test("fileTouchKind sets the modification time and keeps content and permissions", () =>
   inDirectory(async (directory) => {
     const path = `${directory}/old`;
     await Deno.writeTextFile(path, "content", { mode: 0o600 });
@@ -54,7 +54,7 @@ Deno.test("fileTouchKind sets the modification time and leaves content and permi
     assert.equal(await Deno.readTextFile(path), "content");
   }));
 
-Deno.test("fileTouchKind follows a symlink to a file that is missing", () =>
+Deno.test("fileTouchKind follows a symlink to a missing file", () =>
   inDirectory(async (directory) => {
     await Deno.symlink(`${directory}/target`, `${directory}/link`);
     assert.equal((await touch(`${directory}/link`)).delivery.delivered, true);
@@ -138,7 +138,7 @@ Deno.test({
   },
 });
 
-Deno.test("fileTouchKind tries again where the disk is full", async () => {
+Deno.test("fileTouchKind retries if the disk is full", async () => {
   const full = (): Promise<never> =>
     Promise.reject(
       Object.assign(new Error("ENOSPC: no space left on device, open '/a/b'"), { code: "ENOSPC" }),
@@ -152,7 +152,7 @@ Deno.test("fileTouchKind tries again where the disk is full", async () => {
   });
 });
 
-Deno.test("fileTouchKind waits no longer than its signal for a file system that hangs", async () => {
+Deno.test("fileTouchKind aborts with its signal if a file system hangs", async () => {
   const abort = new AbortController();
   const hang = (): Promise<never> =>
     new Promise(() => queueMicrotask(() => abort.abort(new Error("time is up"))));

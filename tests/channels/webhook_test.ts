@@ -109,7 +109,7 @@ Deno.test("webhookKind posts the notifications as JSON with an id for dropping t
   });
 });
 
-Deno.test("webhookKind sends the config's method and headers, whatever case its names are in", async () => {
+Deno.test("webhookKind sends the configured method and headers, whatever the case of their names", async () => {
   const headers = { "content-type": "text/plain", "AUTHORIZATION": "Bearer x", "idempotency-key": "mine" };
   const { posted: [posted] } = await received({ method: "PUT", headers, body: "{{check}}" });
   assert.equal(posted?.method, "PUT");
@@ -209,7 +209,7 @@ Deno.test("webhookKind marks a test", async () => {
   assert.match(filled?.text ?? "", /^true TEST 2026/);
 });
 
-Deno.test("webhookKind posts items one by one where there is a template, each with an id of its own", async () => {
+Deno.test("webhookKind posts items one by one with a template, each with its own id", async () => {
   const message = makeMessage([makeItem(), makeItem({ id: "report-2", check: "db" })]);
   const { posted } = await received({ body: "{{check}}" }, { message });
   assert.deepEqual(posted.map(({ text }) => text), ["web", "db"]);
@@ -476,7 +476,7 @@ const TROUBLES: readonly (readonly [
   ],
 ];
 
-Deno.test("webhookKind tries again when the receiver", async (t) => {
+Deno.test("webhookKind retries if the receiver", async (t) => {
   for (const [name, meet, reason, mayHaveArrived] of TROUBLES) {
     await t.step(name, async () => {
       await using server = startServer(meet);
@@ -495,7 +495,7 @@ Deno.test("webhookKind retries if the connection is refused", async () => {
   assert.deepEqual(delivery, failure(reason, { retryable: true }));
 });
 
-Deno.test("webhookKind tries again when the name does not resolve", async () => {
+Deno.test("webhookKind retries if the name does not resolve", async () => {
   const { delivery } = await post("http://does-not-exist.invalid/hooks/hidden");
   assert.ok(!delivery.delivered);
   assert.match(
@@ -505,7 +505,7 @@ Deno.test("webhookKind tries again when the name does not resolve", async () => 
   assert.deepEqual(delivery, failure(delivery.reason, { retryable: true }));
 });
 
-Deno.test("webhookKind tries again when the certificate is not trusted", async () => {
+Deno.test("webhookKind retries if the certificate is not trusted", async () => {
   await using server = startServer((visitor) => visitor.untilGone(), { certificate: createCertificate() });
   const { delivery } = await post(`${server.origin}/hooks/hidden`);
   assert.ok(!delivery.delivered);

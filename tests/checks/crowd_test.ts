@@ -75,7 +75,7 @@ function endSurvivors(mark: string): void {
   }
 }
 
-Deno.test("many scripts of every behaviour at once leave nothing behind: no process, descriptor, timer or memory", async () => {
+Deno.test("many scripts of every behavior at once leak no process, file descriptor, timer or memory", async () => {
   const mark = crypto.randomUUID();
   const order: CrowdOrder = {
     programs: PROGRAMS.map(([name, verdict, ...args]) => ({

@@ -57,7 +57,7 @@ const RECORDS: readonly (readonly [
   ["TXT", [record("TXT", dnsTexts("v=spf1 ", "-all"))], ["v=spf1 -all"]],
 ];
 
-Deno.test("observeDnsLookup() reads every type of record", async (t) => {
+Deno.test("observeDnsLookup() parses every type of record", async (t) => {
   await using steps = concurrentSteps(t);
   for (const [type, records, values] of RECORDS) {
     steps.add(type, async () => {
@@ -256,7 +256,7 @@ Deno.test("observeDnsLookup() truncates long texts and escapes control character
   assert(output.length < 300);
 });
 
-Deno.test("observeDnsLookup() needs net access to its servers, and names the flag that is missing", async () => {
+Deno.test("observeDnsLookup() requires net access to its servers, and names a missing flag", async () => {
   await using server = startDnsServer(answering(dnsAddress("192.0.2.1")));
   const address = `127.0.0.1:${server.port}`;
   const check = dnsCheck({ server: address });
@@ -272,7 +272,7 @@ Deno.test("observeDnsLookup() needs net access to its servers, and names the fla
   ]);
 });
 
-Deno.test("observeDnsLookup() without a server needs net access to the resolver of this machine", async () => {
+Deno.test("observeDnsLookup() without a server requires net access to the resolver of this machine", async () => {
   const check = dnsCheck({});
   const system = createMemorySystem();
   const servers = [{ host: "192.0.2.53", port: 53 }, { host: "2001:db8::53", port: 53 }];
@@ -298,7 +298,7 @@ Deno.test("observeDnsLookup() without a server needs net access to the resolver 
   );
 });
 
-Deno.test("dnsLookupKind rejects names, servers and records that cannot be right", () => {
+Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {
   const rows: readonly (readonly [Partial<DnsLookupParameters>, string])[] = [
     [{ name: "a..b" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     [{ name: `${"x".repeat(64)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],

@@ -142,7 +142,7 @@ Deno.test("fileTimestampKind reads the target of a symlink", async (t) => {
     const path = join(directory, "file");
     await writeChanged(path);
     const { system } = createFakes(CHANGED_AT_MS + 2 * HOUR);
-    await t.step("a symlink that was made later", async () => {
+    await t.step("a symlink that was created later", async () => {
       const link = join(directory, "link");
       await Deno.symlink(path, link);
       deepStrictEqual((await observe({ path: link }, { system })).metrics, { age_seconds: 7200 });
@@ -305,7 +305,7 @@ Deno.test("fileTimestampKind returns unknown for real unreadable paths", async (
       strictEqual(condition, "unknown");
       strictEqual(output, `cannot read "${path}": symbolic links on its path form a loop`);
     });
-    await t.step("a name that is too long", async () => {
+    await t.step("too long a name", async () => {
       const path = join(directory, "a".repeat(300));
       const { condition, output } = await observe({ path }, createFakes(CHANGED_AT_MS));
       strictEqual(condition, "unknown");
@@ -371,7 +371,7 @@ Deno.test("fileTimestampKind aborts on a file system that hangs", async () => {
   stuck.reject(new Deno.errors.NotFound());
 });
 
-Deno.test("fileTimestampKind leaves no timer behind", async (t) => {
+Deno.test("fileTimestampKind leaks no timer", async (t) => {
   await withDirectory(async (directory) => {
     const path = join(directory, "file");
     await writeChanged(path);

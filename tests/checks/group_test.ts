@@ -29,7 +29,7 @@ function contextOf(conditions: Readonly<Record<string, Condition>>): ObserveCont
   };
 }
 
-Deno.test("groupKind has the severity that is left of those which may fail", async (t) => {
+Deno.test("groupKind returns the highest severity beyond the checks that may fail", async (t) => {
   const [o, u, w, c] = ["ok", "unknown", "warning", "critical"] as const;
   const rows: readonly (readonly [
     conditions: readonly Condition[],
@@ -63,20 +63,20 @@ Deno.test("groupKind has the severity that is left of those which may fail", asy
       });
     });
   }
-  await t.step("inactive checks are left out", async () => {
+  await t.step("inactive checks are ignored", async () => {
     const check = await groupOf({ checks: ["a", "gone", "b"], atLeast: 3 });
     const result = await groupKind.observe(check, contextOf({ a: "ok", b: "critical" }));
     assert.equal(result.output, '1 of 2 ok, expected all: "b" is critical');
     const none = await groupKind.observe(check, contextOf({}));
     assert.deepEqual([none.condition, none.output], ["unknown", "none of its checks is active"]);
   });
-  await t.step("checks that did not run are left out", async () => {
+  await t.step("checks that did not run are ignored", async () => {
     const check = await groupOf({ checks: ["a", "b"] });
     const conditionsOf = (): KnownConditions => ({ confirmed: null, last: null });
     const { condition, output } = await groupKind.observe(check, { ...contextOf({}), conditionsOf });
     assert.deepEqual([condition, output], ["unknown", "none of its checks ran: name them too, or run all"]);
   });
-  await t.step("failures that are not confirmed yet are named", async () => {
+  await t.step("failures that are not confirmed yet are listed", async () => {
     const check = await groupOf({ checks: ["a", "b", "c"] });
     const conditionsOf = (name: string): KnownConditions => ({
       confirmed: name === "c" ? "critical" : "ok",

@@ -52,7 +52,7 @@ Deno.test("observeHttpRequest() follows redirects, returns them, or rejects them
       output: "status is 302, expected 200 or 301",
     },
     {
-      name: "expected, and followed all the same",
+      name: "expected, and followed nevertheless",
       expectations: { statusCode: [200, "3xx"], request: { redirects: "follow" } },
       visits: 2,
       output: "status is 200 (redirected to ORIGIN/next)",
@@ -108,9 +108,9 @@ Deno.test("observeHttpRequest() follows redirects, returns them, or rejects them
 Deno.test("observeHttpRequest() searches the body, and lists failures in order", async (t) => {
   const body = '{"status": "degraded", "queue": 7, "message": "Internal Server Error 12"}';
   const rows: readonly { name: string; expectations: HttpExpectations; output: string }[] = [
-    { name: "a text that is not there", expectations: { notBodyPart: "fatal" }, output: "status is 200" },
+    { name: "a missing text", expectations: { notBodyPart: "fatal" }, output: "status is 200" },
     {
-      name: "a text that is",
+      name: "a text that is present",
       expectations: { notBodyPart: "Internal Server Error" },
       output: 'body contains "Internal Server Error", expected not to',
     },
@@ -169,7 +169,7 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
     output: RegExp;
   }[] = [
     {
-      name: "one that makes others go back for ever",
+      name: "one that causes exponential backtracking elsewhere",
       body: `${"a".repeat(2 ** 20)}!`,
       expectations: { bodyPattern: "^(a+)+$" },
       output: /^body does not match "\^\(a\+\)\+\$" in its first \d+ characters$/,
@@ -181,7 +181,7 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
       output: /^body is not JSON$/,
     },
     {
-      name: "JSON that is nested too deep",
+      name: "JSON with excessive nesting",
       body: "[".repeat(200_000) + "]".repeat(200_000),
       expectations: { json: { "$..*": { exists: true } } },
       condition: "unknown",
@@ -195,7 +195,7 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
       output: /^body is too long for JSON, at most 1048576 characters are read$/,
     },
     {
-      name: "the same, and another violation",
+      name: "the same, and another failure",
       body: `[${"0,".repeat(6 * 2 ** 20)}0]`,
       expectations: { bodyPattern: "1", json: { "$[0]": 0 } },
       output: /^body does not match "1" .*; body is too long for JSON, at most 1048576 characters are read$/,
@@ -305,7 +305,7 @@ Deno.test("observeHttpRequest() compares the duration with its limits", async (t
   });
 });
 
-Deno.test("observeHttpRequest() measures the time to the head, and to the end where the body is read", async () => {
+Deno.test("observeHttpRequest() measures the time to the head, or to the end if the body is read", async () => {
   await using server = startAnswering(response(200, {}, "text"));
   const head = await observeTarget(server.origin, { clock: measuring(12.34, 99) });
   assert.deepEqual(head.metrics, { status: 200, head_ms: 12.3 });

@@ -44,7 +44,7 @@ function startRecorder(
   };
 }
 
-Deno.test("observeHttpRequest() sends every method, with a body where it has one", async (t) => {
+Deno.test("observeHttpRequest() sends every method, with its body if it has one", async (t) => {
   const rows: readonly { method: HttpRequest["method"]; body?: string }[] = [
     { method: "GET" },
     { method: "HEAD" },
@@ -209,7 +209,7 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
       output: /^TLS handshake with \S+ failed: certificate is not (trusted|accepted)/,
     },
     {
-      name: "expired all the same",
+      name: "expired nevertheless",
       given: { caFile: ca },
       facts: { fromDay: -3, toDay: -2 },
       output: /^TLS handshake with \S+ failed: certificate expired/,
@@ -261,7 +261,7 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
       });
       assert.equal(output, "status is 200");
     });
-    await t.step("behind a redirect from another origin, where it is not shown", async () => {
+    await t.step("behind a redirect from another origin, which does not receive it", async () => {
       await using first = startRecorder(
         () => new Response(null, { status: 302, headers: { location: server.origin } }),
         tls,
@@ -282,7 +282,7 @@ Deno.test("observeHttpRequest() reads the files at each run", async () => {
   assert.equal((await observeTarget(server.origin, run)).output, "status is 200");
 });
 
-Deno.test("observeHttpRequest() cannot judge a target with files that are of no use", async (t) => {
+Deno.test("observeHttpRequest() returns unknown for unusable files", async (t) => {
   const authority = createAuthority();
   const { cert, key } = createCertificate({ authority });
   await using server = startRecorder(undefined, createCertificate({ authority }));

@@ -298,7 +298,7 @@ Deno.test("observeHttpRequest() searches for a text in the body", async (t) => {
       await server.untilLeft();
     });
   }
-  await t.step("a body of which nothing is expected is not waited for", async () => {
+  await t.step("a body without expectations is not awaited", async () => {
     await using server = startServer(async (visitor) => {
       await visitor.readHead();
       await visitor.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n");
@@ -379,7 +379,7 @@ Deno.test("observeHttpRequest() describes the fault of a broken server", async (
       output: "reading the response head from HOST failed: response has a malformed content-length",
     },
     {
-      name: "sends a head without end",
+      name: "an endless head",
       meet: async (visitor) => {
         await visitor.readHead();
         await visitor.send("HTTP/1.1 200 OK\r\n");
@@ -409,7 +409,7 @@ Deno.test("observeHttpRequest() describes the fault of a broken server", async (
       status: 200,
     },
     {
-      name: "breaks off amid a body with the wrong status",
+      name: "closes during a body with the wrong status",
       meet: answering("HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\nshort"),
       bodyPart: "long",
       output: "status is 500, expected 200; " +
@@ -424,7 +424,7 @@ Deno.test("observeHttpRequest() describes the fault of a broken server", async (
       status: 200,
     },
     {
-      name: "sends gzip that is cut short",
+      name: "truncated gzip",
       meet: async (visitor) => {
         await visitor.readHead();
         await visitor.send("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n");
@@ -615,7 +615,7 @@ Deno.test("observeHttpRequest() aborts after the timeout", async (t) => {
       status: 200,
     },
     {
-      name: "a server that stops amid the body, with the wrong status",
+      name: "a server that stalls during the body, with the wrong status",
       meet: answering("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nwe"),
       bodyPart: "well",
       asWarning: true,
@@ -688,7 +688,7 @@ Deno.test("observeHttpRequest() enforces its timeout while bytes keep coming", a
       output: "timeout after 0.5 s, before a response head from HOST",
     },
     {
-      name: "interim responses without end",
+      name: "endless interim responses",
       meet: async (visitor) => {
         await visitor.readHead();
         await drip(visitor, "HTTP/1.1 100 Continue\r\n\r\n");
@@ -768,7 +768,7 @@ Deno.test("observeHttpRequest() cancels its timer", async () => {
 
 Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) => {
   const output = 'body does not contain "needle" in its first 10 MiB';
-  await t.step("of one without end", async () => {
+  await t.step("of an endless one", async () => {
     const block = new Uint8Array(64 * 1024).fill(0x2e);
     let sentBytes = 0;
     await using server = startServer(async (visitor) => {
@@ -805,7 +805,7 @@ Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) 
   });
 });
 
-Deno.test("observeHttpRequest() names the permission that is missing", async (t) => {
+Deno.test("observeHttpRequest() names the missing permission", async (t) => {
   await using server = startAnswering(response(200));
   await t.step("for the target", async () => {
     const { checkResult } = await observeInProcess(`${server.origin}/?token=secret`, {
@@ -821,7 +821,7 @@ Deno.test("observeHttpRequest() names the permission that is missing", async (t)
       performanceData: "",
     });
   });
-  await t.step("for where a redirect leads", async () => {
+  await t.step("for the target of a redirect", async () => {
     const location = "https://other.example/there?token=secret";
     await using redirecting = startAnswering(response(302, { location }));
     const { checkResult } = await observeInProcess(`${redirecting.origin}/`, {
@@ -868,7 +868,7 @@ Deno.test("observeHttpRequest() trusts the CAs of the environment", async (t) =>
     assert.equal(checkResult.output, "status is 200");
   });
   await t.step(
-    "a certificate in order, of a server that prefers HTTP/2, with a body without end",
+    "a valid certificate, of a server that prefers HTTP/2, with an endless body",
     async () => {
       const block = new TextEncoder().encode("all is well ".repeat(1000));
       const server = Deno.serve({

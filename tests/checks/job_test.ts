@@ -283,7 +283,7 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
   }
 });
 
-Deno.test("observeJob() has the end of a long output as detail, since a terminal shows a detail's beginning", async () => {
+Deno.test("observeJob() shows the end of a long output as detail, as a terminal shows only a detail's beginning", async () => {
   const store = createMemoryStore();
   const startMs = createFakeClock().wallMs();
   await store.job("backup", startMs);
@@ -300,7 +300,7 @@ Deno.test("observeJob() counts from its own first run if the job never ran befor
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE + 1)).condition, "critical");
 });
 
-Deno.test("observeJob() is unknown where no state is kept or it cannot be read", async (t) => {
+Deno.test("observeJob() returns unknown without a state or if it cannot be read", async (t) => {
   await t.step("no state", async () => {
     const { condition, output } = await observe(null, 0);
     assert.equal(condition, "unknown");

@@ -157,12 +157,12 @@ Deno.test("observePing() has the thresholds of the loss in the metrics, without 
   });
 });
 
-Deno.test("observePing() passes a host as one argument that is no option, and nothing of the environment", async () => {
+Deno.test("observePing() passes a host as one argument that is no option, and an empty environment", async () => {
   const { output } = await observeScript('echo "$* $LC_ALL $HOME" >&2', { host: "-f", count: 3 });
   assert.match(output, /: -n -q -c 3 -W 7 -- -f C$/);
 });
 
-Deno.test("pingKind needs the command alone", async () => {
+Deno.test("pingKind requires only the command", async () => {
   const system = createMemorySystem();
   assert.deepStrictEqual(await pingKind.requiredPermissions(pingCheck(), system), { run: ["/usr/bin/ping"] });
   const command = "/opt/ping";

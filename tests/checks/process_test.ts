@@ -118,7 +118,7 @@ Deno.test("process reads a pid file", async (t) => {
   }
 });
 
-Deno.test("process finds processes of this machine, and leaves out its own", async () => {
+Deno.test("process finds processes of this machine, but not its own", async () => {
   const mark = crypto.randomUUID();
   const child = startChild(tool("sh"), ["-c", "read line", mark], {
     stdin: "piped",
@@ -141,7 +141,7 @@ Deno.test("process finds processes of this machine, and leaves out its own", asy
 Deno.test("process is unknown with the reason if it cannot list processes", async (t) => {
   const named = { ...LIMITS, name: "init" };
   const real = (command: string) => observeCheck({ kind: "process", parameters: { ...named, command } });
-  await t.step("a command that is missing", async () => {
+  await t.step("a missing command", async () => {
     assert.match((await real("/does/not/ps")).output, /^cannot start "\/does\/not\/ps": /);
   });
   await t.step("a command that fails", async () => {
@@ -152,7 +152,7 @@ Deno.test("process is unknown with the reason if it cannot list processes", asyn
     const { condition, output } = await real("/bin/true");
     assert.deepEqual([condition, output], ["unknown", '"/bin/true" listed no processes']);
   });
-  await t.step("command lines without end and a large pattern", async () => {
+  await t.step("endless command lines and a large pattern", async () => {
     const lines = Array.from({ length: 100 }, (_, id) => ` ${id} 00:01 1 S ${"a".repeat(100_000)}`);
     const { condition, output } = await observePrinted(lines, { pattern: "(a?){100}b" });
     assert.equal(condition, "unknown");

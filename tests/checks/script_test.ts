@@ -16,7 +16,7 @@ interface Row extends ScriptRun {
   readonly expected: Partial<CheckResult>;
 }
 
-Deno.test("observeScript() reads the exit code as a condition", async (t) => {
+Deno.test("observeScript() maps the exit code to a condition", async (t) => {
   const rows = [
     { code: 0, condition: "ok", output: "this is 0" },
     { code: 1, condition: "warning", output: "this is 1" },
@@ -118,13 +118,13 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       expected: { condition: "ok", output: "vanished", metrics: { exit_code: 24 } },
     },
     {
-      name: "a text that is there",
+      name: "a text that is present",
       ...mails,
       outputPart: "mails",
       expected: { condition: "ok", output: "120 mails in queue" },
     },
     {
-      name: "a text and a pattern that are not there",
+      name: "a missing text and a missing pattern",
       ...mails,
       outputPart: "jobs",
       outputPattern: "^\\d jobs",
@@ -186,7 +186,7 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       },
     },
     {
-      name: "performance data that is not compared",
+      name: "performance data without limits",
       ...printing("fine|a=5s;4;9"),
       expected: { condition: "ok", output: "fine" },
     },
@@ -276,7 +276,7 @@ Deno.test("observeScript() survives hostile commands", async (t) => {
       },
     },
     {
-      name: "ends by a signal",
+      name: "is killed by a signal",
       program: "end_by_signal.sh",
       arguments: ["SEGV"],
       expected: { condition: "unknown", output: "terminated by SIGSEGV: this is SEGV", metrics: {} },
@@ -327,7 +327,7 @@ Deno.test({
   },
 });
 
-Deno.test("observeScript() gives the chosen environment, the config's directory and an empty stdin", async () => {
+Deno.test("observeScript() sets the configured environment, the config's directory and an empty stdin", async () => {
   const ownEnvironment = {
     PATH: "/usr/bin:/bin",
     HOME: "/home/monitor",

@@ -90,7 +90,7 @@ Deno.test("systemd_unit compares the state of a unit and its restarts with the e
 
 Deno.test("systemd_unit checks all loaded units that a pattern matches", async (t) => {
   const recorded = await Deno.readTextFile(RECORDED);
-  await t.step("some failed, and references to missing units are left out", async () => {
+  await t.step("some failed, and references to missing units are ignored", async () => {
     const { condition, output, metrics } = await observe({ unit: "*", state: "not_failed" }, recorded);
     assert.equal(condition, "critical");
     assert.equal(

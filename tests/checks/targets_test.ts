@@ -32,7 +32,7 @@ Deno.test("hostPortIn() finds a host and a port", async (t) => {
   }
 });
 
-Deno.test("nameFor() returns a name that a shell leaves alone", () => {
+Deno.test("nameFor() returns a name without special characters of a shell", () => {
   const names = ["https", "-c", "a b/c", "größe", "$(x)", "//"].map(nameFor);
   assert.deepEqual(names, ["https", "c", "a_b_c", "größe", "x", "check"]);
 });
@@ -79,7 +79,7 @@ Deno.test("at most one kind claims a word", async (t) => {
   }
 });
 
-Deno.test("each kind makes parameters of its target, or has none", async () => {
+Deno.test("each kind derives parameters from its target, or supports none", async () => {
   const words: Readonly<Record<CheckKind, string | null>> = {
     test: null,
     script: "./check",

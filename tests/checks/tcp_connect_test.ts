@@ -33,7 +33,7 @@ const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
 };
 
 const ROWS: readonly Row[] = [
-  { name: "a server that is there", meet: beSilent, condition: "ok", output: /^connected$/ },
+  { name: "a listening server", meet: beSilent, condition: "ok", output: /^connected$/ },
   {
     name: "a greeting",
     meet: speakPlainly,
@@ -141,7 +141,7 @@ const ROWS: readonly Row[] = [
       /^(TLS handshake with \S+ failed: response is not TLS|timeout after 0\.4 s during the TLS handshake with \S+)$/,
   },
   {
-    name: "TLS with a server that leaves",
+    name: "TLS with a server that disconnects",
     meet: leave,
     parameters: { tls: true },
     condition: "critical",
@@ -209,7 +209,7 @@ Deno.test("observeTcpConnect() distinguishes refused, unresolved and forbidden c
   });
 });
 
-Deno.test("observeTcpConnect() throws the signal's reason and leaves the server when the run is ended", async () => {
+Deno.test("observeTcpConnect() throws the signal's reason and disconnects when the run is aborted", async () => {
   for (const tls of [false, true]) {
     const end = new AbortController();
     await using server = startServer(async (visitor) => {
@@ -401,7 +401,7 @@ Deno.test("tcpConnectKind warns of contradictory settings", () => {
   assert.deepStrictEqual(warned({ port: 465, tls: true }), []);
 });
 
-Deno.test("tcpConnectKind needs its host and port alone", () => {
+Deno.test("tcpConnectKind requires its host and port alone", () => {
   assert.deepStrictEqual(
     tcpConnectKind.requiredPermissions(tcpCheck({ host: "::1", port: 25 }), createMemorySystem()),
     {
@@ -488,7 +488,7 @@ Deno.test("observeTcpConnect() connects to another host, and verifies the config
   await Deno.remove(caFile);
 });
 
-Deno.test("tcpConnectKind rejects parameters that contradict each other", () => {
+Deno.test("tcpConnectKind rejects contradictory parameters", () => {
   const errorsOf = (parameters: TcpConnectParameters): readonly string[] =>
     (tcpConnectKind.errors?.({ ...tcpCheck({}), parameters }) ?? [])
       .map(({ path, message }) => `${path.join(".")}: ${message}`);

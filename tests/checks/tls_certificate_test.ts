@@ -54,7 +54,7 @@ Deno.test("observeTlsCertificate() returns the time until expiry of a certificat
         leftDays: 9,
       },
       {
-        name: "ends very soon",
+        name: "expires very soon",
         facts: { authority, toDay: 2 },
         condition: "critical",
         output: /^certificate expires in 1 d 23 h /,
@@ -69,7 +69,7 @@ Deno.test("observeTlsCertificate() returns the time until expiry of a certificat
         leftDays: 2,
       },
       {
-        name: "the same certificate when it is later",
+        name: "the same certificate at a later time",
         facts: { authority, toDay: 400 },
         aheadMs: 390 * DAY_MS,
         condition: "warning",
@@ -250,7 +250,7 @@ Deno.test("observeTlsCertificate() names the failed phase if a server sends no c
   }
 });
 
-Deno.test("observeTlsCertificate() is unknown where this side is to blame", async (t) => {
+Deno.test("observeTlsCertificate() returns unknown for failures of this side", async (t) => {
   const port = freePort();
   await t.step("a missing CA file", async () => {
     const found = await observeConnection(certificateCheck({ port, caFile: "/nowhere/ca.pem" }));
@@ -368,7 +368,7 @@ Deno.test("observeTlsCertificate() trusts the certificate with the expected fing
   }
 });
 
-Deno.test("observeTlsCertificate() connects elsewhere, with a permission for that alone", async () => {
+Deno.test("observeTlsCertificate() connects to another host, with a permission for that alone", async () => {
   await withAuthority(async (authority, caFile) => {
     const certificate = createCertificate({ authority, hosts: ["shop.example"], addresses: [], toDay: 60 });
     await using server = startServer((visitor) => visitor.untilGone(), { certificate });

@@ -4,12 +4,12 @@ import { type Colors, createColors } from "../../src/cli/color.ts";
 
 const NAMES: readonly (keyof Colors)[] = ["bold", "dim", "red", "green", "yellow"];
 
-Deno.test("createColors() leaves texts as they are without color", () => {
+Deno.test("createColors() returns texts unchanged without color", () => {
   const colors = createColors(false);
   for (const name of NAMES) assert.equal(colors[name]("text"), "text");
 });
 
-Deno.test("createColors() sets each text off in its own way and ends it", () => {
+Deno.test("createColors() formats each text in its own way and resets afterwards", () => {
   const colors = createColors(true);
   const painted = NAMES.map((name) => colors[name]("text"));
   assert.equal(new Set(painted).size, NAMES.length);

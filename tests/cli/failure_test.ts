@@ -60,7 +60,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
         "monitor: hint: grant it with --allow-read=/x\n",
     },
     {
-      name: "a permission that the state needs",
+      name: "a permission that the state requires",
       error: new StoreError('cannot open state "/x/s": a permission is missing', "denied", {
         cause: missingPermission("sys", "uid", "ownership of files"),
       }),

@@ -3,7 +3,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { commandHelp } from "../../src/cli/help.ts";
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
 
-Deno.test("commandHelp() ends with the URL of a page that exists", () => {
+Deno.test("commandHelp() ends with the URL of an existing page", () => {
   for (const command of COMMANDS) {
     const page = `docs/${command.page}`;
     assert.ok(Deno.statSync(new URL(`../../${page}`, import.meta.url)).isFile, page);

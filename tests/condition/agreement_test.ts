@@ -114,7 +114,7 @@ Deno.test("agreeOn() is the identity for one of one", () => {
   }));
 });
 
-Deno.test("agreeOn() needs as many results as must agree, and then a location with that condition", () => {
+Deno.test("agreeOn() requires as many results as must agree, and then a location with that condition", () => {
   fc.assert(fc.property(located, ({ some, agree }) => {
     const agreed = agreeOn(some, agree);
     const counted = some.filter((one) => one.condition !== null);

@@ -20,13 +20,21 @@ Deno.test("confirm() depends on the last check results", async (t) => {
       observed: "W C W C",
       confirmed: "O O W W",
     },
-    { name: "a worsening problem confirms twice", observed: "W W C C C", confirmed: "O O W W C" },
+    {
+      name: "a problem of rising severity is confirmed twice",
+      observed: "W W C C C",
+      confirmed: "O O W W C",
+    },
     {
       name: "an ok lowers no further than the window's highest",
       observed: "C C C W W O",
       confirmed: "O O C C C W",
     },
-    { name: "an ok in between starts anew", observed: "W W O W W O W W W", confirmed: "O O O O O O O O W" },
+    {
+      name: "an ok in between resets the count",
+      observed: "W W O W W O W W W",
+      confirmed: "O O O O O O O O W",
+    },
     {
       name: "a single transient failure confirms nothing",
       observed: "O O O C O O O",
@@ -40,7 +48,7 @@ Deno.test("confirm() depends on the last check results", async (t) => {
       confirmed: "O O W W W W",
     },
     { name: "unknown lowers a warning", observed: "W W W U U U", confirmed: "O O W W W U" },
-    { name: "a problem ends after as many ok", observed: "C C C O O O", confirmed: "O O C C C O" },
+    { name: "a problem ends after as many ok results", observed: "C C C O O O", confirmed: "O O C C C O" },
     {
       name: "a transient ok does not end a problem",
       observed: "C C C O C O O C",
@@ -157,7 +165,7 @@ Deno.test("occurrences() counts check results with at least the severity of the 
   }
 });
 
-Deno.test("count() stops at its maximum and goes on working", () => {
+Deno.test("count() stops at its maximum and still works", () => {
   const full: Counters = {
     atLeast: { ok: COUNT_MAX, unknown: COUNT_MAX, warning: COUNT_MAX, critical: 0 },
     atMost: { ok: 0, unknown: 0, warning: COUNT_MAX, critical: COUNT_MAX },
@@ -170,15 +178,15 @@ Deno.test("count() stops at its maximum and goes on working", () => {
 
 Deno.test("confirm() applies changed thresholds to previous check results", async (t) => {
   const counters = countAll(parseTrace("W W W W O"));
-  await t.step("a lower threshold needs no new start", () => {
+  await t.step("a lower threshold applies without a restart", () => {
     const lower = { threshold: 2, recoveryThreshold: 2 };
     assert.equal(confirm(countAll(parseTrace("W W")), "ok", lower)?.to, "warning");
   });
-  await t.step("a higher threshold leaves a confirmed problem confirmed", () => {
+  await t.step("a higher threshold keeps a confirmed problem confirmed", () => {
     const higher = { threshold: 9, recoveryThreshold: 9 };
     assert.equal(confirm(count(counters, "warning"), "warning", higher), null);
   });
-  await t.step("a lower recovery threshold counts the ok already seen", () => {
+  await t.step("a lower recovery threshold includes earlier ok results", () => {
     const lower = { threshold: 9, recoveryThreshold: 2 };
     assert.equal(confirm(count(counters, "ok"), "warning", lower)?.to, "ok");
   });

@@ -65,7 +65,7 @@ Deno.test("transition() returns a recovery only after enough consecutive ok resu
   );
 });
 
-Deno.test("transition() with thresholds of 2 or more never notifications one deviation in a constant run", () => {
+Deno.test("transition() with thresholds of 2 or more never sends a single deviation in a constant series", () => {
   const scenario = fc.record({
     constant: fc.constantFrom(...CONDITIONS),
     deviation: fc.constantFrom(...CONDITIONS),
@@ -92,7 +92,7 @@ Deno.test("transition() with thresholds of 2 or more never notifications one dev
   );
 });
 
-Deno.test("transition() makes no notification while suppressed, and owes none afterwards", () => {
+Deno.test("transition() sends no notification while suppressed, and none is due afterwards", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
       runMachine(history).forEach(({ verdict, state }, index) => {

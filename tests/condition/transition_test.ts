@@ -90,10 +90,10 @@ Deno.test("transition() returns problems, changes, recoveries and reminders", as
   for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
 });
 
-Deno.test("transition() suppresses notifications, and makes them when the suppression ends", async (t) => {
+Deno.test("transition() suppresses notifications, and sends them when the suppression ends", async (t) => {
   const table: readonly TraceCase[] = [
     {
-      name: "a silence keeps a problem back until it ends",
+      name: "a silence suppresses a problem until it ends",
       threshold: 1,
       observed: "W/silence W/silence W W",
       events: "suppressed:problem suppressed:problem problem:warning -",
@@ -181,7 +181,7 @@ Deno.test("transition() subtracts a tenth from the interval between reminders", 
   }
 });
 
-Deno.test("transition() gives the reason with each verdict", async (t) => {
+Deno.test("transition() returns the reason of each decision", async (t) => {
   const table: readonly (TraceCase & { readonly reason: string })[] = [
     {
       name: "report",
@@ -341,7 +341,7 @@ Deno.test("transition() keeps since when the condition is confirmed", async (t) 
   const table: readonly { name: string; observed: string; sinceMinutes: number }[] = [
     { name: "ok since the first result", observed: "O O O", sinceMinutes: 0 },
     { name: "a problem since the result that confirmed it", observed: "O W W W W", sinceMinutes: 3 },
-    { name: "a change starts anew", observed: "W W W C C C C", sinceMinutes: 5 },
+    { name: "a change starts at its own first result", observed: "W W W C C C C", sinceMinutes: 5 },
     { name: "a suppression does not matter", observed: "W W W/silence W/silence W", sinceMinutes: 2 },
   ];
   for (const { name, observed, sinceMinutes } of table) {
@@ -436,11 +436,11 @@ Deno.test("dependencyIsUnknown() returns true for a parent without a result sinc
 Deno.test("dependencyHolds() returns true until a parent was ok since the problem began", async (t) => {
   const table: readonly { name: string; observed: string; beganMinutes: number; holds: boolean }[] = [
     { name: "no data", observed: "", beganMinutes: 0, holds: true },
-    { name: "seen well before the problem began", observed: "O", beganMinutes: 1, holds: true },
-    { name: "seen well since", observed: "O O O", beganMinutes: 1, holds: false },
-    { name: "seen well as the problem began", observed: "O O", beganMinutes: 1, holds: false },
-    { name: "last seen not ok", observed: "O O W", beganMinutes: 1, holds: true },
-    { name: "a confirmed problem last seen ok", observed: "W W W O", beganMinutes: 1, holds: true },
+    { name: "ok before the problem began", observed: "O", beganMinutes: 1, holds: true },
+    { name: "ok since the problem began", observed: "O O O", beganMinutes: 1, holds: false },
+    { name: "ok as the problem began", observed: "O O", beganMinutes: 1, holds: false },
+    { name: "last result not ok", observed: "O O W", beganMinutes: 1, holds: true },
+    { name: "a confirmed problem, last result ok", observed: "W W W O", beganMinutes: 1, holds: true },
   ];
   for (const { name, observed, beganMinutes, holds } of table) {
     await t.step(name, () => {

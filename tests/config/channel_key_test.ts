@@ -33,7 +33,7 @@ function accessWith(access: object): unknown {
   return mailWith({ access: { ...MAIL.parameters.access, ...access } });
 }
 
-Deno.test("channelKey() is 16 hexadecimal digits that stay the same from version to version", async () => {
+Deno.test("channelKey() is 16 hexadecimal digits that are stable across versions", async () => {
   // Frozen: reports that wait across an update of the program have to find their channel again.
   assert.equal(await keyOf({ kind: "console", parameters: {} }), "759b3b5e5976e80c");
   assert.equal(await keyOf(MAIL), "889232630594763d");

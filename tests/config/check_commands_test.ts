@@ -90,7 +90,7 @@ Deno.test("findCommands() suggests ./name for a command in the directory of the 
   assert.deepEqual(await lacksOf(config, data), [message]);
 });
 
-Deno.test("findCommands() shows the placeholder that a missing name comes from", async () => {
+Deno.test("findCommands() shows the placeholder of a missing name", async () => {
   const config = withCheck({ kind: "script", parameters: { path: "${env:CHECK}" } });
   const environment = { PATH: "/bin", CHECK: "check.sh" };
   assert.deepEqual(await lacksOf(config, { environment, files: { "/etc/monitor/check.sh": program } }), [

@@ -79,7 +79,7 @@ function show(times: readonly number[], zone: string): readonly string[] {
 }
 
 for (const zone of ZONES) {
-  Deno.test(`createCronReader() has the times of a second library for years, away from the changes, in ${zone}`, () => {
+  Deno.test(`createCronReader() matches a second library for years, except at DST changes, in ${zone}`, () => {
     const changes = changesIn(zone);
     assert.strictEqual(changes.length, 2 * YEARS);
     // The second library gives up at some changes of half an hour (below), so it begins anew after each.
@@ -159,44 +159,44 @@ const NAMED: readonly {
   readonly zone?: string;
 }[] = [
   {
-    name: "a fixed time that is left out runs at once after it",
+    name: "a fixed time in the skipped hour runs at once after it",
     expression: "30 2 * * *",
     from: SPRING,
     expected: ["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
   },
   {
-    name: "several fixed times that are left out run once",
+    name: "several fixed times in the skipped hour run once",
     expression: "10,20 2,3 * * *",
     from: SPRING,
     expected: ["2026-03-29T03:00:00+02:00", "2026-03-29T03:10:00+02:00"],
   },
   {
-    name: "a fixed time that comes twice runs the first time",
+    name: "a fixed time in the repeated hour runs the first time",
     expression: "30 2 * * *",
     from: AUTUMN,
     expected: ["2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"],
   },
   {
-    name: "an open hour that is left out has no run",
+    name: "an open hour that is skipped has no run",
     expression: "30 * * * *",
     from: "2026-03-29T00:00:00Z",
     expected: ["2026-03-29T01:30:00+01:00", "2026-03-29T03:30:00+02:00"],
   },
   {
-    name: "an open hour that comes twice has its runs twice",
+    name: "an open hour that is repeated has its runs twice",
     expression: "@hourly",
     from: "2026-10-24T23:30:00Z",
     expected: ["2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00+01:00"],
   },
   {
-    name: "half an hour that is left out",
+    name: "a skipped half hour",
     expression: "15 2 * * *",
     from: "2026-10-03T00:00:00Z",
     zone: "Australia/Lord_Howe",
     expected: ["2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"],
   },
   {
-    name: "a time right at the change",
+    name: "a time exactly at the DST change",
     expression: "0 3 * * *",
     from: SPRING,
     expected: ["2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"],

@@ -221,7 +221,7 @@ Deno.test("explainChannels() shows each setting of named channels, and hides pas
   ]);
 });
 
-Deno.test("explainCheck() shows nothing of a check that is not there", async () => {
+Deno.test("explainCheck() returns nothing for an unknown check", async () => {
   const { written, reader } = await load({ defaults: {} });
   assert.deepEqual(explainCheck(written, "web", reader), []);
   assert.deepEqual(explainCheck({}, "constructor", reader), []);

@@ -24,7 +24,7 @@ const ports = {
   parameters: { host: "${each:host}.example.org", port: "${each:port}" },
 };
 
-Deno.test("for_each makes a check of every combination, with typed values", async () => {
+Deno.test("for_each expands to a check for every combination, with typed values", async () => {
   const { checks } = await load({
     defaults: {},
     checks: { first: { kind: "test", parameters: {} }, "${each:host} ${each:port}": ports },

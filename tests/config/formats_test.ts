@@ -198,7 +198,7 @@ Deno.test("visitFormattedValues() visits every value with a format, in the confi
   ]);
 });
 
-Deno.test("visitFormattedValues() goes on where the structure is wrong", () => {
+Deno.test("visitFormattedValues() skips values of an invalid structure", () => {
   const root: Schema = { properties: { a: { type: "array", items: { type: "string", format: "f" } } } };
   const visit = (text: string) => {
     const seen: unknown[] = [];

@@ -187,7 +187,7 @@ Deno.test("explainCheck() hides credentials in headers, and shows the others", a
   );
 });
 
-Deno.test("loadConfig() quotes no pattern that comes from a secret", async () => {
+Deno.test("loadConfig() does not print a pattern from a secret", async () => {
   const config = page({}, { body_pattern: "(${env:PATTERN}" });
   assert.deepEqual(await problemsOf(config, { environment: { PATTERN: "swordfish" } }), [
     'checks.web.parameters.response.body_pattern: "(${env:PATTERN}" is not a regular expression in RE2 syntax',

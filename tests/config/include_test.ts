@@ -64,7 +64,7 @@ const holding = (...names: readonly string[]) => ({
 });
 const namesOf = ({ checks }: LoadedConfig) => checks.map((check) => check.name);
 
-Deno.test("loadConfig() adds the checks of included files behind the config's own", async (t) => {
+Deno.test("loadConfig() appends the checks of included files to the config's own", async (t) => {
   const files = {
     "conf.d/b.jsonc":
       '{ "checks": { "b": { "kind": "test", "parameters": {} }, "7": { "kind": "test", "parameters": {} } } }',
@@ -188,7 +188,7 @@ Deno.test("loadConfig() warns that a directory cannot be listed", async () => {
   assert.deepEqual(problems.map(describe), ['include: "conf.d/*" cannot be looked up: permission denied']);
 });
 
-Deno.test("loadConfig() names the whole circle of files that include each other", async (t) => {
+Deno.test("loadConfig() names the whole cycle of files that include each other", async (t) => {
   await t.step("two files below the config", async () => {
     await withFiles({
       "monitor.jsonc": including(["a.jsonc"]),
@@ -256,7 +256,7 @@ Deno.test("loadConfig() gives a channel the same key in every file", async () =>
   });
 });
 
-Deno.test("loadConfig() lays the defaults of an included file over those of the config, for its own checks", async () => {
+Deno.test("loadConfig() merges the defaults of an included file over those of the config, for its own checks", async () => {
   await withFiles({
     "monitor.jsonc": { include: "*.json", defaults: { threshold: 5, active: false }, checks: { own: CHECK } },
     "a.json": {
@@ -429,7 +429,7 @@ Deno.test("loadConfig() rejects an included file of another user if the config w
   ]);
 });
 
-Deno.test("loadConfig() names the byte of an included file that is not UTF-8", async () => {
+Deno.test("loadConfig() locates the byte of an included file that is not UTF-8", async () => {
   await withFiles({ "monitor.jsonc": including("a.jsonc") }, async ({ directory, problems }) => {
     await Deno.writeFile(`${directory}/a.jsonc`, new Uint8Array([0x7b, 0x0a, 0x20, 0xff, 0x7d]));
     assert.deepEqual(await problems(), [

@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-Deno.test("parseInterval() reads whole seconds and texts", async (t) => {
+Deno.test("parseInterval() parses whole seconds and texts", async (t) => {
   const rows: readonly (readonly [value: number | string, ms: number])[] = [
     [1, SECOND],
     [90, 90 * SECOND],

@@ -10,7 +10,7 @@ function jobIndex(text: string, options: ConfigSystemOptions = {}): ReturnType<t
   return readJobIndex({ path: PATH, named: true }, system);
 }
 
-Deno.test("readJobIndex() finds the checks and the state, whatever is wrong with the rest", async (t) => {
+Deno.test("readJobIndex() finds the checks and the state despite other errors", async (t) => {
   const job = '"backup": { "kind": "job", "parameters": { "expected_every": "1 day" } }';
   const table: Readonly<Record<string, string>> = {
     "all is right": `{ "defaults": {}, "state": "kept.sqlite", "checks": { ${job} } }`,
@@ -30,7 +30,7 @@ Deno.test("readJobIndex() finds the checks and the state, whatever is wrong with
   }
 });
 
-Deno.test("readJobIndex() finds checks in included files, and goes on without those that cannot be read", async () => {
+Deno.test("readJobIndex() finds checks in included files, and skips unreadable ones", async () => {
   const { kinds, statePath, secrets } = await jobIndex(
     '{ "state": "kept.sqlite", "include": ["jobs.jsonc", "missing.jsonc"], "checks": { "web": { "kind": "test" } } }',
     {

@@ -65,7 +65,7 @@ Deno.test("loadConfig() warns of a public tag that no check has", async () => {
   ]);
 });
 
-Deno.test("loadConfig() starts no endpoint whose token is missing on this machine", async () => {
+Deno.test("loadConfig() disables an endpoint whose token is missing on this machine", async () => {
   const config = await load(withListen({ address: "127.0.0.1:1", token: "${env:NONE}" }));
   assert.equal(config.listen, null);
   assert.match(config.warnings.map(({ message }) => message).join(), /the HTTP endpoint does not start/);

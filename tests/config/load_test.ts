@@ -149,7 +149,7 @@ Deno.test("loadConfig() does not read keys from a prototype", async () => {
   ]);
 });
 
-Deno.test("loadConfig() keeps the config's order, whatever the names", async () => {
+Deno.test("loadConfig() keeps the config's order for all names", async () => {
   const names = ["b", "10", "a", "2", "007", "4294967295", "4294967296", "-1", "c"];
   const checks = names.map((name) => `"${name}": { "kind": "test", "parameters": {} }`);
   const { checks: loaded } = await load(`{ "defaults": {}, "checks": { ${checks.join(", ")} } }`);
@@ -347,7 +347,7 @@ Deno.test("loadConfig() without secrets ignores placeholders and commands", asyn
     assert.deepEqual(checks.map((check) => check.name), ["script", "page", "file"]);
     assert.deepEqual(secrets, []);
   });
-  await t.step("all of it is lacking where the secrets should be", async () => {
+  await t.step("all of it is missing without the secrets", async () => {
     assert.equal((await lacksOf(config, { withoutSecrets: false })).length, 11);
   });
   await t.step("text around a placeholder must still match the format", async () => {
@@ -402,7 +402,7 @@ Deno.test("loadConfig() keeps the config as written alongside the resolved one",
   assert.equal(outputOf(loaded), "${x}");
 });
 
-Deno.test("loadConfig() hides secrets in titles, whatever their place in the config", async () => {
+Deno.test("loadConfig() hides secrets in titles, whatever their position in the config", async () => {
   const { checks } = await load({
     defaults: {},
     checks: {
@@ -468,7 +468,7 @@ Deno.test("loadConfig() finds errors at the end of a large config", async (t) =>
   }
 });
 
-Deno.test("loadConfig() reads much of anything without effort", async (t) => {
+Deno.test("loadConfig() is fast for large configs of any kind", async (t) => {
   const texts: Readonly<Record<string, string>> = {
     "spaces": `${" ".repeat(LARGE_BYTES)}{ "defaults": {} }`,
     "line breaks": `${"\n".repeat(LARGE_BYTES)}{ "defaults": {} }`,
@@ -547,7 +547,7 @@ Deno.test("loadConfig() rejects an oversized config before it reads it", async (
   );
 });
 
-Deno.test("loadConfig() places a warning where it belongs", async () => {
+Deno.test("loadConfig() locates warnings", async () => {
   const text = `{
   "defaults": {},
   "checks": { "web": { "kind": "test", "notifications": [], "parameters": {} } }

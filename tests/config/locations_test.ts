@@ -73,7 +73,7 @@ Deno.test("locateChecks() requires more than half unless the config sets another
   }
 });
 
-Deno.test("locateChecks() leaves the locations of defaults out if a check can't have them", async () => {
+Deno.test("locateChecks() ignores the locations of the defaults for kinds that cannot have them", async () => {
   const { problems, locations } = await locate({
     defaults: { locations: { ...THREE, control: "net" } },
     checks: {

@@ -7,7 +7,7 @@ function withMetrics(metrics: unknown): unknown {
   return { ...(withCheck(CHECK) as Readonly<Record<string, unknown>>), metrics };
 }
 
-Deno.test("loadConfig() resolves where metrics go, and when", async () => {
+Deno.test("loadConfig() resolves the path and the interval of metrics", async () => {
   assert.equal((await load(withCheck(CHECK))).metrics, null);
   assert.deepEqual({ ...(await load(withMetrics({ path: "a.prom" }))).metrics }, {
     path: "/etc/monitor/a.prom",

@@ -33,7 +33,7 @@ Deno.test("loadConfig() puts named channels in the place of their names", async 
   });
 });
 
-Deno.test("loadConfig() gives a named channel its parameters and the key of its name", async (t) => {
+Deno.test("loadConfig() resolves a named channel's parameters and the key of its name", async (t) => {
   const before = (await load({ defaults: {}, channels: { chat: HOOK }, checks: { web: check("chat") } }))
     .checks[0]?.notifications[0];
   assert.deepEqual(JSON.parse(JSON.stringify(before)), {
@@ -55,7 +55,7 @@ Deno.test("loadConfig() gives a named channel its parameters and the key of its 
   }
 });
 
-Deno.test("loadConfig() finds channels in all files, each with the paths of its own file", async () => {
+Deno.test("loadConfig() finds channels in all files, each relative to its own file", async () => {
   const touch = { kind: "file_touch", parameters: { path: "told" } };
   const config = {
     include: ["conf.d/a.jsonc"],
@@ -163,7 +163,7 @@ Deno.test("loadConfig() rejects a duplicate channel name in one file", async () 
   ]);
 });
 
-Deno.test("loadConfig() expects no name to be known while a file cannot be read", async () => {
+Deno.test("loadConfig() returns no unknown channel while a file cannot be read", async () => {
   const config = { include: "a.jsonc", defaults: {}, checks: { web: check("theirs") } };
   const problems = await problemsOf(config, {
     files: { "/etc/monitor/a.jsonc": '{ "channels": { "theirs" } }' },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DURATION_FORMS, parseDuration } from "../../src/config/parse_duration.ts";
 
-Deno.test("parseDuration() reads seconds, and terms that add up", () => {
+Deno.test("parseDuration() parses seconds, and sums of terms", () => {
   const rows: readonly (readonly [value: number | string, ms: number])[] = [
     [1, 1000],
     [0.5, 500],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LIMIT_FORMS, type LimitFormat, parseLimit } from "../../src/config/parse_limit.ts";
 
-Deno.test("parseLimit() reads numbers, sizes and percentages", async (t) => {
+Deno.test("parseLimit() parses numbers, sizes and percentages", async (t) => {
   const accepted: readonly (readonly [LimitFormat, number | string, unknown])[] = [
     ["size_or_percentage", 0, 0],
     ["size_or_percentage", "10 GB", 10e9],

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { parseSize } from "../../src/config/parse_size.ts";
 import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
 
-Deno.test("parseSize() reads bytes and units of thousands and of 1024", () => {
+Deno.test("parseSize() parses bytes and units of thousands and of 1024", () => {
   const rows: readonly (readonly [value: number | string, bytes: number])[] = [
     [0, 0],
     [4096, 4096],
@@ -35,7 +35,7 @@ Deno.test("describeSize() rounds down", () => {
   for (const [bytes, text] of rows) assert.equal(describeSize(bytes), text);
 });
 
-Deno.test("roundedSize() rounds to the digits that it is given", () => {
+Deno.test("roundedSize() rounds to the requested digits", () => {
   assert.deepEqual([123.4e9, 999, 0].map((bytes) => roundedSize(bytes, 3)), ["123 GB", "999 B", "0 B"]);
   assert.equal(roundedSize(9.9999e9, 5), "9.9999 GB");
 });

@@ -196,7 +196,7 @@ Deno.test("substitute() leaves the original config unchanged, and shares unchang
   assert.equal((await substituteIn(parse({ a: "$x" }))).value === null, false);
 });
 
-Deno.test("substitute() copies members with the names of inherited ones", async () => {
+Deno.test("substitute() copies keys with inherited names", async () => {
   const text = '{"__proto__":{"a":"${env:A}"},"constructor":{"prototype":"${env:A}"}}';
   const { value } = await substituteIn(parseText(text).value ?? null, { environment: { A: "y" } });
   assert.equal(JSON.stringify(value), text.replaceAll("${env:A}", "y"));
@@ -213,7 +213,7 @@ Deno.test("substitute() returns the position of each value in a text", async () 
   }]);
 });
 
-Deno.test("substitute() reads a file once, however often it is named", async () => {
+Deno.test("substitute() reads a file once for all its placeholders", async () => {
   let reads = 0;
   const system = createConfigSystem({ files: { "/run/secret": "x" } });
   const files = { ...system.files, read: (path: string) => (reads++, system.files.read(path)) };
@@ -223,7 +223,7 @@ Deno.test("substitute() reads a file once, however often it is named", async () 
   assert.equal(reads, 1);
 });
 
-Deno.test("substitute() names the flag without which a variable or a file may not be read", async () => {
+Deno.test("substitute() names the flag that reading a variable or a file requires", async () => {
   const denied = new Deno.errors.NotCapable("Requires read access");
   const options = { forbidden: ["TOKEN"], files: { "/etc/monitor/secret": denied } };
   const { problems } = await substituteIn(parse({ a: "${env:TOKEN}", b: "${file:secret}" }), options);

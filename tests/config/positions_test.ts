@@ -31,7 +31,7 @@ Deno.test("positionOf() counts columns in UTF-16 code units, as editors do", () 
   assert.deepEqual(positionOf("ä\u{1f600}x", 3), { line: 1, column: 4 });
 });
 
-Deno.test("createPlacer() finds names and values", async (t) => {
+Deno.test("createPlacer() locates keys and values", async (t) => {
   const text = `// "a": 0
 {
   "a": { "b": [10, /* , */ { "c": null }], "": "x" }, // "z"
@@ -67,7 +67,7 @@ Deno.test("createPlacer() finds names and values", async (t) => {
   }
 });
 
-Deno.test("createPlacer() finds every value of any text", () => {
+Deno.test("createPlacer() locates every value of any text", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), fc.constantFrom(0, 2), (json, indent) => {
       const { value, problems } = parseText(json);

@@ -567,7 +567,7 @@ Deno.test("resolveChecks() uses the defaults for keys that a check does not set"
   }
 });
 
-Deno.test("resolveChecks() merges per member, and replaces a schedule and notifications whole", async () => {
+Deno.test("resolveChecks() merges objects key by key, and replaces a schedule and notifications whole", async () => {
   const defaults = {
     threshold: 7,
     schedule: { regular_interval: 100, attentive_interval: 10 },
@@ -629,7 +629,7 @@ Deno.test("resolveChecks() sets the default timeout of each kind", async () => {
   });
 });
 
-Deno.test("resolveChecks() makes objects with free names without a prototype, others with one", async () => {
+Deno.test("resolveChecks() creates objects with free names without a prototype, others with one", async () => {
   const parameters = { request: { target: "http://h/" }, response: { headers: { constructor: "x" } } };
   const { checks: [check] } = await load({
     defaults: {},
@@ -665,7 +665,7 @@ Deno.test("resolveChecks() resolves shared values like those of a single check",
   );
 });
 
-Deno.test("resolveChecks() makes NaN of an interval that is not known without its secrets", async () => {
+Deno.test("resolveChecks() returns NaN for an interval that is unknown without its secrets", async () => {
   const { checks: [check] } = await load(
     { defaults: {}, checks: { web: { kind: "test", timeout: "${env:UNSET}", parameters: {} } } },
     { withoutSecrets: true },
@@ -691,7 +691,7 @@ async function resolved(check: object, defaults: object = {}): Promise<Check> {
   return structuredClone(found);
 }
 
-Deno.test("resolveChecks() reads times of the calendar, in the machine's time zone unless the config names one", async () => {
+Deno.test("resolveChecks() parses cron schedules, in the machine's time zone unless the config sets one", async () => {
   const { checks } = await load(JSON.stringify({
     defaults: { schedule: { cron: "30 6 * * *" } },
     checks: {
@@ -712,7 +712,7 @@ Deno.test("resolveChecks() reads times of the calendar, in the machine's time zo
   assert.deepStrictEqual(next, ["2026-01-10T05:30:00.000Z", "2026-01-10T21:30:00.000Z"]);
 });
 
-Deno.test("resolveChecks() gives a check the config's windows, and its own or those of the defaults", async () => {
+Deno.test("resolveChecks() resolves the config's windows, and those of the check or the defaults", async () => {
   const { checks } = await load(JSON.stringify({
     defaults: { maintenance_windows: [{ from: "01:00", to: "02:00" }] },
     maintenance_windows: [{ days: ["sun"], from: "00:00", to: "24:00", time_zone: "UTC" }],
@@ -734,7 +734,7 @@ Deno.test("resolveChecks() gives a check the config's windows, and its own or th
   ]);
 });
 
-Deno.test("resolveChecks() leaves times alone whose placeholder is unresolved", async () => {
+Deno.test("resolveChecks() ignores cron schedules with an unresolved placeholder", async () => {
   const schedule = { cron: "${env:TIMES}", time_zone: "${env:ZONE}" };
   const { checks: [check] } = await load(
     JSON.stringify({ defaults: { schedule }, checks: { web: { kind: "test", parameters: {} } } }),

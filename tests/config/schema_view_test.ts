@@ -91,7 +91,7 @@ Deno.test("the schemas have a branch for each kind that they list, and no other"
   }
 });
 
-Deno.test("the schemas describe every member at every level", async (t) => {
+Deno.test("the schemas describe every key at every level", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
       const seen: string[] = [];
@@ -128,7 +128,7 @@ Deno.test("the schemas close every object that has no free names", async (t) => 
   }
 });
 
-Deno.test("the schemas give defaults and examples that they accept themselves", async (t) => {
+Deno.test("the schemas have valid defaults and examples", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
       for (const { path, view } of keysOf(schema)) {
@@ -226,7 +226,7 @@ Deno.test("createSchemaReader() rejects a reference without target", () => {
   assert.throws(() => reader.at({}, ["a"]), /The schema has no "#\/\$defs\/missing"/);
 });
 
-Deno.test("valueAt() and childOf() find values, and nothing where there is none", () => {
+Deno.test("valueAt() and childOf() return values, and undefined without one", () => {
   const config = { a: [{ b: null }, "text"], "0": 1 };
   assert.equal(valueAt(config, []), config);
   assert.equal(valueAt(config, ["a", 0, "b"]), null);

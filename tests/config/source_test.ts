@@ -71,7 +71,7 @@ Deno.test("absolutePath() starts relative paths from a directory", async (t) => 
   }
 });
 
-Deno.test("readSource() reads standard input for -, from whose working directory paths start", async () => {
+Deno.test("readSource() reads standard input for -, with paths relative to the working directory", async () => {
   assert.deepEqual(await read({ stdin: "{}", workingDirectory: "/here" }, { path: "-" }), {
     label: "<stdin>",
     path: null,
@@ -87,7 +87,7 @@ Deno.test("readSource() removes a byte-order mark", async () => {
   assert.equal((await read({ stdin: bytes }, { path: "-" })).text, "{}");
 });
 
-Deno.test("readSource() reads the empty and the very short", async () => {
+Deno.test("readSource() reads empty and very short files", async () => {
   assert.equal((await read({ files: { [PATH]: "" } })).text, "");
   assert.equal((await read({ files: { [PATH]: "{" } })).text, "{");
   assert.equal((await read({ files: { [PATH]: new Uint8Array([0xef, 0xbb, 0xbf]) } })).text, "");
@@ -179,7 +179,7 @@ Deno.test("readSource() names the missing permission for a real file", async () 
   }
 });
 
-Deno.test("readSource() passes on that a file may not be read by the runtime's rules", async () => {
+Deno.test("readSource() throws the error of the runtime's permissions", async () => {
   const denied = new Deno.errors.NotCapable("Requires read access");
   await assert.rejects(read({ files: { [PATH]: denied } }), denied);
 });
@@ -238,7 +238,7 @@ Deno.test("readSource() rejects UTF-16 and suggests how to convert it", async (t
   }
 });
 
-Deno.test("readSource() names the place of the first byte that is not UTF-8", async (t) => {
+Deno.test("readSource() locates the first byte that is not UTF-8", async (t) => {
   const text = (start: string, ...bytes: number[]) =>
     new Uint8Array([...new TextEncoder().encode(start), ...bytes]);
   const mark = [0xef, 0xbb, 0xbf];

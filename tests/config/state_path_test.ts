@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { findStatePath } from "../../src/config/state_path.ts";
 
-Deno.test("findStatePath() finds the state of a config, whatever errors its text has", async (t) => {
+Deno.test("findStatePath() finds the state of a config despite errors in its text", async (t) => {
   const rows: Readonly<Record<string, readonly [text: string, path: string | null]>> = {
     "a valid config": ['{ "defaults": {}, "state": "a.sqlite", "checks": {} }', "a.sqlite"],
     "comments": ['{ // "state": "no"\n /* "state": "no" */ "state": "a.sqlite" }', "a.sqlite"],

@@ -76,7 +76,7 @@ for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
       }
       assert.ok(refused > 50 && SEEDS.length > 200, `${refused} of ${SEEDS.length}`);
     });
-    await t.step("of configs with wrong values, names and places", async () => {
+    await t.step("of configs with wrong values, names and positions", async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.constantFrom(...SEEDS),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createObject, type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
 
-Deno.test("parseText() reads back every value from its JSON text", () => {
+Deno.test("parseText() restores every value from its JSON text", () => {
   fc.assert(
     fc.property(jsonValue(), fc.constantFrom(0, 2, "\t"), (value, indent) => {
       const { value: parsed, problems } = parseText(JSON.stringify(value, null, indent));
@@ -41,7 +41,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
   );
 });
 
-Deno.test("parseText() reads a text with comments and trailing commas as it does without", () => {
+Deno.test("parseText() ignores comments and trailing commas", () => {
   const trivia = fc.constantFrom(
     " ",
     "\n",
@@ -192,7 +192,7 @@ Deno.test("parseText() returns the syntax error, its position, and the expected 
   }
 });
 
-Deno.test("parseText() goes on after a missing comma, up to a hundred of them", () => {
+Deno.test("parseText() recovers from missing commas, up to a hundred of them", () => {
   const offsets = (text: string) => parseText(text).problems.map((problem) => problem.offset);
   assert.deepEqual(offsets('{"a":1 "b":[1 2] "c":3}'), [7, 14, 17]);
   assert.deepEqual(offsets('{"a":1 "b":2, c}'), [7, 14]);
@@ -220,7 +220,7 @@ Deno.test("parseText() returns duplicate keys before the syntax error too", () =
   assert.deepEqual(parseText('{"a":1,"a":2,,}').problems.map((problem) => problem.offset), [7, 13]);
 });
 
-Deno.test("parseText() compares names as they are read, not as they are written", () => {
+Deno.test("parseText() compares keys after unescaping", () => {
   assert.equal(parseText('{"a":1,"\\u0061":2}').problems.length, 1);
   assert.equal(parseText('{"a":1,"A":2}').problems.length, 0);
   assert.equal(parseText('{"\\u00e4":1,"a\\u0308":2}').problems.length, 0);
@@ -250,13 +250,13 @@ Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
   });
 });
 
-Deno.test("parseText() reads numbers as JavaScript does", () => {
+Deno.test("parseText() parses numbers as JavaScript does", () => {
   const numbers = ["0", "-0", "1e3", "1E+3", "1.50", "1e999", "-1e-999", "9007199254740993"];
   const { value } = parseText(`[${numbers.join(",")}]`);
   assert.deepEqual(value, numbers.map(Number));
 });
 
-Deno.test("createObject() makes objects that inherit nothing", () => {
+Deno.test("createObject() creates objects without a prototype", () => {
   const object = createObject();
   assert.equal("constructor" in object, false);
   assert.equal("__proto__" in object, false);

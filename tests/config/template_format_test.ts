@@ -37,7 +37,7 @@ Deno.test("findFormatProblem() rejects unknown fields in templates", async (t) =
   }
 });
 
-Deno.test("findFormatProblem() quotes nothing of a template that comes from elsewhere", () => {
+Deno.test("findFormatProblem() does not print a template from a placeholder", () => {
   const item = { ...BODY, value: "{{planted}}", written: "${file:body.json}" };
   assert.deepEqual(findFormatProblem(item), {
     path: ["body"],
@@ -104,7 +104,7 @@ Deno.test("findFormatProblem() rejects a template that is no JSON with its field
   }
 });
 
-Deno.test("findFormatProblem() names the fault of a body, unless it comes from elsewhere", () => {
+Deno.test("findFormatProblem() prints the error of a body, unless it is from a placeholder", () => {
   const item = { ...BODY, parent: {}, value: '{"a": swordfish}', written: '{"a": swordfish}' };
   assert.equal(
     findFormatProblem(item)?.message,

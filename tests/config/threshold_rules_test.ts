@@ -13,12 +13,12 @@ Deno.test("loadConfig() rejects a threshold that no window of results can reach"
   ]);
 });
 
-Deno.test("loadConfig() reads several intervals between reminders", async () => {
+Deno.test("loadConfig() parses several intervals between reminders", async () => {
   const { checks } = await load({ defaults: { annoy: ["1 hour", 60] }, checks: { web: check({}) } });
   assert.deepEqual(checks[0]?.annoy, [3_600_000, 60_000]);
 });
 
-Deno.test("loadConfig() names the place of a wrong interval between reminders", async () => {
+Deno.test("loadConfig() locates an invalid interval between reminders", async () => {
   const [problem] = await problemsOf({ defaults: { annoy: ["1 hour", "soon"] }, checks: {} });
   assert.match(String(problem), /^defaults\.annoy\[1\]: /);
 });

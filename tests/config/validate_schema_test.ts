@@ -116,7 +116,7 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's kin
   }
 });
 
-Deno.test("findStructureProblems() does not propose a member that is there already", async () => {
+Deno.test("findStructureProblems() does not suggest an existing key", async () => {
   assert.equal(await hintOf(script({ pathh: "/y" })), null);
   assert.equal(await hintOf(withCheck({ kind: "test", parameters: {}, parameter: {} })), null);
   const both = await problemsOf(withCheck({ kind: "script", parameters: { pth: "/y" } }));
@@ -204,7 +204,7 @@ Deno.test("findStructureProblems() suggests how to write a value of another type
   }
 });
 
-Deno.test("findStructureProblems() names the type of a value that is of the wrong one", async (t) => {
+Deno.test("findStructureProblems() names the actual type of a value", async (t) => {
   const rows: readonly (readonly [value: unknown, shown: string])[] = [
     [null, "null"],
     [true, "true"],
@@ -257,7 +257,7 @@ Deno.test("findStructureProblems() suggests the nearest accepted word", async (t
   }
 });
 
-Deno.test("findStructureProblems() shows the placeholder of a secret that is not one of the accepted words", async () => {
+Deno.test("findStructureProblems() shows the placeholder of an unaccepted secret", async () => {
   const options = { environment: { KIND: "swordfish", EMPTY: "", METHOD: "swordfish" } };
   assert.deepEqual(await problemsOf(withCheck({ kind: "${env:KIND}", parameters: {} }), options), [
     `checks.web.kind: is "\${env:KIND}", expected one of ${CHECK_KINDS}`,

@@ -11,7 +11,7 @@ const mail = (password: string) => ({
   },
 });
 
-Deno.test("loadConfig() warns of nothing in a config that is right", async () => {
+Deno.test("loadConfig() returns no warning for a valid config", async () => {
   const config = {
     defaults: { notifications: [mail("${env:X}")] },
     checks: {
@@ -26,7 +26,7 @@ Deno.test("loadConfig() warns of nothing in a config that is right", async () =>
   assert.deepEqual(await warningsOf(config, { mode: 0o640, environment: { X: "swordfish" } }), []);
 });
 
-Deno.test("loadConfig() warns that nothing is watched", async (t) => {
+Deno.test("loadConfig() warns that no check is active", async (t) => {
   const none = "checks: there are no checks";
   const inactive = "checks: every check is inactive";
   const rows: Readonly<Record<string, readonly [config: unknown, warnings: readonly string[]]>> = {
@@ -67,7 +67,7 @@ Deno.test("loadConfig() warns of an attentive interval longer than the regular o
   });
 });
 
-Deno.test("loadConfig() warns of a dependency that is inactive", async () => {
+Deno.test("loadConfig() warns of an inactive dependency", async () => {
   const checks = {
     web: { ...CHECK, depends_on: ["router", "switch"] },
     off: { ...CHECK, active: false, depends_on: ["switch"] },
@@ -79,7 +79,7 @@ Deno.test("loadConfig() warns of a dependency that is inactive", async () => {
   ]);
 });
 
-Deno.test("loadConfig() warns of a timeout longer than the interval, when the check gives it", async (t) => {
+Deno.test("loadConfig() warns of a timeout longer than the interval, if the check sets it", async (t) => {
   const why = "so a slow run skips the next runs";
   await t.step("its own interval", async () => {
     const check = { ...CHECK, timeout: 61, schedule: { regular_interval: 60 } };
@@ -87,7 +87,7 @@ Deno.test("loadConfig() warns of a timeout longer than the interval, when the ch
       `checks.web.timeout: is longer than the regular interval (1 min 1 s, not 1 min), ${why}`,
     ]);
   });
-  await t.step("the interval of the defaults, each check by itself", async () => {
+  await t.step("the interval of the defaults, for each check", async () => {
     const defaults = { schedule: { regular_interval: 5 } };
     const slow = { ...CHECK, timeout: 6 };
     assert.deepEqual(await warningsOf({ defaults, checks: { a: slow, b: CHECK, c: slow } }), [

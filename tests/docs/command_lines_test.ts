@@ -17,7 +17,7 @@ Deno.test("every command line of monitor in the pages is valid", async (t) => {
   for (const line of LINES) await t.step(nameOf(line), () => parse(line.words));
 });
 
-Deno.test("every task of Deno's in the pages is there", () => {
+Deno.test("every Deno task in the pages exists", () => {
   const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
   for (const { path, text } of readPages()) {
     for (const [, task = ""] of text.matchAll(/deno(?:@[\d.]+)? task ([a-z]+)/g)) {

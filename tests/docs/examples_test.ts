@@ -14,7 +14,7 @@ for (const { path, block } of EXAMPLES) {
   });
 }
 
-Deno.test("an example with an error is noticed, whatever part of a config it is", async (t) => {
+Deno.test("an example with an error is found, whatever part of a config it is", async (t) => {
   const broken: Readonly<Record<string, string>> = {
     "": '{ "defaults": {}, "chekcs": {} }',
     keys: '"stat": "x"',

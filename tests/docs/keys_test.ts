@@ -55,7 +55,7 @@ for (const [name, shape] of Object.entries(SHAPES)) {
   });
 }
 
-Deno.test("docs/reference/config.md shows an example of every member", () => {
+Deno.test("docs/reference/config.md shows an example of every key", () => {
   const rows = readPage("docs/reference/config.md").text.split("\n").filter((line) => line.startsWith("| `"));
   assert.ok(rows.length > 80);
   assert.deepEqual(rows.filter((row) => !/Examples?: `/.test(row)), []);

@@ -28,7 +28,7 @@ Deno.test("README.md and docs/README.md link to every page", () => {
   assert.deepEqual(pages.filter((path) => !linked.has(path)), []);
 });
 
-Deno.test("linksOf() and anchorsOf() read a page as GitHub does", () => {
+Deno.test("linksOf() and anchorsOf() parse a page as GitHub does", () => {
   const page = parsePage(
     "# A `b`: c, d\n[one](x.md#y) `[no](link)` [two](\n#z)\n```sh\n# none\n```\n## A b c d\n## A `b`: c, d\n",
   );

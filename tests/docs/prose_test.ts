@@ -69,11 +69,11 @@ const IN_TEXTS = forbid(PHRASES);
 const IN_CODE = forbid({ ...PHRASES, ...CODE_WORDS });
 const IN_TESTS = forbid({ ...PHRASES, ...CODE_WORDS, ...TEST_WORDS });
 
-Deno.test("no page has a word that the field says otherwise", () => {
+Deno.test("no page contains a forbidden word", () => {
   assert.deepEqual(readPages().flatMap(({ path, prose }) => findingsIn(path, prose)), []);
 });
 
-Deno.test("no help text has a word that the field says otherwise", () => {
+Deno.test("no help text contains a forbidden word", () => {
   const texts = [
     ["monitor", programHelp(COMMANDS)],
     ...COMMANDS.map((command) => [command.name, commandHelp(command)]),
@@ -81,7 +81,7 @@ Deno.test("no help text has a word that the field says otherwise", () => {
   assert.deepEqual(texts.flatMap(([name = "", text = ""]) => findingsIn(name, text)), []);
 });
 
-Deno.test("no description in the schema has a word that the field says otherwise", () => {
+Deno.test("no description in the schema contains a forbidden word", () => {
   const schema = Deno.readTextFileSync(`${PROJECT}schemas/source.json`);
   const descriptions = [...schema.matchAll(/"description": ("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) =>
     text
@@ -90,7 +90,7 @@ Deno.test("no description in the schema has a word that the field says otherwise
   assert.deepEqual(findingsIn("schemas/source.json", descriptions.join("\n")), []);
 });
 
-Deno.test("no example file has a word that the field says otherwise", () => {
+Deno.test("no example file contains a forbidden word", () => {
   const files = filesBelow(`${PROJECT}examples`).filter((path) => !/\.(?:png|gz)$/.test(path));
   assert.ok(files.length > 10);
   const findings = files.flatMap((path) =>
@@ -99,14 +99,14 @@ Deno.test("no example file has a word that the field says otherwise", () => {
   assert.deepEqual(findings, []);
 });
 
-Deno.test("no text of the program has a word that the field says otherwise", () => {
+Deno.test("no text of the program contains a forbidden word", () => {
   const findings = sourceFiles(`${PROJECT}src`).flatMap((path) =>
     findingsIn(path.slice(PROJECT.length), literalsOf(Deno.readTextFileSync(path)))
   );
   assert.deepEqual(findings, []);
 });
 
-Deno.test("no identifier and no file name has a word that the field says otherwise", () => {
+Deno.test("no identifier and no file name contains a forbidden word", () => {
   const findings = ["main.ts", "src", "scripts", "bench", "testing", "tests"].flatMap((part) => {
     const forbidden = part.startsWith("test") ? IN_TESTS : IN_CODE;
     const files = part.endsWith(".ts") ? [PROJECT + part] : sourceFiles(PROJECT + part);
@@ -117,7 +117,7 @@ Deno.test("no identifier and no file name has a word that the field says otherwi
   assert.deepEqual(findings, []);
 });
 
-Deno.test("a word that the field says otherwise is found", () => {
+Deno.test("a forbidden word is found", () => {
   assert.deepEqual(
     findingsIn("x", "mend it, whom it concerns"),
     [
@@ -130,7 +130,7 @@ Deno.test("a word that the field says otherwise is found", () => {
 /** One line of a terminal, and a little more. */
 const MESSAGE_LENGTH_MAX = 100;
 
-Deno.test("no message of the program is longer than 100 characters, quoted values aside", () => {
+Deno.test("no message of the program is longer than 100 characters, except quoted values", () => {
   const findings = sourceFiles(`${PROJECT}src`).filter((path) => !HELP.test(path)).flatMap((path) =>
     literalsOf(Deno.readTextFileSync(path).replaceAll(/(["'`]) \+\s+["'`]/g, "")).split("\n")
       .map((literal) => literal.slice(1, -1).replaceAll(/\$\{(?:[^{}]|\{[^{}]*\})*\}/g, ""))

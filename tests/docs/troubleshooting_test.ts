@@ -22,7 +22,7 @@ Deno.test("a message that the program does not print is found", () => {
   }
 });
 
-Deno.test("docs/help/troubleshooting.md has a part for every exit code that is an error", () => {
+Deno.test("docs/help/troubleshooting.md has a section for every exit code of an error", () => {
   const { prose } = readPage("docs/help/troubleshooting.md");
   for (const code of [64, 69, 70, 74, 75, 77, 78]) {
     assert.match(prose, new RegExp(`exit (\\d+ and )?${code}\\b`));

@@ -32,7 +32,7 @@ const OTHER_REFUSALS: Readonly<Record<string, RegExp>> = {
   "make a function of a text": /^EvalError: Code generation from strings disallowed/,
 };
 
-Deno.test("a baked executable can do nothing that its config does not name, however it is tried", async (t) => {
+Deno.test("a locked-down executable is limited to its config, whatever an attacker tries", async (t) => {
   await withPermissions(async (harness) => {
     await using other = startServer(async (visitor) => {
       await visitor.readHead();
@@ -109,7 +109,7 @@ Deno.test("a locked-down executable uses its own config by default, and rejects 
     await t.step("it cannot write a starter config", async () => {
       assert.strictEqual((await run(program, ["init", "new.jsonc"], harness)).code, 77);
     });
-    await t.step("a check that was changed to need more is unknown, and the others run", async () => {
+    await t.step("a check that was changed to require more is unknown, and the others run", async () => {
       const text = Deno.readTextFileSync(`${harness.directory}/monitor.json`);
       Deno.writeTextFileSync(`${harness.directory}/monitor.json`, text.replace("probe.sh", "another.sh"));
       const { code, stdout, stderr } = await run(program, ["check", "--once"], harness);

@@ -90,7 +90,7 @@ test("monitor beat: a command runs as it would without", (add) => {
       output: /^failed \d+ s ago, terminated by SIGKILL after \d+ s$/,
     },
     {
-      name: "a command that is not there",
+      name: "a missing command",
       args: beat("no_such_command"),
       code: 127,
       stdout: "",
@@ -99,7 +99,7 @@ test("monitor beat: a command runs as it would without", (add) => {
       output: /, cannot start: it is not in PATH$/,
     },
     {
-      name: "a path that is not there",
+      name: "a missing path",
       args: beat("./no_such_file"),
       code: 127,
       stdout: "",
@@ -134,7 +134,7 @@ test("monitor beat: a command runs as it would without", (add) => {
       output: /^ended/,
     },
     {
-      name: "options of its own",
+      name: "its own options",
       args: beat("/bin/echo", "--help", "-c", "--", "-V"),
       code: 0,
       stdout: "--help -c -- -V\n",
@@ -257,7 +257,7 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
       stderr: /cannot find a config: looked for/,
     },
     {
-      name: "a config that is none",
+      name: "an invalid config",
       prepare: ({ directory }) => Deno.writeTextFileSync(`${directory}/monitor.json`, '{ "checks": {'),
       stderr: /monitor\.json": it is not JSON\n/,
     },

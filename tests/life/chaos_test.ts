@@ -19,7 +19,7 @@ const UNSHARE = Deno.uid() === 0 ? ["--mount"] : ["--map-root-user", "--mount"];
 
 Deno.test({
   ...requiresTools("faketime", "mount", "umount"),
-  name: "monitor check: nothing is lost, invented or miscounted, whatever breaks",
+  name: "monitor check: no result is lost, invented or miscounted, whatever breaks",
   fn: async () => {
     const mounts = await mayMount();
     if (!mounts) {

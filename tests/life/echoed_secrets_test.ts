@@ -42,7 +42,7 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
   "HEADER without its scheme": "he\\ader-token",
 };
 
-Deno.test("monitor: no secret that a target or a receiver echoes is shown, sent or persisted, whatever its form", () =>
+Deno.test("monitor: an echoed secret is never shown, sent or persisted, in any form", () =>
   withHarness(async (harness) => {
     await using web = startEchoServer();
     await using plain = startEchoMail("PLAIN");

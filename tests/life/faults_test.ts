@@ -9,7 +9,7 @@ const ROUNDS = 3;
  */
 const PLACES_MAX = 500;
 
-Deno.test("checks and deliveries through faults leave nothing behind: no connection, process, timer or memory", async () => {
+Deno.test("checks and deliveries through faults leak no connection, process, timer or memory", async () => {
   const { places, holdings } = await runFaultProcess({
     rounds: ROUNDS,
     targets: "some_of_each",

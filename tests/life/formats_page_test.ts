@@ -23,7 +23,7 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
 const LOCATIONS = "locations";
 const LOCATION = "A location";
 
-Deno.test("docs/reference/output_formats.md names every field that is printed, in its order, and no other", () =>
+Deno.test("docs/reference/output_formats.md lists every printed field, in its order, and no other", () =>
   withHarness(async (harness) => {
     const closed = { kind: "webhook", parameters: { target: "http://127.0.0.1:1/" } };
     const bad = {

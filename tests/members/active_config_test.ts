@@ -31,7 +31,7 @@ Deno.test("activeConfig() returns the config of most members", async (t) => {
   }
 });
 
-Deno.test("activeConfig() returns the config of a majority, whatever was active", () => {
+Deno.test("activeConfig() returns the config of a majority, whatever was active before", () => {
   const hash = fc.constantFrom("a", "b", "c");
   const member = fc.record({ config: hash, active: hash });
   fc.assert(

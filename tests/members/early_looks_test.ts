@@ -17,7 +17,7 @@ Deno.test("EarlyLooks: each call is received once", () => {
   assert.deepEqual(received(reader, caller, 2000), []);
 });
 
-Deno.test("EarlyLooks: a call is published for a few seconds, so that a late heartbeat reads it", () => {
+Deno.test("EarlyLooks: a request is published for a few seconds, so that a late heartbeat reads it", () => {
   const [caller, reader] = [new EarlyLooks(), new EarlyLooks()];
   caller.call("web", "failing", 0);
   assert.deepEqual(received(new EarlyLooks(), caller, 4000), ["web failing"]);
@@ -35,7 +35,7 @@ Deno.test("EarlyLooks: a restarted process requests early runs again", () => {
   assert.deepEqual(received(reader, after, 100, "2"), ["dns failing"]);
 });
 
-Deno.test("EarlyLooks: when very much fails at the same time, a heartbeat stays small", () => {
+Deno.test("EarlyLooks: a heartbeat stays small when many checks fail at the same time", () => {
   const caller = new EarlyLooks();
   for (let index = 0; index < 10_000; index++) caller.call(`check ${index}`, "failing", 0);
   assert.equal(caller.published(0).length, 200);

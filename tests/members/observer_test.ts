@@ -79,7 +79,7 @@ Deno.test("observe() participates from the second heartbeat on", () => {
   assert.equal(after(sent(0), sent(1000), FAILED, sent(3000)).status, "member");
 });
 
-Deno.test("observe() ends with a newer process of the same host", () => {
+Deno.test("observe() stops after a newer process of the same host", () => {
   const superseded = after(sent(0), sent(1000), { kind: "superseded" });
   assert.equal(superseded.status, "superseded");
   assert.equal(observe(superseded, sent(2000), "own").status, "superseded");

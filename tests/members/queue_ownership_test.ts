@@ -28,7 +28,7 @@ Deno.test("queueSteps() claims nothing without participating", () => {
   assert.deepEqual(steps, { take: [], giveBack: [row("pager", "own")], owned: [] });
 });
 
-Deno.test("queueSteps() gives back a queue of a channel that left the config", () => {
+Deno.test("queueSteps() releases a queue of a channel that left the config", () => {
   const rows = [row("mail", "own"), row("pager", "own")];
   assert.deepEqual(queueSteps({ ...ALONE, rows }), {
     take: [],
@@ -37,7 +37,7 @@ Deno.test("queueSteps() gives back a queue of a channel that left the config", (
   });
 });
 
-Deno.test("queueSteps() gives each queue to one of the members that see each other", () => {
+Deno.test("queueSteps() assigns each queue to one of the members that see each other", () => {
   const hosts = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 5 });
   const keys = fc.uniqueArray(fc.string(), { maxLength: 10 });
   fc.assert(
@@ -83,7 +83,7 @@ const CLOCKS: Readonly<Record<string, readonly [monotonicMs: number, wallMs: num
   "after the wall clock was set back": [100, -60_000, false],
 };
 
-Deno.test("maySend() allows a short time after a good heartbeat", async (t) => {
+Deno.test("maySend() returns true for a short time after a successful heartbeat", async (t) => {
   const lastSent = { monotonicMs: 5_000, wallMs: 1_700_000_000_000 };
   for (const [name, [monotonicMs, wallMs, expected]] of Object.entries(CLOCKS)) {
     const now = { monotonicMs: lastSent.monotonicMs + monotonicMs, wallMs: lastSent.wallMs + wallMs };

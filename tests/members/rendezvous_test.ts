@@ -19,7 +19,7 @@ Deno.test("hostOf() does not depend on the order of the hosts", () => {
   );
 });
 
-Deno.test("hostOf() gives only the names of a host away that leaves", () => {
+Deno.test("hostOf() moves only the names of a host that leaves", () => {
   fc.assert(
     fc.property(fc.string(), fc.uniqueArray(fc.string(), { minLength: 2, maxLength: 8 }), (name, hosts) => {
       const [leaving, ...others] = hosts;
@@ -29,7 +29,7 @@ Deno.test("hostOf() gives only the names of a host away that leaves", () => {
   );
 });
 
-Deno.test("createPlacement() gives each name to the host that hostOf() returns", () => {
+Deno.test("createPlacement() assigns each name to the host that hostOf() returns", () => {
   const placeOn = createPlacement(HOSTS);
   for (const name of NAMES) assert.equal(placeOn(name), hostOf(name, HOSTS));
 });

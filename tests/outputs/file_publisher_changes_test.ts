@@ -17,7 +17,7 @@ Deno.test("changed() brings the next writing forward, and many changes bring one
   assert.deepEqual(writtenMs, [0, 12_000, 72_000, 132_000], "the interval counts from there");
 });
 
-Deno.test("changed() waits a while after a writing, however much changes", async () => {
+Deno.test("changed() delays the next write, however many changes there are", async () => {
   const { clock, writtenMs, files } = start(60_000);
   for (let second = 0; second < 20; second++) {
     files.changed();
@@ -26,7 +26,7 @@ Deno.test("changed() waits a while after a writing, however much changes", async
   assert.deepEqual(writtenMs, [0, 5_000, 10_000, 15_000, 20_000]);
 });
 
-Deno.test("changed() puts nothing off, and does nothing after the end", async () => {
+Deno.test("changed() postpones no write, and does nothing after the end", async () => {
   const { clock, writtenMs, files } = start(1_000);
   await clock.advance(500);
   files.changed();
@@ -39,7 +39,7 @@ Deno.test("changed() puts nothing off, and does nothing after the end", async ()
   assert.equal(clock.timers, 0);
 });
 
-Deno.test("changed() while a file is written brings another one, which waits the longer the slower it was", async () => {
+Deno.test("changed() during a write causes another one, delayed by the duration of the first", async () => {
   const { clock, writtenMs, files, slow } = start(600_000);
   await clock.advance(10_000);
   const goOn = slow();

@@ -44,7 +44,7 @@ function fileOf(path: string, intervalMs: number): PublishedFile {
   return { what: "the metrics", path, intervalMs, render: () => `${++count}` };
 }
 
-Deno.test("FilePublisher writes each file at once and at its interval, until it is ended", async () => {
+Deno.test("FilePublisher writes each file at once and at its interval, until it is stopped", async () => {
   const { clock, written, start } = createDesk();
   const files = start([fileOf("a", 1000), fileOf("b", 2500)]);
   await clock.advance(0);
@@ -94,7 +94,7 @@ Deno.test("FilePublisher reports bugs", async () => {
   assert.deepEqual(said, ["bug: TypeError: broken"]);
 });
 
-Deno.test("FilePublisher writes one file after another, though a reload comes in between", async () => {
+Deno.test("FilePublisher writes one file after another, also during a reload", async () => {
   const { clock, written, start } = createDesk();
   const gate = Promise.withResolvers<string>();
   const files = start([{ ...fileOf("a", 1000), render: () => gate.promise }]);

@@ -7,7 +7,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const INTERVAL = { intervalMs: 60_000 };
 
-Deno.test("beat() touches a file, and makes it", async () => {
+Deno.test("beat() touches a file, and creates it", async () => {
   await withDirectory(async (directory) => {
     const path = `${directory}/alive`;
     assert.equal(await sendHeartbeat({ ...INTERVAL, path }, createMemorySystem()), null);
@@ -39,7 +39,7 @@ Deno.test("beat() returns the reason why a file cannot be touched", async (t) =>
   });
 });
 
-Deno.test("beat() requests an address", async () => {
+Deno.test("beat() requests a URL", async () => {
   await using server = startAnswering(response(204));
   const target = `${server.origin}/ping/secret?key=secret`;
   assert.equal(await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()), null);

@@ -37,7 +37,7 @@ function viewsOf(state: string): readonly View[] {
 
 Deno.test({
   ...requiresBrowser(),
-  name: "writeReport() makes pages of every state that a browser and axe-core find nothing wrong with",
+  name: "writeReport() renders every state without findings of a browser and axe-core",
   fn: (t) =>
     withBrowser(async (browser) => {
       for (const [name, state] of Object.entries(PAGE_STATES)) {
@@ -59,7 +59,7 @@ const MANY = shortOrFull(30, 1000);
 
 Deno.test({
   ...requiresBrowser(),
-  name: `writeReport() makes a page of ${MANY} checks that a browser and axe-core find nothing wrong with`,
+  name: `writeReport() renders ${MANY} checks without findings of a browser and axe-core`,
   fn: (t) =>
     withDemo(MANY, async ({ page }) => {
       const html = await page();

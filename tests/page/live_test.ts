@@ -92,7 +92,7 @@ Deno.test({
 
 Deno.test({
   ...requiresBrowser(),
-  name: "live page: without JavaScript it is loaded again",
+  name: "live page: it reloads without JavaScript",
   fn: () =>
     withHarness((harness) =>
       withBrowser(async (browser) => {

@@ -42,7 +42,7 @@ const OPTIONAL: ReadonlySet<PermissionClass> = new Set(["env"]);
 
 Deno.test({
   ...requiresTools("ping", "kill"),
-  name: "monitor permissions: each kind runs with the printed flags, and names each that is missing",
+  name: "monitor permissions: each kind runs with the printed flags, and names each missing one",
   fn: (t) =>
     withHarness(async (harness) => {
       const authority = createAuthority();

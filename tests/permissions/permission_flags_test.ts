@@ -15,7 +15,7 @@ Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", (
   ]);
 });
 
-Deno.test("shellWord() is read back by a shell as it was", async (t) => {
+Deno.test("shellWord() is restored by a shell", async (t) => {
   const words = [
     "plain",
     "--allow-net=a:1,[::1]:2",

@@ -195,7 +195,7 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each chann
     assert.deepStrictEqual(run, ["/usr/bin/notify-send", "/usr/bin/kill"]);
     assert.ok(env?.includes("DBUS_SESSION_BUS_ADDRESS"));
   });
-  await t.step("none where no channel is called", async () => {
+  await t.step("none without a named channel", async () => {
     const channel: Channel = { key: "f", kind: "file_touch", parameters: { path: "/run/t" } };
     const checks = [{ ...testCheck("ok"), notifications: [channel] }];
     const requiredPermissions = await requiredPermissionsOf(

@@ -47,7 +47,7 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
   });
 });
 
-Deno.test("sandboxOf() restricts the network as far as the addresses are known", async (t) => {
+Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
   const rows: Readonly<Record<string, readonly [Partial<PermissionsByClass>, Sandbox["network"]]>> = {
     "nothing connects": [{ run: ["/usr/bin/ps", "/usr/bin/kill"] }, { kind: "none" }],
     "addresses": [
@@ -77,7 +77,7 @@ Deno.test("bwrapCommand() and systemdDropIn() quote special characters in paths"
 
 Deno.test({
   ...requiresTools("systemd-analyze"),
-  name: "systemdDropIn() makes the service of examples/ tighter, and systemd-analyze accepts it",
+  name: "systemdDropIn() restricts the service of examples/, and systemd-analyze accepts it",
   fn: () =>
     withHarness(async ({ directory }) => {
       const unit = await Deno.readTextFile(

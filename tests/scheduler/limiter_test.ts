@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createLimiter } from "../../src/scheduler/limiter.ts";
 
-Deno.test("run() starts a task at once where there is room", async () => {
+Deno.test("run() starts a task at once below the limit", async () => {
   const limiter = createLimiter(2);
   const gate = Promise.withResolvers<string>();
   let started = false;
@@ -55,7 +55,7 @@ Deno.test("run() starts no new task before a waiting one", async () => {
   assert.deepEqual(order, ["first", "second", "third", "newcomer"]);
 });
 
-Deno.test("run() keeps the order where several places become free in one turn", async () => {
+Deno.test("run() keeps the order if several slots become free in one turn", async () => {
   const limiter = createLimiter(2);
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
   const order: string[] = [];
@@ -74,11 +74,11 @@ Deno.test("run() keeps the order where several places become free in one turn", 
   assert.deepEqual(order, ["second", "newcomer"]);
 });
 
-Deno.test("run() gives the place on when a task fails", async (t) => {
+Deno.test("run() releases its slot if a task fails", async (t) => {
   const table: readonly { name: string; task: () => Promise<never> }[] = [
     { name: "by a rejection", task: () => Promise.reject(new Error("broken")) },
     {
-      name: "by throwing before its first wait",
+      name: "by throwing before its first await",
       task: () => {
         throw new Error("broken");
       },
@@ -104,7 +104,7 @@ Deno.test("run() throws the signal's reason for a task that has not started", as
     await assert.rejects(answer, (error) => error === reason);
     assert.equal(limiter.running, 0);
   });
-  await t.step("when it waits, and the others keep their turn", async () => {
+  await t.step("while it waits, and the others keep their order", async () => {
     const limiter = createLimiter(1);
     const gate = Promise.withResolvers<void>();
     const controller = new AbortController();
@@ -127,7 +127,7 @@ Deno.test("run() throws the signal's reason for a task that has not started", as
   });
 });
 
-Deno.test("run() leaves a running task to deal with its signal", async () => {
+Deno.test("run() leaves aborting to a running task", async () => {
   const limiter = createLimiter(1);
   const gate = Promise.withResolvers<string>();
   const controller = new AbortController();
@@ -172,7 +172,7 @@ Deno.test("run() queues 100,000 tasks", async (t) => {
     assert.ok(ends.every(({ status }) => status === "rejected"));
     assert.equal(limiter.running, 0);
   });
-  await t.step("that all leave", async () => {
+  await t.step("that all are aborted", async () => {
     const limiter = createLimiter(1);
     const gate = Promise.withResolvers<void>();
     const controller = new AbortController();
@@ -189,7 +189,7 @@ Deno.test("run() queues 100,000 tasks", async (t) => {
   });
 });
 
-Deno.test("run() keeps limit and order whatever is called off", async () => {
+Deno.test("run() keeps limit and order after any aborts", async () => {
   const step = fc.record({
     turns: fc.nat(6),
     fails: fc.boolean(),

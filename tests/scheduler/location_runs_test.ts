@@ -184,7 +184,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
 const MINUTE_MS = 60_000;
 const OK = "ok: ok from fra, nyc, sgp (fra: status is 200)";
 
-Deno.test("locations run a check at offsets of their own, and the owner makes one result an interval", async () => {
+Deno.test("locations run a check at their own offsets, and the owner records one result an interval", async () => {
   const installation = await startInstallation();
   await installation.advance(5 * MINUTE_MS);
   const offsets = FROM.map((location) => {
@@ -204,7 +204,7 @@ Deno.test("locations run a check at offsets of their own, and the owner makes on
   await installation.end();
 });
 
-Deno.test("a failure at one location makes the others run at once, and notifies nothing", async () => {
+Deno.test("a failure at one location causes early runs at the others, and notifies nothing", async () => {
   const installation = await startInstallation();
   await installation.advance(3 * MINUTE_MS);
   installation.failing.set("fra", ["http://web/"]);
@@ -295,7 +295,7 @@ Deno.test("a location whose control check fails does not count", async () => {
   await installation.end();
 });
 
-Deno.test("whatever happened before, the result is that of the locations that are live now", async () => {
+Deno.test("the result depends only on the locations that are live now", async () => {
   const some = fc.subarray(FROM);
   const steps = fc.array(fc.record({ failing: some, dead: some, isReachable: fc.boolean() }), {
     minLength: 1,
@@ -323,7 +323,7 @@ Deno.test("whatever happened before, the result is that of the locations that ar
   );
 });
 
-Deno.test("while the database is away a check with locations has no result, and afterwards goes on", async () => {
+Deno.test("a check with locations has no result while the database is down, and continues afterwards", async () => {
   const installation = await startInstallation();
   await installation.advance(3 * MINUTE_MS);
   const before = installation.results().length;
@@ -341,7 +341,7 @@ Deno.test("while the database is away a check with locations has no result, and 
   await installation.end();
 });
 
-Deno.test("at the start enough results are waited for, however late a location begins", async () => {
+Deno.test("the first result requires enough locations, however late a location starts", async () => {
   const installation = await startInstallation([locatedCheck({ regularIntervalMs: 10 * MINUTE_MS })]);
   installation.late.add("fra").add("nyc");
   await installation.advance(MINUTE_MS);
@@ -353,7 +353,7 @@ Deno.test("at the start enough results are waited for, however late a location b
   await installation.end();
 });
 
-Deno.test("a check that is run on request runs at all locations first", async () => {
+Deno.test("a requested check runs at all locations first", async () => {
   const installation = await startInstallation();
   await installation.advance(3 * MINUTE_MS);
   installation.runs.length = 0;
@@ -366,7 +366,7 @@ Deno.test("a check that is run on request runs at all locations first", async ()
   await installation.end();
 });
 
-Deno.test("the results of many checks are read together", async () => {
+Deno.test("the results of many checks are read in one query", async () => {
   const checks = Array.from(
     { length: 300 },
     (_, index) => locatedCheck({ name: `web ${index}`, regularIntervalMs: 10_000 }),

@@ -58,7 +58,7 @@ Deno.test("LocationVotes: a result counts for one and a half intervals and the t
   assert.equal(count(new LocationVotes(), 0, [row("fra", 8, 0)]), "fra ok, nyc no result yet");
 });
 
-Deno.test("LocationVotes: a step of the database's clock makes no result too old, and none too young", () => {
+Deno.test("LocationVotes: a step of the database's clock neither expires nor extends a result", () => {
   const HOUR_MS = 3_600_000;
   const forward = new LocationVotes();
   assert.equal(count(forward, 0, [row("fra", 7, 0), row("nyc", 3, 1000)]), "fra ok, nyc ok");
@@ -70,7 +70,7 @@ Deno.test("LocationVotes: a step of the database's clock makes no result too old
   assert.equal(count(back, 100_000, [row("fra", 8, 0), row("nyc", 3, 0)]), "fra ok, nyc no recent result");
 });
 
-Deno.test("LocationVotes: waits for the first result of a location for as long as one would count", () => {
+Deno.test("LocationVotes: waits for the first result of a location as long as one would count", () => {
   const votes = new LocationVotes();
   const isIncomplete = (nowMs: number, live: boolean): boolean =>
     votes.count(CHECK, [row("fra", 7, 0)], { isLive: () => live, nowMs }).isIncomplete;

@@ -50,7 +50,7 @@ function nextAfter(atMs: number): number {
   return nextAtOffset(atMs, 10 * MINUTE, splayOf("web"));
 }
 
-Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a check is being watched", async () => {
+Deno.test("intervalOf() and nextRunAfter() use the attentive interval while a check is failing", async () => {
   const repository = await open();
   ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const { condition: ok } = repository.recordOf("web", NOW);
@@ -73,7 +73,7 @@ Deno.test("intervalOf() and nextRunAfter() go by the attentive interval while a 
   });
 });
 
-Deno.test("isCheckDue() goes by the plan, and by none that cannot be", async (t) => {
+Deno.test("isCheckDue() follows the plan, unless it is impossible", async (t) => {
   const repository = await open();
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const record = repository.recordOf("web", NOW);
@@ -125,7 +125,7 @@ Deno.test("recordRequested() soon runs again after a requested run found a probl
   assert.strictEqual(soonMs, atMs + MINUTE);
 });
 
-Deno.test("recordRequested() plans afresh where the plan cannot be", async () => {
+Deno.test("recordRequested() replaces an impossible plan", async () => {
   const repository = await open();
   ask(repository, CHECK, { condition: "ok", atMs: NOW });
   const { nextMs } = ask(repository, CHECK, { condition: "ok", atMs: NOW - 5 * HOUR });

@@ -4,7 +4,7 @@ import { isDue, nextAtOffset, planFirst, planNext, splayOf } from "../../src/sch
 
 const MINUTE = 60_000;
 
-Deno.test("splayOf() spreads names over the interval, and always the same way", () => {
+Deno.test("splayOf() spreads names over the interval, deterministically", () => {
   const buckets = new Array<number>(10).fill(0);
   for (let index = 0; index < 10_000; index++) {
     const splay = splayOf(`check ${index}`);
@@ -49,13 +49,13 @@ Deno.test("planNext() keeps a fixed rate at the offset, and skips the times duri
       expected: { atMs: 255_000, missed: 3 },
     },
     {
-      name: "a first run off the grid, late",
+      name: "a first run off the offset, late",
       plannedMs: 50_000,
       nowMs: 50_100,
       expected: { atMs: 135_000, missed: 0 },
     },
     {
-      name: "a first run off the grid, early",
+      name: "a first run off the offset, early",
       plannedMs: 20_000,
       nowMs: 20_100,
       expected: { atMs: 75_000, missed: 0 },
@@ -64,7 +64,7 @@ Deno.test("planNext() keeps a fixed rate at the offset, and skips the times duri
   for (const { name, plannedMs, nowMs, expected } of rows) {
     await t.step(name, () => assert.deepStrictEqual(planNext({ ...base, plannedMs, nowMs }), expected));
   }
-  await t.step("attentive runs follow one another, then the grid again", () => {
+  await t.step("attentive runs in a row, then the offset again", () => {
     const attentive = planNext({ ...base, plannedMs: 75_000, nowMs: 75_100, attentiveIntervalMs: 10_000 });
     assert.deepStrictEqual(attentive, { atMs: 85_000, missed: 0 });
     assert.deepStrictEqual(planNext({ ...base, plannedMs: 85_000, nowMs: 85_100 }), {

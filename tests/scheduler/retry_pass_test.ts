@@ -72,7 +72,7 @@ Deno.test("runRetryPass() retries failures, and returns only the last result of 
   });
 });
 
-Deno.test("runRetryPass() begins the last run when the time is over, and passes on its failure", async () => {
+Deno.test("runRetryPass() starts the last run when the time is over, and returns its failure", async () => {
   assert.deepStrictEqual(await retry({ a: ["critical"], b: ["unknown", "ok"] }), {
     runs: { a: [0, 3, 6, 9], b: [0, 3] },
     results: ["4 b ok", "10 a critical"],

@@ -31,7 +31,7 @@ function startsOf(harness: Pick<SchedulerHarness, "starts">): readonly string[] 
   return harness.starts("web").map((ms) => new Date(ms).toISOString().slice(5, 19));
 }
 
-Deno.test("startScheduler() runs a check of the calendar at its times, on the second, over both changes of the clock", async () => {
+Deno.test("startScheduler() runs a cron check at its times, to the second, over both DST changes", async () => {
   for (
     const [from, expected] of [
       ["2026-03-28T00:30:00Z", ["03-28T01:30:00", "03-29T01:00:00", "03-30T00:30:00"]],
@@ -90,7 +90,7 @@ Deno.test("startScheduler() follows the wall clock when it is set", async (t) =>
   }
 });
 
-Deno.test("startScheduler() leaves out the times that fall into a long run", async () => {
+Deno.test("startScheduler() skips the times that fall into a long run", async () => {
   const schedule = cron("*/10 * * * *").schedule;
   const slow = { ...requestCheck("http://slow/", { name: "web", timeoutMs: HOUR }), schedule };
   const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
@@ -104,7 +104,7 @@ Deno.test("startScheduler() leaves out the times that fall into a long run", asy
   await harness.end();
 });
 
-Deno.test("startScheduler() runs by the attentive interval as well while something is being watched", async () => {
+Deno.test("startScheduler() also uses the attentive interval while a cron check is failing", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T10:40:00Z"));
   const harness = await startHarness([
     cron("0 * * * *", { condition: "critical", attentiveIntervalMs: 25 * MINUTE }),
@@ -201,7 +201,7 @@ async function call(
   return { ran, record: repository.recordOf(check.name, fromMs + forMs) };
 }
 
-Deno.test("--due runs a check of the calendar once for each of its times, also when cron calls with jitter", async () => {
+Deno.test("--due runs a cron check once for each of its times, also if the caller has jitter", async () => {
   const jitterMs = (index: number): number => [0, 400, 2_900, 1_200][index % 4] ?? 0;
   const each = await call(cron("* * * * *"), {
     from: "2026-01-10T10:00:00Z",
@@ -222,7 +222,7 @@ Deno.test("--due runs a check of the calendar once for each of its times, also w
   ]);
 });
 
-Deno.test("--due never runs a check of the calendar before its first time, and makes up for the last one alone", async () => {
+Deno.test("--due never runs a cron check before its first time, and catches up with the last one alone", async () => {
   const daily = await call(cron("30 2 * * *"), {
     from: "2026-03-27T12:00:00Z",
     everyMs: MINUTE,
@@ -238,7 +238,7 @@ Deno.test("--due never runs a check of the calendar before its first time, and m
   assert.strictEqual(rare.record.missedRuns, 3 * 4);
 });
 
-Deno.test("isCheckDue() does not go by a plan from before the clock was set back, or from another expression", async () => {
+Deno.test("isCheckDue() ignores a plan from before the clock was set back, or from another expression", async () => {
   const { record } = await call(cron("0 * * * *"), {
     from: "2026-01-10T10:00:00Z",
     everyMs: MINUTE,
@@ -252,7 +252,7 @@ Deno.test("isCheckDue() does not go by a plan from before the clock was set back
   assert.strictEqual(isCheckDue(cron("20 * * * *"), record, at("11:20:00")), true);
 });
 
-Deno.test("overdueAtMs() waits for two more times, however far they are", async () => {
+Deno.test("overdueAtMs() allows two more times, however distant they are", async () => {
   const work = cron("0,30 8-17 * * mon-fri");
   const { record } = await call(work, { from: "2026-01-09T16:00:00Z", everyMs: MINUTE, forMs: 5 * MINUTE });
   // Friday, 17:30 in Zurich; then Monday at 08:00 and at 08:30.

@@ -316,7 +316,7 @@ Deno.test("reload() counts a run in progress, unless it checks the previous targ
   });
 });
 
-Deno.test("reload() applies a new attentive interval to a check that is being watched", async (t) => {
+Deno.test("reload() applies a new attentive interval to a failing check", async (t) => {
   const rows = [
     { name: "a shorter one", from: 10 * MINUTE, to: MINUTE },
     { name: "a longer one", from: MINUTE, to: 10 * MINUTE },
@@ -364,7 +364,7 @@ Deno.test("spread() starts checks that move here, and completes a run of one tha
   await end();
 });
 
-Deno.test("startScheduler() keeps a confirmed change before its notification, and goes on while the store is full", async () => {
+Deno.test("startScheduler() persists a confirmed change before its notification, and runs while the store is full", async () => {
   const store = createFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   let status = 200;
@@ -473,7 +473,7 @@ Deno.test("stop() waits for running checks, terminates slow ones, and keeps thei
   assert.strictEqual(clock.timers, 0);
 });
 
-Deno.test("stop() starts nothing that waits for its turn", async () => {
+Deno.test("stop() starts no queued run", async () => {
   const checks = many(3, (index) => programCheck({ name: `command ${index}`, regularIntervalMs: SECOND }));
   const { clock, scheduler, runs } = await startHarness(checks, {
     limits: { process: 1, network: 1 },
@@ -515,7 +515,7 @@ Deno.test("startScheduler() suppresses notifications with --no-notify, and still
   await end();
 });
 
-Deno.test("startScheduler() runs a dependency at once whose state is needed, and decides again after it", async (t) => {
+Deno.test("startScheduler() runs a dependency at once if its result is missing, and decides again afterwards", async (t) => {
   const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
   const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
   for (const isRouterDown of [false, true]) {
@@ -586,7 +586,7 @@ Deno.test("startScheduler() sends suppressed notifications soon after the suppre
   const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
     nowMs < silentUntilMs ? "silence" : null;
   const hourly = requestCheck("http://web/", { regularIntervalMs: HOUR });
-  await t.step("a problem that is still there", async () => {
+  await t.step("an ongoing problem", async () => {
     silentUntilMs = Infinity;
     const { clock, runs, notifications, end } = await startHarness([hourly], {
       suppressedBy,

@@ -16,10 +16,10 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("startScheduler() goes on with every plan after a restart", async (t) => {
+Deno.test("startScheduler() continues every plan after a restart", async (t) => {
   const rows = [
     { name: "regular checks", condition: "ok", intervalMs: MINUTE },
-    { name: "checks that are being watched", condition: "critical", intervalMs: 40 * SECOND },
+    { name: "failing checks", condition: "critical", intervalMs: 40 * SECOND },
   ] as const;
   for (const { name, condition, intervalMs } of rows) {
     await t.step(name, async () => {
@@ -103,7 +103,7 @@ Deno.test("startScheduler() spreads 10,000 overdue checks over three seconds", a
   await end();
 });
 
-Deno.test("startScheduler() keeps its plans where kept times lie in the future, since the clock was set back", async () => {
+Deno.test("startScheduler() keeps its plans if recorded times lie in the future, since the clock was set back", async () => {
   const clock = createFakeClock(NOW);
   const store = createMemoryStore();
   const check = testCheck("ok", { regularIntervalMs: MINUTE });
@@ -135,7 +135,7 @@ async function startSteady(
   return { ...harness, names: checks.map(({ name }) => name) };
 }
 
-Deno.test("startScheduler() goes on at its rate when the wall clock is set", async (t) => {
+Deno.test("startScheduler() keeps its rate when the wall clock is set", async (t) => {
   for (const intervalMs of [SECOND, 10 * SECOND, 5 * MINUTE]) {
     for (
       const stepMs of [-48 * HOUR, -10 * SECOND, -3 * SECOND, -150, 150, 3 * SECOND, 10 * SECOND, 48 * HOUR]
@@ -191,7 +191,7 @@ Deno.test("startScheduler() never runs a check twice at a time when the clock is
   }
 });
 
-Deno.test("startScheduler() discards a run that was under way while the machine slept, and repeats it after 10 s", async () => {
+Deno.test("startScheduler() discards a run during which the system was suspended, and repeats it after 10 s", async () => {
   const check = requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND });
   const clock = createFakeClock(NOW);
   let hangs = true;
@@ -285,7 +285,7 @@ Deno.test("startScheduler() notices a suspension soon after it, and repeats skip
   await end();
 });
 
-Deno.test("startScheduler() believes no time-out that this process slept through", async (t) => {
+Deno.test("startScheduler() discards a timeout during a suspension", async (t) => {
   const start = (answer: "hang" | number): Promise<SchedulerHarness> =>
     startHarness([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
       clock: createFakeClock(NOW),

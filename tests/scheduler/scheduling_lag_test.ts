@@ -38,7 +38,7 @@ Deno.test("createLagReporter() logs the late runs of a minute in one line, with 
   );
 });
 
-Deno.test("createLagReporter() leaves no timer behind once nothing is late any more", async () => {
+Deno.test("createLagReporter() leaks no timer once no run is late", async () => {
   const { clock, note } = start();
   note("a", 1500);
   note("a", 1500);

@@ -113,7 +113,7 @@ Deno.test("transition() plans a requested check at once", () => {
   assert.deepEqual(effects, ["plan"]);
 });
 
-Deno.test("transition() ends the run of a removed check before it forgets the task", async (t) => {
+Deno.test("transition() completes the run of a removed check before it deletes the task", async (t) => {
   assert.deepEqual(after(IDLE, { event: "removed" }).effects, ["forget"]);
   const rows = [[QUEUED, false], [RUNNING, true], [DISCARDING, true], [REMOVED, true]] as const;
   for (const [state, hasStarted] of rows) {
@@ -141,10 +141,10 @@ Deno.test("transition() discards a run after a reload only if its target changed
       assert.deepEqual(other.effects, ["abort"]);
     });
   }
-  await t.step("a removed check that comes back waits for the end of its run", () => {
+  await t.step("a removed check that is added again waits for the end of its run", () => {
     assert.deepEqual(after(REMOVED, sameTarget).state, DISCARDING);
   });
-  await t.step("idle: a new schedule plans anew", () => {
+  await t.step("idle: a new schedule replaces the plan", () => {
     assert.deepEqual(after(IDLE, otherTarget).effects, []);
     const schedule = { regularIntervalMs: SECOND, attentiveIntervalMs: SECOND };
     assert.deepEqual(after(IDLE, { event: "reloaded", check: { ...CHECK, schedule } }).effects, ["plan"]);
@@ -171,7 +171,7 @@ Deno.test("transition() discards a run during which the clock jumped", async (t)
   }
 });
 
-Deno.test("transition() plans an idle task by a clock jump", async (t) => {
+Deno.test("transition() plans an idle task at a clock jump", async (t) => {
   const jump = (jumpMs: number, plannedMs: number, check = CHECK): ReturnType<typeof after> =>
     after({ ...IDLE, plannedMs }, { event: "clock_jumped", jumpMs }, { nowMs: NOW, check });
   await t.step("after a suspend, an overdue run waits for the network", () => {

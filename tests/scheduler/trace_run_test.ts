@@ -63,7 +63,7 @@ Deno.test("a trace shows requests, responses and redirects", async () => {
   ]);
 });
 
-Deno.test("a trace shows the body of an error although nothing is expected of it, and waits for none", async () => {
+Deno.test("a trace shows the body of an unexpected error, and waits for none", async () => {
   await using server = startServer(async (visitor) => {
     const path = (await visitor.readHead()).split(" ")[1];
     if (path === "/hangs") {
@@ -168,7 +168,7 @@ Deno.test("a trace hides secrets, captured values and tokens in JSON", async () 
   assert.match(text, /> X-Any: \[secret\]/);
 });
 
-Deno.test("a trace hides a secret that comes in pieces, and one that is cut", async () => {
+Deno.test("a trace hides a secret that arrives in pieces, and a truncated one", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const serving = (async () => {
     const connection = await listener.accept();
@@ -219,7 +219,7 @@ Deno.test("a run that is ok has no trace unless a full trace was requested", asy
   assert.deepEqual((await traceOf(script)).slice(0, 1), ['run "/bin/true"']);
 });
 
-Deno.test("a trace is bounded, whatever a target sends", async () => {
+Deno.test("a trace is limited in size for any target", async () => {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () => new Response(`${"line\n".repeat(200_000)}`, { headers: { "X-Long": "y".repeat(5000) } }),

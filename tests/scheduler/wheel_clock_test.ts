@@ -22,7 +22,7 @@ Deno.test("createWheelClock() calls back in time, and never early", async (t) =>
   }
 });
 
-Deno.test("createWheelClock() waits on if the timer fires early, as for a delay beyond its range", () => {
+Deno.test("createWheelClock() sets the timer again if it fires early, as for a delay beyond its range", () => {
   const timer = createTimer();
   const early = {
     ...timer,
@@ -35,7 +35,7 @@ Deno.test("createWheelClock() waits on if the timer fires early, as for a delay 
   assert.deepEqual(calledAtMs.map(Math.floor), [100, 1e11]);
 });
 
-Deno.test("createWheelClock() waits for Infinity without a call", () => {
+Deno.test("createWheelClock() never calls for Infinity", () => {
   const timer = createTimer();
   const cancel = createWheelClock(timer).after(Infinity, () => assert.fail("is never due"));
   assert.ok(timer.isSet());
@@ -43,7 +43,7 @@ Deno.test("createWheelClock() waits for Infinity without a call", () => {
   assert.ok(!timer.isSet());
 });
 
-Deno.test("createWheelClock() cancels one call and leaves the others", () => {
+Deno.test("createWheelClock() cancels one call and keeps the others", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
   const called: string[] = [];
@@ -98,7 +98,7 @@ Deno.test("createWheelClock() runs the event loop before a call for the current 
   }
 });
 
-Deno.test("createWheelClock() leaves the timer alone while another call comes first", () => {
+Deno.test("createWheelClock() keeps the timer while another call is earlier", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
   const called: string[] = [];
@@ -120,7 +120,7 @@ Deno.test("createWheelClock() calls in order of time, and in order of the reques
   assert.deepEqual(called, [0, 3, 20, 2_000, 30_000].flatMap((ms) => [`${ms}a`, `${ms}b`]));
 });
 
-Deno.test("createWheelClock() loses no call because another one throws", () => {
+Deno.test("createWheelClock() runs every call although another one throws", () => {
   const timer = createTimer();
   const clock = createWheelClock(timer);
   const called: string[] = [];

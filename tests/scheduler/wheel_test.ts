@@ -14,7 +14,7 @@ Deno.test("advance() fires timers due in one tick in insertion order", async (t)
     for (const name of ["a", "b", "c"]) wheel.insert(5, name);
     assert.deepEqual(wheel.advance(5), ["a", "b", "c"]);
   });
-  await t.step("inserted at different levels, as the tick came nearer", () => {
+  await t.step("inserted at different levels, as the tick approached", () => {
     const wheel = new TimerWheel<string>();
     const tick = 3 * 64 ** 3 + 2 * 64 ** 2 + 64 + 7;
     wheel.insert(tick, "from level 3");
@@ -78,7 +78,7 @@ Deno.test("advance() jumps over any distance", async (t) => {
     assert.equal(wheel.size, 1);
     assert.deepEqual(wheel.advance(MAX), [300 * YEAR_MS]);
   });
-  await t.step("with nothing waiting", () => {
+  await t.step("empty", () => {
     const wheel = new TimerWheel<number>();
     assert.deepEqual(wheel.advance(MAX), []);
     wheel.insert(MAX, 1);
@@ -96,7 +96,7 @@ Deno.test("advance() jumps over any distance", async (t) => {
 
 Deno.test("insert() treats a deadline in the past as due now", async (t) => {
   const table = [
-    { name: "the wheel's own tick", deadline: 100 },
+    { name: "the current tick", deadline: 100 },
     { name: "an earlier tick", deadline: 99 },
     { name: "a much earlier tick", deadline: 0 },
   ];
@@ -159,13 +159,13 @@ Deno.test("cancel() removes a timer once", async (t) => {
 });
 
 Deno.test("nextDeadline() returns the next deadline", async (t) => {
-  await t.step("nothing waits", () => assert.equal(new TimerWheel().nextDeadline(), null));
+  await t.step("empty", () => assert.equal(new TimerWheel().nextDeadline(), null));
   await t.step("the earliest of many in one far slot", () => {
     const wheel = new TimerWheel<number>();
     for (const deadline of [5_000_000, 4_999_999, 5_000_001]) wheel.insert(deadline, deadline);
     assert.equal(wheel.nextDeadline(), 4_999_999);
   });
-  await t.step("too early once, where the earliest of a far slot was cancelled", () => {
+  await t.step("too early once, after the earliest of a far slot was cancelled", () => {
     const wheel = new TimerWheel<number>();
     const handle = wheel.insert(5000, 1);
     wheel.insert(5001, 2);
@@ -174,7 +174,7 @@ Deno.test("nextDeadline() returns the next deadline", async (t) => {
     assert.deepEqual(wheel.advance(5000), []);
     assert.equal(wheel.nextDeadline(), 5001);
   });
-  await t.step("exactly, where a slot was emptied and filled again", () => {
+  await t.step("exactly, after a slot was emptied and filled again", () => {
     const wheel = new TimerWheel<number>();
     wheel.cancel(wheel.insert(5000, 1));
     wheel.insert(5001, 2);

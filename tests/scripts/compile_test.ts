@@ -32,7 +32,7 @@ Deno.test("readTargets() accepts nothing for this machine, names, and all", () =
   );
 });
 
-Deno.test("readTargets() rejects a base executable for another machine's target, and leaves that out of all", () => {
+Deno.test("readTargets() rejects a base executable for another machine's target, and skips that in all", () => {
   assert.throws(
     () => readTargets(["--target", FOREIGN_TARGET], "/base"),
     /^Error: DENORT_BIN is "\/base", which Deno would use for "/,
@@ -97,7 +97,7 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
   }
 });
 
-Deno.test("executableName() gives every target a name of its own", () => {
+Deno.test("executableName() is unique for every target", () => {
   assert.strictEqual(new Set([OWN_NAME, ...TARGETS.map(executableName)]).size, TARGETS.length + 1);
 });
 

@@ -3,7 +3,7 @@ import { generate } from "../../scripts/generate.ts";
 
 const PROJECT = new URL("../../", import.meta.url);
 
-Deno.test("generate() makes the files that are kept", async (t) => {
+Deno.test("generate() returns the committed files", async (t) => {
   const files = await generate();
   for (const [path, text] of files) {
     await t.step(path, async () => {
@@ -11,7 +11,7 @@ Deno.test("generate() makes the files that are kept", async (t) => {
       assert.ok(kept === text, `${path} is out of date: run "deno task generate"`);
     });
   }
-  await t.step("and nothing is kept there that it does not make", () => {
+  await t.step("and no other file is committed there", () => {
     const directories = ["schemas/", "src/config/generated/"];
     const kept = directories.flatMap((directory) =>
       [...Deno.readDirSync(new URL(directory, PROJECT))].map(({ name }) => directory + name)
@@ -29,7 +29,7 @@ Deno.test("generate() makes validators that import no module", async () => {
   }
 });
 
-Deno.test("generate() leaves no mark of the source's own keywords in the published schemas", async () => {
+Deno.test("generate() removes the source's own keywords from the published schemas", async () => {
   for (const [path, text] of await generate()) {
     if (path.endsWith(".schema.json")) assert.doesNotMatch(text, /x-shape-/, path);
   }

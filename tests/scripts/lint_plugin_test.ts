@@ -507,7 +507,7 @@ testPlaces(
   },
 );
 
-Deno.test("plugin leaves files outside the project alone", () => {
+Deno.test("plugin ignores files outside the project", () => {
   deepStrictEqual(Deno.lint.runPlugin(plugin, "/elsewhere/src/checks/index.ts", "Deno.exit(1);"), []);
   deepStrictEqual(Deno.lint.runPlugin(plugin, `${PROJECT}-copy/src/checks/index.ts`, "Deno.exit(1);"), []);
 });

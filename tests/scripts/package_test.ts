@@ -28,7 +28,7 @@ async function run(name: "dpkg-deb" | "sh" | "tar", ...args: readonly string[]):
   return stdout;
 }
 
-Deno.test("makePackages() makes an archive of every executable, with all that goes with it", () =>
+Deno.test("makePackages() creates an archive of every executable, with all its files", () =>
   withPackages(async (directory, made) => {
     assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
     const name = "monitor_darwin_arm64";

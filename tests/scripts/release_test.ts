@@ -222,7 +222,7 @@ Deno.test({
   },
 });
 
-Deno.test("the project's URL is the same wherever it is written", async () => {
+Deno.test("the project's URL is the same everywhere", async () => {
   const texts = [
     "scripts/install.sh",
     ".github/workflows/release.yml",

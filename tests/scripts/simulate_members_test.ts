@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { expect, renderTable } from "../../scripts/simulate_members.ts";
 
-Deno.test("a simulated death is seen within five seconds, and moves the checks of the dead member alone", () => {
+Deno.test("a simulated death is detected within five seconds, and moves the checks of the dead member alone", () => {
   for (const members of [2, 3, 5, 20]) {
     const { shareMax, detectionMs: [first, last], moved, movedNeedlessly } = expect({
       members,
@@ -15,7 +15,7 @@ Deno.test("a simulated death is seen within five seconds, and moves the checks o
   }
 });
 
-Deno.test("the load on the database follows from checks and members", () => {
+Deno.test("the load on the database depends only on checks and members", () => {
   const one = expect({ members: 1, checks: 600, intervalSeconds: 60 });
   const many = expect({ members: 10, checks: 60_000, intervalSeconds: 60 });
   assert.deepEqual([one.resultsPerSecond, many.resultsPerSecond], [10, 1_000]);

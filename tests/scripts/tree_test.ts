@@ -24,7 +24,7 @@ function areNamedAlikeOnPurpose(paths: readonly string[]): boolean {
   return others.length <= 1 || others.length === 2 && inSystem.length === 1;
 }
 
-Deno.test("no modules of src import each other in a circle", () => {
+Deno.test("no modules of src import each other in a cycle", () => {
   const imports = new Map(FILES.map((path) => [path, importsOf(path)]));
   const done = new Set<string>();
   const visit = (path: string, way: readonly string[]): void => {

@@ -33,7 +33,7 @@ Deno.test("startDeadline() neither aborts nor keeps a timer after its block", as
   assert.equal(deadline.signal.aborted, false);
 });
 
-Deno.test("sleep() ends with its delay, or rejects with the signal's reason", async () => {
+Deno.test("sleep() resolves after its delay, or rejects with the signal's reason", async () => {
   const clock = createFakeClock();
   const end = new AbortController();
   const slept = sleep(clock, 100, end.signal);
@@ -62,7 +62,7 @@ Deno.test("startDeadline() aborts with the given reason when time is up", async 
   assert.equal(deadline.signal.reason, late);
 });
 
-Deno.test("pause() ends with its delay", async () => {
+Deno.test("pause() resolves after its delay", async () => {
   const clock = createFakeClock();
   let hasEnded = false;
   void pause(clock, 100).then(() => hasEnded = true);
@@ -72,7 +72,7 @@ Deno.test("pause() ends with its delay", async () => {
   assert.equal(hasEnded, true);
 });
 
-Deno.test("endsWithin() resolves to whether the work ended in time, and rejects as the work does", async () => {
+Deno.test("endsWithin() resolves to whether the promise settled in time, and rejects as it does", async () => {
   const clock = createFakeClock();
   assert.equal(await endsWithin(clock, 100, Promise.resolve()), true);
   await assert.rejects(endsWithin(clock, 100, Promise.reject(new Error("work"))), /work/);

@@ -37,7 +37,7 @@ Deno.test("describeFileError() names the missing permission, and keeps other wor
       reason: "grant --allow-read=/a",
     },
     {
-      name: "a path that needs all permissions",
+      name: "a path that requires all permissions",
       error: new Deno.errors.NotCapable("Requires all access, run again with the --allow-all flag"),
       reason: "grant --allow-all",
     },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { canonicalAddress, isLoopback } from "../../src/shared/ip_address.ts";
 
-Deno.test("canonicalAddress() returns the one form of an address, and null for anything else", () => {
+Deno.test("canonicalAddress() returns the canonical form of an IP address, and null for anything else", () => {
   const rows: Readonly<Record<string, string | null>> = {
     "192.0.2.1": "192.0.2.1",
     "192.0.2.256": null,

@@ -5,7 +5,7 @@ import { parseTime, timeText } from "../../src/shared/local_time.ts";
 const NOW = Date.parse("2026-10-24T15:10:20.500Z");
 const ZURICH = "Europe/Zurich";
 
-Deno.test("parseTime() reads times in the machine's zone", async (t) => {
+Deno.test("parseTime() parses times in the machine's zone", async (t) => {
   const rows: Readonly<Record<string, readonly [text: string, timeZone: string, time: string]>> = {
     "a time of day that is still to come": ["18:30", ZURICH, "2026-10-24T16:30Z"],
     "a time of day that is over today": ["7:05", ZURICH, "2026-10-25T06:05Z"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describeRange, parseRange, violatesRange } from "../../src/shared/parse_range.ts";
 
-Deno.test("parseRange() reads the ranges of Monitoring Plugins", async (t) => {
+Deno.test("parseRange() parses the ranges of Monitoring Plugins", async (t) => {
   const rows: readonly (readonly [text: string, fine: readonly number[], problems: readonly number[]])[] = [
     ["10", [0, 5, 10], [-1, 11]],
     ["10:", [10, 1e9], [9, -Infinity]],

@@ -102,7 +102,7 @@ Deno.test("formatPerformanceDatum() prints values that parsePerformanceData() pa
   }));
 });
 
-Deno.test("parsePerformanceData() copes with huge texts", async (t) => {
+Deno.test("parsePerformanceData() is fast for huge texts", async (t) => {
   for (const [name, text] of HUGE_TEXTS) {
     await t.step(name, () => {
       const expected = name === "a huge text of equal labels" ? text.length / 4 : 0;
@@ -111,7 +111,7 @@ Deno.test("parsePerformanceData() copes with huge texts", async (t) => {
   }
 });
 
-Deno.test("plainNumber() writes digits, sign and point alone", async (t) => {
+Deno.test("plainNumber() prints only digits, sign and point", async (t) => {
   const cases: readonly (readonly [value: number, expected: string])[] = [
     [0, "0"],
     [-0, "0"],

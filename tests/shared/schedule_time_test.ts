@@ -4,7 +4,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 10);
 
-Deno.test("createScheduleTime() goes on by the monotonic clock, whatever becomes of the other", async () => {
+Deno.test("createScheduleTime() follows the monotonic clock, whatever the wall clock does", async () => {
   const clock = createFakeClock(NOW);
   const time = createScheduleTime(clock);
   await clock.advance(1500);

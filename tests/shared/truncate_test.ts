@@ -8,7 +8,7 @@ Deno.test("truncate() returns at most so many code units, without half a charact
     { name: "a pair at the end", text: "a🙂bc", lengthMax: 3, expected: "a…" },
     { name: "a lone surrogate", text: "a\ud83d", lengthMax: 3, expected: "a\ufffd" },
     { name: "no room", text: "abc", lengthMax: 0, expected: "" },
-    { name: "room for the ellipsis alone", text: "abc", lengthMax: 1, expected: "…" },
+    { name: "space for the ellipsis alone", text: "abc", lengthMax: 1, expected: "…" },
   ];
   for (const { name, text, lengthMax, expected } of rows) {
     await t.step(name, () => assert.equal(truncate(text, lengthMax), expected));

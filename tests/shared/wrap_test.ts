@@ -6,7 +6,7 @@ import { pad, wrap } from "../../src/shared/wrap.ts";
 import { HUGE_TEXTS } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";
 
-Deno.test("wrap() breaks at spaces, and inside a word only where it must", async (t) => {
+Deno.test("wrap() breaks at spaces, and inside a word only if it must", async (t) => {
   const cases:
     readonly (readonly [name: string, text: string, columns: number, expected: readonly string[]])[] = [
       ["an empty text is one empty line", "", 5, [""]],
@@ -39,7 +39,7 @@ Deno.test("wrap() keeps every line within its width and loses nothing but white 
   }));
 });
 
-Deno.test("wrap() copes with huge texts", async (t) => {
+Deno.test("wrap() is fast for huge texts", async (t) => {
   for (const [name, text] of HUGE_TEXTS) {
     await t.step(name, () => {
       const line = printable(text);

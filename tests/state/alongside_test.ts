@@ -147,9 +147,9 @@ Deno.test("openSqliteStore() allows many processes to create and update one stat
     prepare: (path: string) => Promise<unknown>;
     access: "own" | "alongside";
   }[] = [
-    { name: "one that is not there", prepare: () => Promise.resolve(), access: "alongside" },
+    { name: "a missing directory", prepare: () => Promise.resolve(), access: "alongside" },
     {
-      name: "one that is not there, and its owner comes too",
+      name: "a missing directory, with the owner starting too",
       prepare: () => Promise.resolve(),
       access: "own",
     },
@@ -169,7 +169,7 @@ Deno.test("openSqliteStore() allows many processes to create one state at once, 
     await silenceTogether(paths, "alongside");
   }));
 
-Deno.test("addSilences() and endSilences() do not disturb a process that goes on saving", () =>
+Deno.test("addSilences() and endSilences() do not disturb a process that saves", () =>
   withStatePath(async (path) => {
     // Back to back it would leave nobody else a turn, which no monitor does.
     const child = await startSaving(path, { pauseMs: 5 });

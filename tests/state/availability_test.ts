@@ -23,7 +23,7 @@ Deno.test("availabilityOf() counts a warning as up, and divides by the time with
   assert.deepEqual(availabilityOf(NONE), { observedMs: 0, shares: null, availability: null });
 });
 
-Deno.test("percent() and describeFaults() never round a fault away", () => {
+Deno.test("percent() and describeFaults() never round a failure to zero", () => {
   const faults = { ...NONE, ok: 0.99999, critical: 0.00001 };
   assert.equal(percent(faults.ok, { places: 2 }), "99.99%");
   assert.deepEqual(describeFaults(faults, { places: 2 }), ["0.01% critical"]);

@@ -360,7 +360,7 @@ export function testStore(
       { name: "in the future", ageMs: -DAY_MS, kept: true },
     ];
     for (const { name, ageMs, kept } of table) {
-      await t.step(`a check last seen ${name}`, async () => {
+      await t.step(`a check that last ran ${name}`, async () => {
         const update = updateOf(name, {
           record: recordOf(name, { seenAtMs: NOW_MS - ageMs }),
           change: changeOf(name, NOW_MS),

@@ -9,7 +9,7 @@ function make(versions: Readonly<Record<string, number>>) {
   });
 }
 
-Deno.test("processes that decide the same from the same record make the same id", () => {
+Deno.test("processes that make the same decision from the same record derive the same id", () => {
   const [one, other] = [make({ web: 7 }), make({ web: 7 })];
   const facts = { check: "web", condition: "critical" } as const;
   const id = one(facts);

@@ -20,7 +20,7 @@ import {
 } from "./records.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
 
-Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
+Deno.test("openSqliteStore() restores rows, markers and silences", () =>
   withStatePath(async (path) => {
     const rows = [queuedOf("a", 1), queuedOf("b", 2, { state: "dropped" })];
     await withState(path, async (store) => {
@@ -43,7 +43,7 @@ Deno.test("openSqliteStore() finds rows, marks and silences again", () =>
     }
   }));
 
-Deno.test("save() keeps neither record nor change when a row of the batch cannot be kept", () =>
+Deno.test("save() writes neither record nor change if a row of the batch is rejected", () =>
   withStatePath(async (path) => {
     const { store } = await openState(path);
     await store.save([updateOf("web", { queued: [queuedOf("a", 1)] })]);

@@ -102,7 +102,7 @@ function changesIn(saved: readonly (readonly CheckUpdate[])[]): readonly string[
 const WEB = testCheck("ok", { name: "web" });
 const MAIL = testCheck("ok", { name: "mail", threshold: 2 });
 
-Deno.test("openStateRepository() goes on from the persisted records", async () => {
+Deno.test("openStateRepository() continues from the persisted records", async () => {
   const first = await openDesk();
   first.recordResult(MAIL, "critical", { missed: 3 });
   await first.repository.flush();
@@ -242,7 +242,7 @@ Deno.test("isUrgent is true for updates to be written at once", async (t) => {
       act: ({ recordResult }) => void recordResult(WEB, "critical", { suppressedBy: "no_notify" }),
     },
     {
-      name: "the same problem once more",
+      name: "the same problem again",
       expected: false,
       act: async ({ recordResult, repository }) => {
         recordResult(WEB, "critical");
@@ -317,7 +317,7 @@ Deno.test("flush() writes pending updates in one transaction, in order", async (
   assert.strictEqual(repository.pending, 0);
 });
 
-Deno.test("flush() shares a write that has not begun, and makes another one during a write", async () => {
+Deno.test("flush() shares a write that has not begun, and starts another one during a write", async () => {
   const { repository, store, recordResult } = await openDesk();
   const release = store.hold();
   recordResult(WEB, "critical");
@@ -388,7 +388,7 @@ Deno.test("flush() rejects with errors other than those of the store", async () 
   await assert.rejects(repository.flush(), TypeError);
 });
 
-Deno.test("flush() writes everything that is known to the replacement of a damaged store", async () => {
+Deno.test("flush() writes all known records to the replacement of a damaged store", async () => {
   const { repository, store, fresh, troubles, recordResult } = await openDesk();
   const quiet = testCheck("ok", { name: "quiet" });
   recordResult(quiet, "ok");
@@ -558,7 +558,7 @@ Deno.test("finish() deletes nothing with a clock 15 months ahead", async () => {
   assert.strictEqual(repository.recordOf("web", NOW).seenAtMs, NOW + HOUR);
 });
 
-Deno.test("prune() makes one step a call and returns whether it finished", async () => {
+Deno.test("prune() runs one step a call and returns whether it finished", async () => {
   const { repository, store } = await openDesk();
   store.pruneCalls = 3;
   const answers: boolean[] = [];
@@ -629,7 +629,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ step: "restart" as const }) },
 );
 
-Deno.test("flush() keeps every change once and every run in its roll-up, whatever fails in between", async () => {
+Deno.test("flush() writes every change once and every run in its roll-up, whatever fails in between", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { maxLength: 80 }), async (steps) => {
       const store = createFaultyStore();

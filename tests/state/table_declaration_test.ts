@@ -81,7 +81,7 @@ Deno.test("an upsert merges a row as each of its columns declares", () => {
   assert.equal(sums.aggregates, "sum(total), max(most), sum(ok), sum(unknown), sum(warning), sum(critical)");
 });
 
-Deno.test("object() encodes declared keys alone, and decodes no other type", () => {
+Deno.test("object() encodes only declared keys, and rejects other types", () => {
   const codec = object({ line: number, file: text });
   const declared = { line: 1, file: "a" };
   const value = { ...declared, secret: "hunter2" };

@@ -79,7 +79,7 @@ const FORMS: readonly HttpForm[] = [
     isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
   },
   {
-    name: "all of a body up to the end of its connection",
+    name: "a whole body up to the end of its connection",
     answers: { "/": UNTIL_CLOSE },
     expected: { bodyPattern: `^${BODY}$` },
     isRight: ({ status, isWhole, body }) => status === 200 && isWhole && body === BODY,
@@ -180,7 +180,7 @@ const TLS_FORMS: readonly TlsForm[] = [
     needlessRecords: 1,
   },
   {
-    name: "all of a body up to the end of its connection",
+    name: "a whole body up to the end of its connection",
     answer: UNTIL_CLOSE,
     expected: { notBodyPart: "error" },
     needlessRecords: 0,

@@ -60,7 +60,7 @@ async function abortMany(attempt: (signal: AbortSignal) => Promise<void>): Promi
   return aborted;
 }
 
-Deno.test("connectTcp() keeps no connection that comes at the moment of the abort", () =>
+Deno.test("connectTcp() closes a connection that opens at the moment of the abort", () =>
   withServer(async (port) => {
     const aborted = await abortMany(async (signal) =>
       closeQuietly(await connectTcp({ host: "127.0.0.1", port }, { clock, signal }))
@@ -69,7 +69,7 @@ Deno.test("connectTcp() keeps no connection that comes at the moment of the abor
     await untilLeft(port);
   }));
 
-Deno.test("send() keeps no response that comes at the moment of the abort", () =>
+Deno.test("send() closes a response that arrives at the moment of the abort", () =>
   withServer(async (port) => {
     const requests = createRequests({ clock });
     const request = { target: `http://127.0.0.1:${port}/`, method: "GET", headers: {} };

@@ -88,7 +88,7 @@ const KINDS: Readonly<
 for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
   Deno.test({
     ...requiresTools("nss_wrapper"),
-    name: `${name} tries all addresses of a name, with a permission for the name alone`,
+    name: `${name} tries all IP addresses of a name, with a permission for the name alone`,
     fn: () =>
       withName(async (environment, certificate) => {
         await using server = startServer(answer, isTls ? { certificate } : {});

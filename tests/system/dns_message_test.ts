@@ -17,7 +17,7 @@ const MESSAGE = dnsReply(
   ],
 );
 
-Deno.test("decodeResponse() reads a response", () => {
+Deno.test("decodeResponse() parses a response", () => {
   assert.deepStrictEqual(decodeResponse(MESSAGE, QUERY), { records: ["abc"] });
 });
 
@@ -44,7 +44,7 @@ Deno.test("decodeResponse() escapes special characters in names", () => {
   assert.deepStrictEqual(decodeResponse(reply, query), { records: ["a\\046\\092\\007.\\255"] });
 });
 
-Deno.test("decodeResponse() reads the largest message soon, however names refer to others", () => {
+Deno.test("decodeResponse() is fast for the largest message, however names refer to others", () => {
   const records = Array.from({ length: 5000 }, () => ({ type: "CNAME", data: Uint8Array.of(0xc0, 12) }));
   const query = { ...QUERY, type: "A" } as const;
   const message = dnsReply({ ...query, question: encodeQuery(query).subarray(12) }, records);

@@ -99,7 +99,7 @@ Deno.test("acquireLock() fails while another process has the lock, and succeeds 
     Deno.kill(other.childId, "SIGKILL");
   }));
 
-Deno.test("acquireLock() locks the file that is there, not one that was removed", () =>
+Deno.test("acquireLock() locks the present file, not a removed one", () =>
   withLockPath((path) => {
     const lock = acquireLock(path);
     Deno.removeSync(path);
@@ -219,7 +219,7 @@ Deno.test("acquireLock() rejects paths that are no file, and writes nothing to t
 });
 
 Deno.test({
-  name: "acquireLock() names the permission of the runtime that is missing",
+  name: "acquireLock() names the missing permission of the runtime",
   permissions: { read: false, write: false },
   fn: () => {
     assert.throws(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { replaceFile, rewriteFile } from "../../src/system/replace_file.ts";
 
-Deno.test("replaceFile() makes a file, and puts another in its place", () =>
+Deno.test("replaceFile() creates a file, and replaces it", () =>
   withDirectory(async (directory) => {
     await replaceFile(`${directory}/a.prom`, "one\n");
     assert.equal(await Deno.readTextFile(`${directory}/a.prom`), "one\n");
@@ -81,7 +81,7 @@ Deno.test({
     }),
 });
 
-Deno.test("rewriteFile() makes no file, and leaves nothing alongside when it cannot write", () =>
+Deno.test("rewriteFile() creates no file, and leaves no temporary file when it cannot write", () =>
   withDirectory(async (directory) => {
     await assert.rejects(() => rewriteFile(`${directory}/none`, () => "text"), Deno.errors.NotFound);
     await Deno.mkdir(`${directory}/directory`);
@@ -103,7 +103,7 @@ async function withDirectory(use: (directory: string) => Promise<void>): Promise
   }
 }
 
-Deno.test("rewriteFile() loses no edit if several come at once", () =>
+Deno.test("rewriteFile() loses no concurrent edit", () =>
   withDirectory(async (directory) => {
     const path = `${directory}/config`;
     await Deno.writeTextFile(path, "");

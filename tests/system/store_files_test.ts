@@ -26,7 +26,7 @@ Deno.test("look() returns the type of a path, and follows no link", () =>
     await assert.rejects(() => files.look(`${directory}/file/below`), Deno.errors.NotADirectory);
   }));
 
-Deno.test("readStart() reads so many bytes or as many as there are", () =>
+Deno.test("readStart() reads up to the requested number of bytes", () =>
   withDirectory(async (directory) => {
     await Deno.writeFile(`${directory}/file`, new Uint8Array([1, 2, 3]));
     assert.deepEqual([...await files.readStart(`${directory}/file`, 2)], [1, 2]);
@@ -34,7 +34,7 @@ Deno.test("readStart() reads so many bytes or as many as there are", () =>
     await assert.rejects(() => files.readStart(`${directory}/missing`, 1), Deno.errors.NotFound);
   }));
 
-Deno.test("createFile() makes a file for its owner alone, where nothing is", () =>
+Deno.test("createFile() creates a file for its owner alone, unless the path exists", () =>
   withDirectory(async (directory) => {
     await files.createFile(`${directory}/file`);
     assert.equal(((await Deno.stat(`${directory}/file`)).mode ?? 0) & 0o777, 0o600);
@@ -45,7 +45,7 @@ Deno.test("createFile() makes a file for its owner alone, where nothing is", () 
     assert.equal(await files.look(`${directory}/missing`), null);
   }));
 
-Deno.test("createDirectory() makes directories for their owner alone, and leaves those that are there", () =>
+Deno.test("createDirectory() creates directories for their owner alone, and keeps existing ones", () =>
   withDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/a`, { mode: 0o755 });
     await files.createDirectory(`${directory}/a/b/c`);
@@ -55,7 +55,7 @@ Deno.test("createDirectory() makes directories for their owner alone, and leaves
     assert.deepEqual([await modeOf("a"), await modeOf("a/b"), await modeOf("a/b/c")], [0o755, 0o700, 0o700]);
   }));
 
-Deno.test("rename() gives a file another name", () =>
+Deno.test("rename() renames a file", () =>
   withDirectory(async (directory) => {
     await Deno.writeTextFile(`${directory}/one`, "text");
     await files.rename(`${directory}/one`, `${directory}/other`);

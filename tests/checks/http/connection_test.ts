@@ -50,7 +50,7 @@ Deno.test("http_request sends a request to a Unix socket, with permissions for i
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("http_request connects elsewhere, whatever a redirect to another origin needs", async () => {
+Deno.test("http_request connects to connect_to, with a permission for that host alone", async () => {
   await using other = startAnswering(response(200));
   await using server = startAnswering(response(302, { location: `${other.origin}/there` }));
   const request = { connectTo: "127.0.0.1" };

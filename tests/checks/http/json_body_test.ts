@@ -40,12 +40,12 @@ Deno.test("evaluateJson() compares values with the expected ones", async (t) => 
     { name: "an empty list", expected: { "$.list": [] }, violation: null },
     { name: "another list", expected: { "$.list": [1] }, violation: 'json "$.list" is [], expected [1]' },
     {
-      name: "an object, its members in another order",
+      name: "an object, its keys in another order",
       expected: { "$.nested": { equals: { a: true, b: [1, { c: 2 }] } } },
       violation: null,
     },
     {
-      name: "an object with a member less",
+      name: "an object with a key less",
       expected: { "$.nested": { equals: { a: true } } },
       violation: 'json "$.nested" is an object of 2, expected {"a": true}',
     },
@@ -100,7 +100,7 @@ Deno.test("evaluateJson() compares values with the expected ones", async (t) => 
       violation: 'json "$.nodes[*].up" is false, expected true (2 of 3 values do not fit)',
     },
     {
-      name: "a member of every object's prototype",
+      name: "a key of every object's prototype",
       expected: { "$.__proto__": { exists: false } },
       violation: null,
     },
@@ -219,7 +219,7 @@ Deno.test("evaluateJson() returns why a body of JSON can't be judged", async (t)
     { name: "nested without end", text: "[".repeat(500_000) + "]".repeat(500_000), obstacle: tooDeep },
     { name: "a level too deep", text: "[".repeat(102) + "]".repeat(102), obstacle: tooDeep },
     {
-      name: "a path that reaches too much",
+      name: "a path with too many matches",
       text: `[${Array(200_000).fill("[1]").join(",")}]`,
       obstacle: 'json "$..[*]..[*]" reaches more than 1000000 values',
     },

@@ -59,7 +59,7 @@ Deno.test("findExpressionProblems() rejects expensive filters", async (t) => {
       assert.deepEqual((await problemsOf(path)).map((problem) => problem.message), [message]);
     });
   }
-  await t.step("members may have the names of functions", async () => {
+  await t.step("keys may have the names of functions", async () => {
     assert.deepEqual(await problemsOf("$.match[?@.search == 'count']"), []);
   });
 });
@@ -72,7 +72,7 @@ function problemsOf(path: string): ReturnType<typeof findExpressionProblems> {
   return findExpressionProblems([{ path: ["json", path], format: "json_path", value: path, written: path }]);
 }
 
-Deno.test("selectValues() gives the values themselves", async () => {
+Deno.test("selectValues() returns the values themselves", async () => {
   const value = { a: [{ b: 1 }, { b: { c: [2] } }] };
   const found = await valuesOf("$.a[*].b", value);
   assert.equal(found[1], value.a[1]?.b);

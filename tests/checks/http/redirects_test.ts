@@ -55,7 +55,7 @@ Deno.test("askFollowing() returns other 3xx statuses as responses", async (t) =>
   }
 });
 
-Deno.test("askFollowing() leaves redirects alone where one is expected", async (t) => {
+Deno.test("askFollowing() returns an expected redirect", async (t) => {
   const rows = [
     { statusCode: 301, output: "status is 301", condition: "ok" },
     { statusCode: 302, output: "status is 301, expected 302", condition: "critical" },
@@ -74,7 +74,7 @@ Deno.test("askFollowing() leaves redirects alone where one is expected", async (
   }
 });
 
-Deno.test("askFollowing() follows redirects where any status is accepted", async () => {
+Deno.test("askFollowing() follows redirects if any status is accepted", async () => {
   await using server = startPaths({ "/old": response(302, { location: "new" }), "/new": response(503) });
   const checkResult = await observeTarget(`${server.origin}/old`, { statusCode: null });
   assert.equal(checkResult.output, `status is 503 (redirected to ${server.origin}/new)`);
@@ -115,7 +115,7 @@ Deno.test("askFollowing() returns the error of an invalid Location", async (t) =
       output: 'redirect (status 302) leads to "file:", expected http: or https:',
     },
     {
-      name: "data in the address",
+      name: "data in the URL",
       location: "data:text/plain,all%20is%20well",
       output: 'redirect (status 302) leads to "data:", expected http: or https:',
     },

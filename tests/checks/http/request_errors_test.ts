@@ -101,7 +101,7 @@ Deno.test("findWarnings() finds dubious settings", async (t) => {
       expected: ["request.method", "a response to HEAD has no body to compare"],
     },
     {
-      name: "tls of a plain address",
+      name: "tls of a plain URL",
       target: "http://example.org/",
       expectations: { request: { tls: { caFile: "/a" } } },
       expected: ["request.tls", "has no effect for http:, except after a redirect to https:"],

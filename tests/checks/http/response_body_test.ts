@@ -30,7 +30,7 @@ function bodyOf(bytes: Uint8Array, chunkBytes: number): ReadableStream<Uint8Arra
   });
 }
 
-Deno.test("readBody() finds a text however the body is cut into chunks", async (t) => {
+Deno.test("readBody() finds a text in any chunks", async (t) => {
   const text = "ein großes, grünes 🙂 Feld";
   const utf8 = new TextEncoder().encode(text);
   const utf16 = new Uint8Array(Uint16Array.from(text, (unit) => unit.charCodeAt(0)).buffer);
@@ -61,7 +61,7 @@ Deno.test("readBody() finds a text however the body is cut into chunks", async (
   }
 });
 
-Deno.test("readBody() finds no text that only the pieces of two chunks make up", async () => {
+Deno.test("readBody() finds no text that arises only at the boundary of two chunks", async () => {
   const body = ReadableStream.from(["abc", "xyz", "def"].map((piece) => new TextEncoder().encode(piece)));
   assert.equal((await searchBody(body, { part: "cd", contentType: null })).found, false);
 });
@@ -72,7 +72,7 @@ Deno.test("readBody() accepts any label of a charset", async (t) => {
     { name: "unknown", contentType: "text/html; charset=klingon", unknownCharset: "klingon" },
     { name: "empty", contentType: 'text/html; charset=""', unknownCharset: "" },
     {
-      name: "one that no decoder may read",
+      name: "one that decoders must reject",
       contentType: "a/b; charset=hz-gb-2312",
       unknownCharset: "hz-gb-2312",
     },
@@ -97,7 +97,7 @@ Deno.test("readBody() decodes invalid bytes as U+FFFD", async () => {
   assert.equal(found.found, true);
 });
 
-Deno.test("readBody() reads no further once it has found the text", async () => {
+Deno.test("readBody() stops reading once it has found the text", async () => {
   let pulls = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -120,7 +120,7 @@ Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
     { name: "at the very end", bytes: withNeedleAt(size, size), found: true, cut: false },
     { name: "at the end of the searched text", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
     { name: "a byte too late", bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
-    { name: "nowhere in exactly so much", bytes: new Uint8Array(size), found: false, cut: false },
+    { name: "not within exactly the maximum", bytes: new Uint8Array(size), found: false, cut: false },
     { name: "nowhere in a byte more", bytes: new Uint8Array(size + 1), found: false, cut: true },
   ];
   for (const { name, bytes, found, cut } of rows) {

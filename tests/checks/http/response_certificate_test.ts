@@ -138,7 +138,7 @@ function startRelay(firstPort: number, otherPort: number): AsyncDisposable & { r
   };
 }
 
-Deno.test("httpRequestKind warns of a certificate that cannot be, and of limits in the wrong order", () => {
+Deno.test("httpRequestKind warns of a certificate without TLS, and of limits in the wrong order", () => {
   const warned = (target: string, certificate: TimeLeft): readonly string[] => {
     const check: HttpRequestCheck = httpCheck(target, { certificate });
     return httpRequestKind.warnings(check).map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -124,7 +124,7 @@ Deno.test("observeSteps() stops at a step that fails, and runs those with always
   assert.equal((await observe(steps, { as_warning: true })).condition, "warning");
 });
 
-Deno.test("observeSteps() skips a step with always whose value was never captured", async () => {
+Deno.test("observeSteps() skips a step with always whose captured value is missing", async () => {
   await using service = startService();
   const { origin, log } = service;
   const failing = {

@@ -118,7 +118,7 @@ Deno.test("monitor add checks the certificate of an https URL", async () => {
   assert.match(text, /"response": \{ "certificate": \{\} \}/);
 });
 
-Deno.test("monitor add makes a config if there is none", async () => {
+Deno.test("monitor add creates a config if there is none", async () => {
   const { code, text } = await add(["memory"], { config: null });
   assert.equal(code, 0);
   const entry = '"checks": {\n    "memory": { "kind": "memory", "parameters": {} }\n  }';
@@ -175,7 +175,7 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
   }
 });
 
-Deno.test("monitor add prints the errors of an invalid config, and leaves it as it is", async () => {
+Deno.test("monitor add prints the errors of an invalid config, and leaves it unchanged", async () => {
   const config = '{ "defaults": {}, "chekcs": {} }';
   const { code, text, system } = await add(["memory"], { config });
   assert.deepEqual([code, text], [78, config]);
@@ -198,7 +198,7 @@ Deno.test("monitor add prints the warnings of the new checks alone", async () =>
   assert.match(system.stderr.text(), /^monitor: warning: checks\.new\.parameters\.\w+: .*\n$/);
 });
 
-Deno.test("monitor add adds nothing that is in the config already", async () => {
+Deno.test("monitor add adds nothing that is already in the config", async () => {
   const { code, text, system } = await add(["test", "--name", "old"]);
   assert.deepEqual([code, text], [0, WRITTEN]);
   assert.equal(system.stdout.text(), "not added: old is in the config already\n");
@@ -240,7 +240,7 @@ Deno.test("monitor add writes nothing if the config changes while the checks run
   assert.match(system.stderr.text(), /cannot write ".*": it was changed meanwhile/);
 });
 
-Deno.test("monitor add writes nothing if a signal ends the checks", async () => {
+Deno.test("monitor add writes nothing if a signal aborts the checks", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
   let stop = (): void => {};
@@ -254,18 +254,18 @@ Deno.test("monitor add writes nothing if a signal ends the checks", async () => 
   assert.match(system.stderr.text(), /stopped, nothing was added/);
 });
 
-Deno.test("monitor add leaves the config of another user alone", async () => {
+Deno.test("monitor add does not change the config of another user", async () => {
   const { code, text, system } = await add(["memory"], { userId: 4711 });
   assert.deepEqual([code, text], [74, WRITTEN]);
   assert.match(system.stderr.text(), /it belongs to another user \(id \d+\)/);
 });
 
-Deno.test("monitor add drops the permissions that neither the checks nor the config need", async () => {
+Deno.test("monitor add drops the permissions that neither the checks nor the config require", async () => {
   const { system } = await add(["memory"]);
   assert.deepEqual([...system.dropped].sort(), ["env", "net", "run"]);
 });
 
-Deno.test("monitor add runs with exact permissions, and names those that are missing", () =>
+Deno.test("monitor add runs with exact permissions, and names the missing ones", () =>
   withHarness(async ({ directory, run }) => {
     const path = `${directory}/monitor.jsonc`;
     const args = ["add", "--config", path, directory];

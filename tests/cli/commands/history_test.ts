@@ -48,7 +48,7 @@ async function history(args: readonly string[], piecesMax = Infinity): Promise<P
   }
 }
 
-Deno.test("monitor history --format json prints every change that is kept, piece by piece", async () => {
+Deno.test("monitor history --format json prints every persisted change, in pages", async () => {
   const { pieces, code } = await history(["--format", "json"]);
   assert.equal(code, 0);
   const { changes } = JSON.parse(pieces.join("")) as { changes: readonly { output: string }[] };
@@ -58,7 +58,7 @@ Deno.test("monitor history --format json prints every change that is kept, piece
   assert.ok(longest < 4096, `${longest} of ${pieces.join("").length} characters at a time`);
 });
 
-Deno.test("monitor history reads no more once its reader closed it", async () => {
+Deno.test("monitor history stops reading once its reader closed it", async () => {
   const { pieces, code } = await history(["--format", "json"], 5);
   assert.equal(code, 0);
   assert.equal(pieces.length, 5);

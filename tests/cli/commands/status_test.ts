@@ -314,7 +314,7 @@ rejected: critical of "web" to email to admin@example.org, decided 1 min ago, tr
   assert.deepEqual([json.condition, json.notifications.length, json.silences], ["critical", 2, []]);
 });
 
-Deno.test("monitor status --problems of checks that are all ok is the line that sums up", async () => {
+Deno.test("monitor status --problems prints only the summary if all checks are ok", async () => {
   const ok = recordFor("web", "ok", "fine", MINUTE);
   const options = { columns: null, records: [ok], titles: { web: undefined }, withNotifications: false };
   assert.deepEqual(await show({ ...options, args: ["--problems"] }), { text: "1 check: 1 ok\n", code: 0 });

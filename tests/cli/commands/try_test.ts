@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 
-Deno.test("monitor try connects to a port, and drops the permissions that it does not need", async () => {
+Deno.test("monitor try connects to a port, and drops unused permissions", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const accepted = listener.accept().then((connection) => connection.close());
   const { port } = listener.addr as Deno.NetAddr;
@@ -24,7 +24,7 @@ Deno.test("monitor try names the flag for a permission that a check lacks", asyn
   assert.match(system.stderr.text(), new RegExp(`missing permission: --allow-net=127.0.0.1:${port} `));
 });
 
-Deno.test("monitor try ends at a signal, with its exit code", async () => {
+Deno.test("monitor try terminates at a signal, with its exit code", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
   const system = createMemorySystem();

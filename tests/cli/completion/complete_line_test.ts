@@ -14,7 +14,7 @@ async function offered(...words: readonly string[]): Promise<readonly string[] |
   return completion.offers === "files" ? null : completion.candidates.map(({ value }) => value);
 }
 
-Deno.test("complete() offers every command, and help, where none is typed", async () => {
+Deno.test("complete() offers every command, and help, on an empty line", async () => {
   const commands = [...COMMANDS.map(({ name }) => name)];
   assert.deepStrictEqual(await offered(""), [...commands, "help"]);
   assert.deepStrictEqual(await offered("-c", "x", ""), [...commands, "help"]);
@@ -30,7 +30,7 @@ Deno.test("complete() offers the options of the command that are not yet typed",
   assert.ok((await offered("check", "-c"))?.includes("-c"), "the shell goes on behind it");
 });
 
-Deno.test("complete() offers the values of an option where the list is closed, and files for paths", async () => {
+Deno.test("complete() offers the values of an option with a closed list, and files for paths", async () => {
   assert.deepStrictEqual(await offered("check", "--log-format", ""), ["text", "json"]);
   assert.deepStrictEqual(await offered("check", "--log-format="), ["--log-format=text", "--log-format=json"]);
   assert.deepStrictEqual(await offered("schema", "--shape", ""), ["a", "b"]);
@@ -45,7 +45,7 @@ Deno.test("complete() offers words for the first operand, then files", async () 
   assert.strictEqual(await offered("import", "gatus", ""), null);
 });
 
-Deno.test("complete() offers the checks of the config that is named before", async () => {
+Deno.test("complete() offers the checks of the config named earlier in the line", async () => {
   assert.deepStrictEqual(await offered("explain", ""), ["web", "of undefined"]);
   for (const words of [["-c", "x y"], ["-cx y"], ["--config", "x y"], ["--config=x y"]]) {
     assert.deepStrictEqual(await offered("explain", ...words, "w"), ["web", "of x y"], words.join(" "));

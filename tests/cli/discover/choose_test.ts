@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { choose, readChoice } from "../../../src/cli/discover/choose.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 
-Deno.test("readChoice() reads numbers, ranges, all and none", () => {
+Deno.test("readChoice() parses numbers, ranges, all and none", () => {
   const rows: Readonly<Record<string, readonly number[] | null>> = {
     "1 3-5": [0, 2, 3, 4],
     "5,1, 1": [0, 4],

@@ -101,7 +101,7 @@ esac`;
   });
 });
 
-Deno.test("a command that is missing or fails is noted", async () => {
+Deno.test("a missing or failing command is noted", async () => {
   assert.deepEqual((await found(discoverUnits, {})).notes, ["systemd units: systemctl is not installed"]);
   const systemctl = "echo 'not booted with systemd' >&2; exit 1";
   assert.deepEqual((await found(discoverUnits, { commands: { systemctl } })).notes, [

@@ -5,7 +5,7 @@ import { jsonFormat } from "../../../src/cli/formats/json.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
-Deno.test("jsonFormat prints the members of the design in their order", () => {
+Deno.test("jsonFormat prints the documented fields in their order", () => {
   const summary = summaryOf([
     recordOf({
       name: "web",
@@ -87,20 +87,20 @@ Deno.test("jsonFormat prints nothing before the end", () => {
   assert.equal(jsonFormat.record(recordOf({}), optionsOf()), "");
 });
 
-Deno.test("jsonFormat leaves out metrics that JSON has no number for", () => {
+Deno.test("jsonFormat omits metrics that JSON has no number for", () => {
   const summary = summaryOf([recordOf({ metrics: { a: NaN, b: Infinity, c: -1.5 } })]);
   assert.deepEqual(JSON.parse(printed(jsonFormat, summary)).checks[0].metrics, { c: -1.5 });
 });
 
-Deno.test("jsonFormat gives back hostile texts as they were and prints nothing unsafe", () => {
+Deno.test("jsonFormat preserves hostile texts and prints only safe characters", () => {
   assertRoundTrip(everyHostileRecord());
 });
 
-Deno.test("jsonFormat gives back huge texts as they were", async (t) => {
+Deno.test("jsonFormat preserves huge texts", async (t) => {
   for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertRoundTrip(hugeSummary(text)));
 });
 
-Deno.test("jsonFormat gives back any text as it was and prints nothing unsafe", () => {
+Deno.test("jsonFormat preserves any text and prints only safe characters", () => {
   fc.assert(fc.property(anySummary(), assertRoundTrip));
 });
 

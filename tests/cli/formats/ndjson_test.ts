@@ -34,7 +34,7 @@ Deno.test("ndjsonFormat prints a last line that sums up", () => {
   );
 });
 
-Deno.test("ndjsonFormat prints the members that json prints for a check", () => {
+Deno.test("ndjsonFormat prints the fields that json prints for a check", () => {
   const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
   const { event, ...fields } = JSON.parse(
     ndjsonFormat.record(recordOf({ detail: "a\nb", performanceData: "x=1" }), optionsOf()),

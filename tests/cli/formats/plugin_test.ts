@@ -107,7 +107,7 @@ Deno.test("pluginFormat counts the problems that do not fit the status line", ()
   assert.equal(problems.length, 1000);
 });
 
-Deno.test("pluginFormat gives equal labels numbers", () => {
+Deno.test("pluginFormat numbers equal labels", () => {
   const summary = summaryOf([
     recordOf({ name: "a", performanceData: "duration=5 x=1 x=2 x_2=3 x=4 a=1" }),
     recordOf({ name: "b=", performanceData: "y=1" }),

@@ -263,7 +263,7 @@ Deno.test("prettyFormat keeps any text from controlling the terminal or exceedin
   );
 });
 
-Deno.test("prettyFormat loses no text on a terminal without saying so", () => {
+Deno.test("prettyFormat marks every omitted text on a terminal", () => {
   fc.assert(fc.property(anyText(), fc.integer({ min: 20, max: 120 }), (output, columns) => {
     const text = printed(
       prettyFormat,

@@ -7,7 +7,7 @@ Deno.test("FORMATS names the formats in the order of the help", () => {
   assert.deepEqual(Object.keys(FORMATS), ["pretty", "json", "ndjson", "junit", "tap", "plugin"]);
 });
 
-Deno.test("FORMATS prints whole lines, or nothing, whatever the run", async (t) => {
+Deno.test("FORMATS prints whole lines, or nothing, in any run", async (t) => {
   for (const [name, load] of Object.entries(FORMATS)) {
     const format = await load();
     await t.step(name, () => {

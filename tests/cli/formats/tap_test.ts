@@ -7,7 +7,7 @@ import { printable } from "../../../src/shared/printable.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
-Deno.test("tapFormat prints a plan, a test point for each check, and diagnostics where something is wrong", () => {
+Deno.test("tapFormat prints a plan, a test point for each check, and diagnostics for failures", () => {
   const summary = summaryOf([
     recordOf({ name: "backup", output: "age is 2 h" }),
     recordOf({
@@ -87,16 +87,16 @@ Deno.test("tapFormat escapes the special characters of a description", async (t)
   }
 });
 
-Deno.test("tapFormat is read by tap-parser with every hostile text in place", () => {
+Deno.test("tapFormat is parsed by tap-parser with every hostile text", () => {
   assertReadable(everyHostileRecord());
   assertReadable(everyHostileRecord(), optionsOf({ fails: failsOnCritical }));
 });
 
-Deno.test("tapFormat is read by tap-parser with huge texts in place", async (t) => {
+Deno.test("tapFormat is parsed by tap-parser with huge texts", async (t) => {
   for (const [name, text] of HUGE_TEXTS) await t.step(name, () => assertReadable(hugeSummary(text)));
 });
 
-Deno.test("tapFormat is read by tap-parser with any text in place", () => {
+Deno.test("tapFormat is parsed by tap-parser with any text", () => {
   fc.assert(
     fc.property(
       anySummary(),

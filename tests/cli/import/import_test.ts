@@ -110,7 +110,7 @@ for (const [schedule, expected] of Object.entries(SCHEDULES)) {
   });
 }
 
-Deno.test("import uptime-kuma: the database gives the same checks as a backup", async () => {
+Deno.test("import uptime-kuma: the database results in the same checks as a backup", async () => {
   const directory = await Deno.makeTempDir();
   try {
     const path = `${directory}/kuma.db`;
@@ -269,7 +269,7 @@ for (const [name, [args, stdin, code, error]] of Object.entries(MALFORMED)) {
   });
 }
 
-Deno.test("import: a Nagios command that repeats a long argument is left out", async () => {
+Deno.test("import: a Nagios command that repeats a long argument is dropped", async () => {
   const text = `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(100)}\n}\n` +
     `define host{\nhost_name h\ncheck_command c!${"x".repeat(10_000)}\n}\n`;
   const ended = await runHere(["import", "nagios", "-"], text);

@@ -3,7 +3,7 @@ import { readCronLine } from "../../../src/cli/new_checks/cron_line.ts";
 
 const BEAT = ["monitor", "beat", "x", "--"];
 
-Deno.test("readCronLine() reads the name, the longest time between runs, and the new line", async (t) => {
+Deno.test("readCronLine() parses the name, the longest time between runs, and the new line", async (t) => {
   const rows: Readonly<Record<string, readonly [name: string, every: string, line: string]>> = {
     "30 2 * * * /usr/local/bin/backup --full": [
       "backup",
@@ -47,13 +47,13 @@ Deno.test("readCronLine() reads the name, the longest time between runs, and the
   }
 });
 
-Deno.test("readCronLine() gives a job that runs rarely more time", () => {
+Deno.test("readCronLine() sets a longer grace for a job that runs rarely", () => {
   const wordsOf = (line: string): readonly string[] => readCronLine(line)?.words ?? [];
   assert.deepEqual(wordsOf("0 */3 * * * /bin/x"), ["job", "3 h"]);
   assert.deepEqual(wordsOf("0 1 * * * /bin/x"), ["job", "1 d", "grace=2 hours"]);
 });
 
-Deno.test("readCronLine() reads the user of a line in /etc/cron.d", () => {
+Deno.test("readCronLine() parses the user of a line in /etc/cron.d", () => {
   const job = readCronLine("5 4 * * *\twww-data /usr/bin/php cron.php", { hasUser: true });
   assert.equal(job?.name, "php");
   assert.equal(job?.lineBehind(BEAT), "5 4 * * * www-data monitor beat x -- /usr/bin/php cron.php");

@@ -3,7 +3,7 @@ import { isKeyValue, readKeyValue, withParameter } from "../../../src/cli/new_ch
 import { openSchema } from "../../../src/config/profile_schemas.ts";
 import type { JsonValue } from "../../../src/config/syntax.ts";
 
-Deno.test("readKeyValue() gives a value the type of the schema", async (t) => {
+Deno.test("readKeyValue() converts a value to the type in the schema", async (t) => {
   const { reader } = await openSchema("monitor");
   const rows: Readonly<Record<string, readonly [kind: string, path: string, value: JsonValue]>> = {
     "port=25": ["tcp_connect", "port", 25],
@@ -39,7 +39,7 @@ Deno.test("readKeyValue() gives a value the type of the schema", async (t) => {
   }
 });
 
-Deno.test("readKeyValue() names the accepted keys of a key that is unknown", async () => {
+Deno.test("readKeyValue() lists the accepted keys for an unknown one", async () => {
   const { reader } = await openSchema("monitor");
   assert.throws(() => readKeyValue("prot=1", "tcp_connect", reader), {
     name: "UsageError",

@@ -56,7 +56,7 @@ Deno.test("writeReport() reloads a file at its interval, and a live page only wi
   assert.doesNotMatch(once, /refresh/);
 });
 
-Deno.test("writeReport() links each check of a live page to a page of its own", async () => {
+Deno.test("writeReport() links each check of a live page to its own page", async () => {
   const live = await writeState(PAGE_STATES["live"] ?? assert.fail());
   assert.match(live, /<h3><a href="checks\/emoji%20%F0%9F%9B%92">🛒 Shop/);
   const one = await writeState(PAGE_STATES["one_check"] ?? assert.fail());

@@ -125,7 +125,7 @@ Deno.test("renderStrips() shows the periods that were not ok in tooltips", async
   }
 });
 
-Deno.test("renderStrips() draws the line from 0 to the highest mean, broken where there was no run", () => {
+Deno.test("renderStrips() draws the line from 0 to the highest mean, with gaps without runs", () => {
   const html = render({ days: "ooo.ooo", means: [100, 50, 50, null, 0, 100, 100] });
   assert.equal(pathsOf(html)["l"], "M83.5 1h0l1 8h1M87.5 17h0l1-16h1");
   assert.match(html, /<p class=m>100 ms<\/p>$/);

@@ -113,7 +113,7 @@ Deno.test("writeReport() shows pending notifications, silences, inactive and ove
   assert.match(text, /Inactive \(1\) off/);
 });
 
-Deno.test("writeReport() shows failures that were too few in a row to be confirmed, once for spans that have the same", async () => {
+Deno.test("writeReport() shows unconfirmed failures, equal ones only once", async () => {
   const store = createMemoryStore();
   const record = recordOf("web");
   await store.save([
@@ -141,7 +141,7 @@ Deno.test("writeReport() shows failures that were too few in a row to be confirm
   );
 });
 
-Deno.test("writeReport() shows a check whose last run lies in the future as unknown, and counts no time to come", async () => {
+Deno.test("writeReport() shows a check whose last run lies in the future as unknown, and counts no future time", async () => {
   const store = createMemoryStore();
   const aheadMs = NOW_MS + 450 * DAY_MS;
   const base = recordOf("web");
@@ -185,7 +185,7 @@ Deno.test("writeReport() shows at the top and in its title why no check runs", a
   }
 });
 
-Deno.test("writeReport() makes a page before anything was kept, and of a config without checks", async () => {
+Deno.test("writeReport() renders an empty state, and a config without checks", async () => {
   assert.match(
     readText(await write([testCheck("ok")], null)),
     /The check is not ok .*No data: no check has run yet\..*web Unknown never ran/,
@@ -194,7 +194,7 @@ Deno.test("writeReport() makes a page before anything was kept, and of a config 
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
-Deno.test("writeReport() shows the trace of a problem that lasts", async () => {
+Deno.test("writeReport() shows the trace of an ongoing problem", async () => {
   const store = createMemoryStore();
   const trace = "     0.1 ms  request GET http://web/\n             < x: <b>";
   await store.save(["fails", "recovered"].map((name) => {

@@ -22,7 +22,7 @@ Deno.test("renderFeed() has the title of the config, else names the host", async
   assert.match(await headOf(null, ""), /<title>monitor<\/title>/);
 });
 
-Deno.test("renderFeed() has the same id whatever the title", async () => {
+Deno.test("renderFeed() has the same id for every title", async () => {
   const idOf = (head: string): string => head.slice(head.indexOf("<id>"), head.indexOf("<title>"));
   assert.equal(idOf(await headOf("Status", "host")), idOf(await headOf(null, "host")));
 });

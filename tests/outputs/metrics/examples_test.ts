@@ -89,7 +89,7 @@ Deno.test("the dashboard has the fields that Grafana imports", async () => {
   }
 });
 
-Deno.test("the dashboard's panels do not cover each other", async () => {
+Deno.test("the dashboard's panels do not overlap", async () => {
   const cells = new Map<string, string>();
   for (const { title, gridPos: { x, y, w, h } } of (await readDashboard()).dashboard.panels) {
     for (let column = x; column < x + w; column++) {
@@ -104,7 +104,7 @@ Deno.test("the dashboard's panels do not cover each other", async () => {
 
 Deno.test({
   ...requiresTools("promtool"),
-  name: "the dashboard's queries are ones that Prometheus can read, of metrics that there are",
+  name: "the dashboard's queries are valid in Prometheus, and their metrics exist",
   fn: async () => {
     const { dashboard, text } = await readDashboard();
     assertKnown(text);

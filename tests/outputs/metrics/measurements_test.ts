@@ -39,7 +39,7 @@ Deno.test("measurementsOf() brings units to their base", async (t) => {
   });
 });
 
-Deno.test("measurementsOf() reads ranges as their ends", async (t) => {
+Deno.test("measurementsOf() returns the bounds of ranges", async (t) => {
   const rows: readonly (readonly [range: string, low: number | null, high: number | null])[] = [
     ["10", null, 10],
     ["10:", 10, null],

@@ -76,7 +76,7 @@ Deno.test({
   },
 });
 
-Deno.test("renderMetrics() writes OpenMetrics with counters named without their suffix, and its end", async () => {
+Deno.test("renderMetrics() prints OpenMetrics with counters named without their suffix, and # EOF", async () => {
   const text = await renderMetrics(VALUES.everything, noPause, "openmetrics");
   assert.match(text, /\n# EOF\n$/);
   const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => ({
@@ -189,7 +189,7 @@ Deno.test("renderMetrics() adds the monitor's name to every sample", async () =>
   assert.deepEqual(samplesOf(text).filter((line) => !/[{,]monitor="the \\"web\\" one"\} /.test(line)), []);
 });
 
-Deno.test("renderMetrics() adds up channels that people call the same", async () => {
+Deno.test("renderMetrics() adds up channels with the same name", async () => {
   const channel = {
     name: "console",
     sent: 1,
@@ -210,7 +210,7 @@ Deno.test("renderMetrics() adds up channels that people call the same", async ()
   ]);
 });
 
-Deno.test("renderMetrics() makes labels of hostile texts without unsafe characters, and hides none behind another", async () => {
+Deno.test("renderMetrics() escapes labels of hostile texts, and keeps them distinct", async () => {
   const text = await renderMetrics(VALUES.hostile, noPause);
   assert.ok(text.isWellFormed());
   assert.deepEqual(unsafeCodes(text), []);
@@ -224,7 +224,7 @@ Deno.test("renderMetrics() makes labels of hostile texts without unsafe characte
   );
 });
 
-Deno.test("renderMetrics() gives any set of names as many series, none of them twice", async () => {
+Deno.test("renderMetrics() prints one series for each of any set of names", async () => {
   await fc.assert(fc.asyncProperty(
     fc.uniqueArray(fc.string({ unit: "binary" }), { maxLength: 20 }),
     async (names) => {
@@ -236,7 +236,7 @@ Deno.test("renderMetrics() gives any set of names as many series, none of them t
   ));
 });
 
-Deno.test("renderMetrics() pauses after some hundred checks, and writes the same", async () => {
+Deno.test("renderMetrics() pauses after some hundred checks, with the same output", async () => {
   let pauses = 0;
   const text = await renderMetrics(VALUES.many, () => {
     pauses++;

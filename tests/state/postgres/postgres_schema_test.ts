@@ -34,7 +34,7 @@ Deno.test({
 
 Deno.test({
   ...POSTGRES,
-  name: "openPostgresStore() makes the tables once if several processes begin at the same time",
+  name: "openPostgresStore() creates the tables once if several processes start at the same time",
   fn: async () => {
     const { schema } = postgres().place();
     const stores = await Promise.all(
@@ -50,7 +50,7 @@ Deno.test({
 
 Deno.test({
   ...POSTGRES,
-  name: "openPostgresStore() makes nothing if it is only to read",
+  name: "openPostgresStore() creates nothing if it is read-only",
   fn: async () => {
     const place = postgres().place();
     await assert.rejects(
@@ -66,7 +66,7 @@ Deno.test({
 
 Deno.test({
   ...POSTGRES,
-  name: "openPostgresStore() goes by the settings of the role behind a pooler",
+  name: "openPostgresStore() applies the settings of the role behind a pooler",
   fn: async () => {
     const client = new PostgresClient(postgres().place(), clientOptions());
     await client.query("CREATE SCHEMA pooled");

@@ -63,7 +63,7 @@ function secured(
 
 Deno.test({
   ...POSTGRES,
-  name: "openPostgresStore() logs in with a password, and over TLS that is verified",
+  name: "openPostgresStore() logs in with a password, and over verified TLS",
   fn: async () => {
     await run(
       "CREATE ROLE secret LOGIN PASSWORD 'right password'",
@@ -200,7 +200,7 @@ Deno.test({
 
 Deno.test({
   ...POSTGRES,
-  name: "a store goes on when its server comes back after a crash",
+  name: "a store reconnects when its server restarts after a crash",
   fn: async () => {
     await using server = await startPostgres({ settings: ["fsync = on"] });
     const store = await openPostgresStore(server.place(), storeOptions());

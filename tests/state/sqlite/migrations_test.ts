@@ -80,7 +80,7 @@ Deno.test("migrate() rejects a newer version and changes nothing", () => {
   assert.deepEqual(connection.first("PRAGMA schema_version"), version);
 });
 
-Deno.test("migrate() leaves the work to another process that does it at the same time", () =>
+Deno.test("migrate() leaves the work to another process that migrates at the same time", () =>
   withStatePath((path) => {
     const one = new SqliteConnection(new DatabaseSync(path));
     /** Waits to begin, as for a lock, until the first one has done it all. */

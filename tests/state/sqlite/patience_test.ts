@@ -47,7 +47,7 @@ Deno.test("whileBusy() retries as often as configured", async () => {
   assert.equal(triesMs.length, 201);
 });
 
-Deno.test("whileBusy() ends with the last error after the timeout, and soon after an abort", async (t) => {
+Deno.test("whileBusy() rejects with the last error after the timeout, and soon after an abort", async (t) => {
   await t.step("the timeout", async () => {
     const { clock, work } = busyFor(Infinity);
     const failure = assert.rejects(whileBusy(work, { clock, timeoutMs: 500 }), BUSY);
@@ -74,7 +74,7 @@ Deno.test("whileBusy() ends with the last error after the timeout, and soon afte
   });
 });
 
-Deno.test("a patient store waits for another process, goes on meanwhile, and keeps the order of its writes", () =>
+Deno.test("a patient store waits for another process without blocking, and keeps the order of its writes", () =>
   withStatePath(async (path) => {
     await withState(path, () => Promise.resolve());
     using other = new DatabaseSync(path);

@@ -12,7 +12,7 @@ import { openState, withState, withStatePath } from "../state_directory.ts";
 
 testStore("openSqliteStore()", (use) => withStatePath((path) => withState(path, use)));
 
-Deno.test("openSqliteStore() finds everything again", () =>
+Deno.test("openSqliteStore() restores everything", () =>
   withStatePath(async (path) => {
     const update = updateOf("web", { change: changeOf("web", NOW_MS), rollup: entryOf(NOW_MS) });
     const [changes, rollups] = await withState(path, async (store) => {
@@ -27,7 +27,7 @@ Deno.test("openSqliteStore() finds everything again", () =>
     await store.close();
   }));
 
-Deno.test("openSqliteStore() has each commit on the disk before it goes on, whatever becomes of the power", async (t) => {
+Deno.test("openSqliteStore() syncs each commit to the disk before it continues", async (t) => {
   const asked = async (path: string, access?: "alongside"): Promise<readonly unknown[]> => {
     const databases = new Set<DatabaseSync>();
     const { prepare } = DatabaseSync.prototype;
@@ -68,7 +68,7 @@ Deno.test("openSqliteStore() treats an empty file as a new one", () =>
     await store.close();
   }));
 
-Deno.test("openSqliteStore() makes files and directories for their owner alone", async (t) => {
+Deno.test("openSqliteStore() creates files and directories for their owner alone", async (t) => {
   await t.step("new ones", () =>
     withStatePath(async (path) => {
       const directory = `${path}.d/deep`;
@@ -81,7 +81,7 @@ Deno.test("openSqliteStore() makes files and directories for their owner alone",
       assert.equal(await modeOf(`${path}.d`), 0o700);
       await store.close();
     }));
-  await t.step("but leaves a directory that is there as it is", () =>
+  await t.step("but keeps the permissions of an existing directory", () =>
     withStatePath(async (path) => {
       await Deno.mkdir(`${path}.d`, { mode: 0o755 });
       await withState(`${path}.d/state.sqlite`, (store) => store.save([updateOf("web")]));
@@ -236,17 +236,17 @@ Deno.test("records() calls a row that no monitor can have written damage", async
       reason: /"JSON" of a row is not an object/,
     },
     {
-      name: "a missing member",
+      name: "a missing field",
       sql: "UPDATE checks SET last = '{}'",
       reason: /"condition" of a row is not a condition/,
     },
     {
-      name: "a condition that is none",
+      name: "an invalid condition",
       sql: "UPDATE checks SET condition = json_set(condition, '$.confirmed', 'bad')",
       reason: /"confirmed" of a row is not a condition/,
     },
     {
-      name: "counts that are none",
+      name: "invalid counts",
       sql: "UPDATE checks SET condition = json_set(condition, '$.atMost.critical', 'x')",
       reason: /"critical" of a row is not a number/,
     },
@@ -267,7 +267,11 @@ Deno.test("records() calls a row that no monitor can have written damage", async
       reason: /a number in a row is out of range/,
     },
     { name: "a table gone", sql: "ALTER TABLE checks RENAME TO others", reason: /no such table: checks/ },
-    { name: "a column gone", sql: "ALTER TABLE checks RENAME seen_at_ms TO other", reason: /no such column/ },
+    {
+      name: "a missing column",
+      sql: "ALTER TABLE checks RENAME seen_at_ms TO other",
+      reason: /no such column/,
+    },
   ];
   for (const { name, sql, reason } of table) {
     await t.step(name, () =>
@@ -392,7 +396,7 @@ Deno.test("openSqliteStore() rejects a file that is not this user's own state, a
 });
 
 Deno.test({
-  name: "openSqliteStore() names the permission of the runtime that is missing",
+  name: "openSqliteStore() names the missing permission of the runtime",
   permissions: { read: false, write: false, sys: ["uid"] },
   fn: async () => {
     for (const access of ["own", "read"] as const) {
@@ -429,7 +433,7 @@ Deno.test("openSqliteStore() reads a state without changing it", async (t) => {
       );
       assert.deepEqual(await contentsOf(path.slice(0, path.lastIndexOf("/"))), new Map());
     }));
-  await t.step("it was only just made", () =>
+  await t.step("it was only just created", () =>
     withStatePath(async (path) => {
       await Deno.writeTextFile(path, "");
       await assert.rejects(

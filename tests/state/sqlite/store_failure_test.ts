@@ -36,7 +36,7 @@ Deno.test("explainStoreFailure() suggests a fix", async (t) => {
         "the disk reports an error (disk I/O error, code 778); check the disk, its quota and the system log",
     },
     {
-      name: "no room for the shared memory",
+      name: "no space for the shared memory",
       error: databaseError("disk I/O error", 4874),
       failure: "full",
       reason: "the disk is full; free some space",
@@ -106,7 +106,7 @@ Deno.test("explainStoreFailure() suggests a fix", async (t) => {
       reason: "the disk is full; free some space",
     },
     {
-      name: "a used up quota",
+      name: "an exhausted quota",
       error: systemError("Disk quota exceeded (os error 122)", "EDQUOT"),
       failure: "full",
       reason: "the disk quota is exceeded; free some space",

@@ -3,7 +3,7 @@ import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 
 Deno.test({
   ...requiresTools("nss_wrapper"),
-  name: "Deno.connect() still tries the first address of a name alone: delete all_addresses.ts if this fails",
+  name: "Deno.connect() still tries only the first address of a name: delete all_addresses.ts if this fails",
   fn: async () => {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const hosts = await Deno.makeTempFile();

@@ -6,7 +6,7 @@ import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 
 const SERVER = { host: "example.org", port: 443 };
 
-Deno.test("createHangingLimit() counts four for each server, and forgets those that are over", async () => {
+Deno.test("createHangingLimit() allows four for each server, and forgets completed ones", async () => {
   const limit = createHangingLimit(() => 0);
   const { promise, resolve } = Promise.withResolvers<void>();
   for (let count = 0; count < 3; count++) limit.add(SERVER, new Promise(() => {}));
@@ -95,6 +95,6 @@ for (const kind of ["Deno.startTls", "node:tls over a socket"] as const) {
   );
 }
 
-Deno.test("TcpStream ends a connection in its TLS handshake at once", async () => {
+Deno.test("TcpStream closes a connection in its TLS handshake at once", async () => {
   assert.equal(await answersAfterClose(HANDSHAKES["node:tls over a stream"]), false);
 });

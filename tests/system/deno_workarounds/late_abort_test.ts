@@ -7,7 +7,7 @@ import { response, startServer } from "../../support/http_servers.ts";
 import { runChild } from "../../../testing/tools.ts";
 import { countResources } from "./resources.ts";
 
-Deno.test("abortLate() aborts for the reason of the signal that it follows, once all that is ready was handed over", async () => {
+Deno.test("abortLate() aborts with the reason of its signal, after all ready events", async () => {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const first = new AbortController();
   const { signal } = abortLate(first.signal);
@@ -18,7 +18,7 @@ Deno.test("abortLate() aborts for the reason of the signal that it follows, once
   assert.equal(signal.reason, "enough");
 });
 
-Deno.test("abortLate() has aborted already where the signal has", () => {
+Deno.test("abortLate() is aborted at once if its signal is", () => {
   const { signal } = abortLate(AbortSignal.abort("over"));
   assert.equal(signal.reason, "over");
 });

@@ -42,7 +42,7 @@ async function converseForLong(port: number, sent: string): Promise<string> {
   return await new Response(connection.readable).text();
 }
 
-Deno.test("HttpServers: a request gets its response, and the connection ends", () =>
+Deno.test("HttpServers: a request gets its response, and the connection is closed", () =>
   withServer(async (port) => {
     const rows: Readonly<Record<string, readonly [sent: string, end: string]>> = {
       "GET": ["GET /a?b=1 HTTP/1.1\r\nHost: x\r\nX-Kind: test\r\n\r\n", "GET /a?b=1 "],
@@ -96,7 +96,7 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
     assert.match(await converse(port, "GET / HTTP/1.1\r\n\r\n"), / 200 /);
   }));
 
-Deno.test("HttpServers: a bug of the handler is status 500, and the server goes on", async () => {
+Deno.test("HttpServers: a bug of the handler is status 500, and the server keeps running", async () => {
   const bugs: unknown[] = [];
   const options: ServeOptions = {
     handle: () => Promise.reject(new Error("oops")),
@@ -110,7 +110,7 @@ Deno.test("HttpServers: a bug of the handler is status 500, and the server goes 
   }, { options });
 });
 
-Deno.test("HttpServers: a head that does not come within 10 s ends the connection", async () => {
+Deno.test("HttpServers: a head that does not arrive within 10 s closes the connection", async () => {
   const clock = createFakeClock();
   await withServer(async (port) => {
     const connection = await Deno.connect({ hostname: "127.0.0.1", port });
@@ -129,7 +129,7 @@ Deno.test("HttpServers: a head that does not come within 10 s ends the connectio
   }, { clock });
 });
 
-Deno.test("HttpServers: a client that does not read the response is cut off after a minute", async () => {
+Deno.test("HttpServers: a client that does not read the response is disconnected after a minute", async () => {
   const clock = createFakeClock();
   const body = new Uint8Array(64 * 1024 * 1024);
   let isHandled = false;
@@ -154,7 +154,7 @@ Deno.test("HttpServers: a client that does not read the response is cut off afte
   }, { clock, options });
 });
 
-Deno.test("HttpServers: of very many connections 256 are open, and the others have their turn later", () =>
+Deno.test("HttpServers: at most 256 connections are served at a time, and others wait", () =>
   withServer(async (port) => {
     const idle: Deno.Conn[] = [];
     for (let count = 0; count < 300; count++) {
@@ -179,7 +179,7 @@ async function converseUntilServed(port: number): Promise<string> {
   }
 }
 
-Deno.test(`HttpServers: of ${CROWD} clients at once each gets its response, 256 at a time at most`, async () => {
+Deno.test(`HttpServers: each of ${CROWD} clients gets its response, 256 at a time at most`, async () => {
   let present = 0;
   let presentMax = 0;
   const options: ServeOptions = {

@@ -136,13 +136,13 @@ function gzipped(members: readonly Uint8Array[]): Uint8Array {
   return Uint8Array.from([head, ...members].flatMap((bytes) => [...bytes]));
 }
 
-Deno.test("createRequests() reads every form of response in clear text", async (t) => {
+Deno.test("createRequests() parses every form of response in clear text", async (t) => {
   for (const [name, [answer, outcome]] of Object.entries(ANSWERS)) {
     await t.step(name, async () => assert.equal(await receive(answer), outcome));
   }
 });
 
-Deno.test("createRequests() reads a response that comes byte by byte", async () => {
+Deno.test("createRequests() parses a response that arrives byte by byte", async () => {
   const [answer] = ANSWERS["chunks"] ?? [""];
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
@@ -165,7 +165,7 @@ Deno.test("createRequests() decodes many small chunks in one go", async () => {
   assert.ok(parts.length <= 100, `${parts.length} parts`);
 });
 
-Deno.test("createRequests() leaves a server that floods with informational responses", async () => {
+Deno.test("createRequests() disconnects from a server that floods with informational responses", async () => {
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
     while (true) await visitor.send(INFORMATIONAL.repeat(1000));
@@ -190,7 +190,7 @@ Deno.test("createRequests() reads no more of a decompression bomb than requested
   }
 });
 
-Deno.test("createRequests() sends a request in clear text once, whatever becomes of it", async () => {
+Deno.test("createRequests() sends a request in clear text once, whatever fails", async () => {
   await using server = startServer(async (visitor) => void await visitor.readHead());
   await assert.rejects(send(server, { method: "POST" }), {
     message: "connection closed before a response head",
@@ -198,7 +198,7 @@ Deno.test("createRequests() sends a request in clear text once, whatever becomes
   assert.equal(server.visits, 1);
 });
 
-Deno.test("createRequests() reads a response that comes before its request was read", async () => {
+Deno.test("createRequests() reads a response that arrives before its request was read", async () => {
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
     await visitor.send("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
@@ -243,7 +243,7 @@ Deno.test("createRequests() rejects a newline in a header", async () => {
   assert.equal(server.visits, 0);
 });
 
-Deno.test("createRequests() offers HTTP/1.1 alone over TLS", async () => {
+Deno.test("createRequests() offers only HTTP/1.1 over TLS", async () => {
   const authority = createAuthority();
   const certificate = createCertificate({ authority });
   const address = { hostname: "127.0.0.1", port: 0 };

@@ -314,7 +314,7 @@ const ROWS: readonly Row[] = [
   { prefix: "none", text: "something quite new", phase: "body", reason: "something quite new" },
 ];
 
-Deno.test("explainRequestError() reads the texts of the runtime", async (t) => {
+Deno.test("explainRequestError() classifies the messages of the runtime", async (t) => {
   for (const { prefix, text, phase, reason } of ROWS) {
     await t.step(`${prefix}: ${text}`, () => {
       const error = new TypeError(`${PREFIXES[prefix]}${text}`);
@@ -326,7 +326,7 @@ Deno.test("explainRequestError() reads the texts of the runtime", async (t) => {
 Deno.test("explainRequestError() shows nothing of the target", async (t) => {
   const rows = [
     {
-      name: "an address after an unknown prefix",
+      name: "a URL after an unknown prefix",
       text: `cannot ask ${TARGET}`,
       reason: "cannot ask the target",
     },
@@ -349,7 +349,7 @@ Deno.test("explainRequestError() accepts any thrown value", () => {
   assert.equal(explainRequestError(undefined, TARGET).reason, "undefined");
 });
 
-Deno.test("explainRequestError() names the permission that is missing", async (t) => {
+Deno.test("explainRequestError() names the missing permission", async (t) => {
   const rows = [
     { name: "as the runtime names it", says: 'Requires net access to "h:81", run again', grant: "h:81" },
     { name: "by the target", says: "Requires net access", grant: "example.org:8443" },

@@ -14,7 +14,7 @@ function get(target: string) {
 }
 
 /** The runtime's own watch over what a test leaves behind sees to it that every client is closed. */
-Deno.test("createRequests() uses a fresh connection for each request", async () => {
+Deno.test("createRequests() uses a new connection for each request", async () => {
   await using server = startServer(async (visitor) => {
     // It would answer more than one request.
     while (true) {
@@ -69,7 +69,7 @@ Deno.test("createRequests() serves many requests at a time", async () => {
   await server.untilLeft();
 });
 
-Deno.test("createRequests() ends one of two requests without the other", async () => {
+Deno.test("createRequests() aborts one of two requests without the other", async () => {
   const bothMayGoOn = Promise.withResolvers<void>();
   await using server = startServer(async (visitor) => {
     await visitor.readHead();
@@ -87,7 +87,7 @@ Deno.test("createRequests() ends one of two requests without the other", async (
   await server.untilLeft();
 });
 
-Deno.test("createRequests() ends the connection when the response is closed", async (t) => {
+Deno.test("createRequests() closes the connection when the response is closed", async (t) => {
   const rows = [
     { name: "an unread body", head: "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab" },
     { name: "an unread body until the end", head: "HTTP/1.1 200 OK\r\n\r\nab" },
@@ -132,7 +132,7 @@ Deno.test("createRequests() shows redirects instead of following them", async ()
   assert.equal(server.visits, 1);
 });
 
-Deno.test("createRequests() sends the headers that it is given", async () => {
+Deno.test("createRequests() sends the configured headers", async () => {
   await using server = startAnswering(response(200));
   const headers = { "Host": "other.example", "User-Agent": "test", "X-A": "1" };
   const request = { target: `${server.origin}/`, method: "POST", headers };

@@ -452,7 +452,7 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       },
     },
     {
-      name: "offers no login that is known",
+      name: "offers no supported login",
       meet: (visitor) => talkUpTo(/^never$/, visitor, ["AUTH CRAM-MD5"]),
       mail: LOGIN,
       end: {
@@ -515,7 +515,7 @@ Deno.test("send() limits the size of a reply", async (t) => {
   }[] = [
     { name: "empty lines for a greeting", phase: "greeting", meet: (visitor) => visitor.send(EMPTY_LINES) },
     {
-      name: "a greeting without an end",
+      name: "an endless greeting",
       phase: "greeting",
       meet: (visitor) => visitor.send(`220 ${"x".repeat(1e6)}`),
     },
@@ -691,7 +691,7 @@ Deno.test("send() ignores a missing reply to QUIT", async () => {
   await untilLeft(server.port);
 });
 
-Deno.test("send() ends with the signal, whatever the server does, and leaves no socket", async (t) => {
+Deno.test("send() aborts with the signal, whatever the server does, and leaks no socket", async (t) => {
   await using steps = concurrentSteps(t);
   type Meet = (visitor: MailVisitor, ready: () => void) => Promise<void>;
   const rows: readonly { readonly name: string; readonly protection?: Protection; readonly meet: Meet }[] = [
@@ -713,7 +713,7 @@ Deno.test("send() ends with the signal, whatever the server does, and leaves no 
       },
     },
     {
-      name: "drips lines that never end a reply",
+      name: "drips lines that never complete a reply",
       meet: async (visitor, ready) => {
         for (let count = 0;; count++) {
           await visitor.send("220-hello\r\n");
@@ -830,7 +830,7 @@ Deno.test("protectionOf() keeps credentials from the network", async (t) => {
   }
 });
 
-Deno.test("send() gives no credentials to a server without STARTTLS where they are not safe", async (t) => {
+Deno.test("send() sends no credentials to a server without STARTTLS unless they are safe", async (t) => {
   const extensions = {
     "a server that does not know it": ["AUTH PLAIN LOGIN"],
     "a server that offers it and refuses": ["STARTTLS", "AUTH PLAIN LOGIN"],
@@ -904,7 +904,7 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
     readonly reason: RegExp;
   }[] = [
     {
-      name: "clear text where TLS is from the start",
+      name: "clear text instead of TLS from the start",
       protection: "from_start",
       meet: async (visitor) => {
         await visitor.send("220 mail.example.org ESMTP\r\n");
@@ -998,7 +998,7 @@ async function startTlsHarness(respond: (connection: Deno.TlsConn) => Promise<vo
   };
 }
 
-Deno.test("send() ends where a server ends TLS and keeps the connection", async () => {
+Deno.test("send() disconnects if a server ends TLS and keeps the connection", async () => {
   let isSent = false;
   await using harness = await startTlsHarness(async (connection) => {
     const bytes = new Uint8Array(100);
@@ -1051,7 +1051,7 @@ Deno.test("send() describes a handshake that fails once, but not when it is repe
   assert.deepEqual([end.phase, end.retryable, end.mayHaveArrived, visits], ["TLS", true, false, 2]);
 });
 
-Deno.test("send() outlives a server that goes on talking when TLS is over", async () => {
+Deno.test("send() ignores data that a server sends after TLS ended", async () => {
   let visits = 0;
   await using server = startScriptedServer(async (visitor) => {
     // The second visit is to find out what was wrong, and takes its time.

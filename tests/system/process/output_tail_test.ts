@@ -19,10 +19,10 @@ Deno.test("createOutputTail() keeps the end of the output", async (t) => {
   }[] = [
     { name: "nothing", bytesMax: 9, chunks: [], text: "" },
     { name: "nothing of note", bytesMax: 9, chunks: [["out", ""]], text: "" },
-    { name: "all of it, where it fits", bytesMax: 4, chunks: [["out", "a\nb\n"]], text: "a\nb\n" },
+    { name: "all of it, if it fits", bytesMax: 4, chunks: [["out", "a\nb\n"]], text: "a\nb\n" },
     { name: "whole lines", bytesMax: 6, chunks: [["out", "aaa\nbbb\nc\n"]], text: "c\n" },
     { name: "the end of a line that does not fit", bytesMax: 3, chunks: [["out", "abcdef"]], text: "def" },
-    { name: "the end of a line that ends", bytesMax: 3, chunks: [["out", "abcdef\n"]], text: "ef\n" },
+    { name: "the end of a line with a newline", bytesMax: 3, chunks: [["out", "abcdef\n"]], text: "ef\n" },
     {
       name: "a line in pieces",
       bytesMax: 9,
@@ -30,7 +30,7 @@ Deno.test("createOutputTail() keeps the end of the output", async (t) => {
       text: "ab\nc",
     },
     {
-      name: "two sources, each on lines of its own",
+      name: "two sources, each on its own lines",
       bytesMax: 99,
       chunks: [["out", "half"], ["err", "oops\n"], ["out", " a line\n"]],
       text: "half\noops\n a line\n",
@@ -53,7 +53,7 @@ Deno.test("createOutputTail() accepts bytes that are no text", () => {
   assert.equal(tail.text(), "\ufffd\0A\ufffd");
 });
 
-Deno.test("createOutputTail() keeps the same whatever pieces it comes in", () => {
+Deno.test("createOutputTail() keeps the same text for any chunks", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "\n"), maxLength: 5000 });
   fc.assert(
     fc.property(text, fc.integer({ min: 1, max: 700 }), fc.infiniteStream(fc.integer({ min: 1, max: 900 })), (

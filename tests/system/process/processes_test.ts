@@ -149,19 +149,19 @@ test("run() reads to the end what it does not keep", async () => {
 test("run() decodes output as UTF-8", (add) => {
   const rows = [
     {
-      name: "characters cut at the limit leave no garbage: no byte",
+      name: "truncated characters leave no garbage: no byte",
       count: 8,
       text: "aaaaaaaa",
       truncated: true,
     },
     {
-      name: "characters cut at the limit leave no garbage: one byte",
+      name: "truncated characters leave no garbage: one byte",
       count: 7,
       text: "aaaaaaa",
       truncated: true,
     },
     {
-      name: "characters cut at the limit leave no garbage: two bytes",
+      name: "truncated characters leave no garbage: two bytes",
       count: 6,
       text: "aaaaaa",
       truncated: true,

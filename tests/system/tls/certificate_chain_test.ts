@@ -107,7 +107,7 @@ Deno.test("readCertificateChain() names why there is no chain", async (t) => {
   }
 });
 
-Deno.test("readCertificateChain() ends with its signal, and leaves no connection", async () => {
+Deno.test("readCertificateChain() aborts with its signal, and leaks no connection", async () => {
   const accepted = Promise.withResolvers<void>();
   await using server = startServer(async (visitor) => {
     accepted.resolve();

@@ -37,7 +37,7 @@ function answerOnce(bytes: Uint8Array<ArrayBuffer>): {
   };
 }
 
-Deno.test("failsForGood() gives a server up that hangs, and leaves it no connection", async () => {
+Deno.test("failsForGood() aborts for a server that hangs, and leaks no connection", async () => {
   await using server = startServer(beSilent);
   const target = { host: "127.0.0.1", port: server.port, tls: TLS };
   const { signal } = new AbortController();
