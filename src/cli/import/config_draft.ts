@@ -1,6 +1,13 @@
 import { CONFIG_BYTES_MAX } from "../../config/source.ts";
 import { hideInAddress, isCredentialName } from "../../config/credentials.ts";
-import type { DraftChannel, DraftCheck, DraftSettings, DraftWindow, LeftOut } from "./draft_parts.ts";
+import type {
+  DraftChannel,
+  DraftCheck,
+  DraftPage,
+  DraftSettings,
+  DraftWindow,
+  LeftOut,
+} from "./draft_parts.ts";
 
 /** Longer names are cut. */
 const NAME_LENGTH_MAX = 60;
@@ -23,6 +30,7 @@ export class ImportLimitError extends RangeError {
 export class ConfigDraft {
   readonly settings: {
     defaults: DraftSettings;
+    page?: DraftPage;
     maintenance_windows?: readonly DraftWindow[];
     hasCheckIns?: boolean;
   } = { defaults: {} };

@@ -19,6 +19,19 @@ export interface DraftWindow {
   readonly time_zone?: string | undefined;
 }
 
+/** A note on the page. */
+export interface DraftAnnouncement {
+  readonly date: string;
+  readonly text: string;
+}
+
+/** Title, description and announcements of the page. */
+export interface DraftPage {
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly announcements?: readonly DraftAnnouncement[] | undefined;
+}
+
 /** The common settings of checks and `defaults`. */
 export interface DraftSettings {
   readonly tags?: readonly string[] | undefined;

@@ -14,6 +14,7 @@ import {
 } from "./foreign_value.ts";
 import { importError, parseYaml } from "./foreign_text.ts";
 import { alertSettings, type Providers, readProviders } from "./gatus_alerting.ts";
+import { translatePage } from "./gatus_page.ts";
 import { translateSuite } from "./gatus_suites.ts";
 import { translateTarget } from "./gatus_targets.ts";
 import type { Importer } from "./importer.ts";
@@ -45,13 +46,11 @@ function readVariables(text: string): string {
 
 /** Keys at the top that are about Gatus itself. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
-  announcements: "no counterpart",
   connectivity: "use a check that others name in depends_on",
   remote: "no counterpart",
   security: "the HTTP endpoint has a token: set listen.token",
   storage: "set state, if the default place does not suit",
   tunneling: "no counterpart",
-  ui: "no counterpart",
   web: "set listen for the live view",
 };
 
@@ -60,6 +59,7 @@ function translate(config: Foreign, draft: ConfigDraft): void {
   for (const [key, reason] of Object.entries(OWN_KEYS)) {
     if (fieldOf(config, key) !== undefined) draft.leaveOut("config", key, reason);
   }
+  translatePage(config, draft);
   const maintenance = fieldOf(config, "maintenance");
   const windows = readWindows(maintenance, { item: "config", key: "maintenance", draft });
   if (windows.length > 0) draft.settings.maintenance_windows = windows;

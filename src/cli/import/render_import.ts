@@ -13,6 +13,7 @@ const LISTEN_ADDRESS = "127.0.0.1:9797";
 
 function configOf({ settings, channels, checks }: ConfigDraft): unknown {
   return {
+    ...(settings.page !== undefined && { page: settings.page }),
     ...(settings.hasCheckIns === true && { listen: { address: LISTEN_ADDRESS } }),
     ...(channels.size > 0 && { channels: Object.fromEntries(channels) }),
     ...(settings.maintenance_windows !== undefined && { maintenance_windows: settings.maintenance_windows }),
