@@ -44,8 +44,13 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts", "tests/life/delivery_test.ts"], {
-      variables: { KILL_ROUNDS: rounds },
+    runTests([
+      "tests/state/kill_test.ts",
+      "tests/life/kill_test.ts",
+      "tests/life/filter_kill_test.ts",
+      "tests/life/delivery_test.ts",
+    ], {
+      variables: { KILL_ROUNDS: rounds, FILTER_KILLS: "all" },
       minutesMax: 10 + rounds / 3,
     }),
   chaos: async ({ minutes }) => {
