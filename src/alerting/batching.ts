@@ -1,10 +1,10 @@
 /**
- * What the next message of a channel contains. Pure.
+ * The contents of the next message of a channel. Pure.
  *
- * - Order: of one check, nothing overtakes anything. A check takes part with its first notification, its head, and
- *   with those that directly follow.
- * - A message that may have arrived is sent again as it was, under the same id.
- * - Other notifications of a batching channel go together, those of any other channel one at a time.
+ * - Order: the notifications of a check are sent in order. A check contributes its first notification, its head, and
+ *   those that directly follow.
+ * - A message that may have arrived is sent again unchanged, under the same id.
+ * - Other notifications of a batching channel are sent together, those of any other channel one at a time.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";

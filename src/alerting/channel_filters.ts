@@ -36,7 +36,7 @@ export function isPostponed(
   return filters.afterMs !== undefined && (isAcknowledged || nowMs < dueAtMs(filters, state, nowMs));
 }
 
-/** Whether a problem has lasted long enough for a channel that knows of none. */
+/** Returns whether a problem has lasted long enough for a channel that was not notified of one. */
 export function hasEscalated(
   filters: ChannelFilters,
   conditions: readonly Condition[],
@@ -58,8 +58,8 @@ function dueAtMs(
 }
 
 /**
- * Returns what a channel knows, as the condition machine has it: the confirmed condition if nothing is due, and nothing
- * if a problem is postponed, or was left out when it was decided.
+ * Returns the last notified conditions of a channel as the condition machine uses them: the confirmed condition if
+ * nothing is due, and none if a problem is postponed, or was filtered when it was decided.
  */
 export function knownTo(
   filters: ChannelFilters,

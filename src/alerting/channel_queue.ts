@@ -1,12 +1,12 @@
 /**
- * The queue of one channel as a state machine. {@linkcode transitionQueue} takes a queue and an event, and returns the next
- * queue with the effects that the dispatcher executes in order. Pure.
+ * The queue of one channel as a state machine. {@linkcode transitionQueue} takes a queue and an event, and returns
+ * the next queue with the effects that the dispatcher executes in order. Pure.
  *
  * - At least once: a notification leaves the queue only if it was delivered, dropped, or moved to another queue.
  * - Persisted first: a message is delivered once its notifications are persisted with its id. While it may have
  *   arrived, it is sent again under that id.
- * - Order: of one check, nothing overtakes anything.
- * - Independent: a queue knows of no other queue, and of checks only which notifications are still true.
+ * - Order: the notifications of a check are sent in order.
+ * - Independent: a queue depends on no other queue, and on checks only for which notifications are still true.
  *
  * The timer is no effect. It follows from the queue, see {@linkcode wakeAtMs}.
  */
@@ -27,7 +27,7 @@ import {
 import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
 import { onDelivered, onFailed, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
 
-/** Returns what an event does to a queue. An event that a status does not know changes nothing. */
+/** Returns the next queue after an event. A status ignores the events that it does not handle. */
 export function transitionQueue(
   queue: ChannelQueue,
   event: QueueEvent,
@@ -172,7 +172,7 @@ function reload(
   return { queue: retrySoon(mergeSoon({ ...queue, notifications }, context.nowMs), context), effects: [] };
 }
 
-/** The outcome still counts for what was not moved; then everything is tried again. */
+/** The outcome still counts for notifications that were not moved; then everything is retried. */
 function reloadWhileSending(
   queue: QueueIn<"sending">,
   { notifications, moved }: EventOf<"reloaded">,
@@ -187,7 +187,7 @@ function reloadWhileSending(
   return { queue: { ...queue, notifications, status }, effects: [] };
 }
 
-/** What waits does not wait longer because the wall clock was set back. */
+/** A pending notification is not delayed because the wall clock was set back. */
 function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): QueueTransition {
   const { notifications, status, mergeAtMs } = queue;
   return {
@@ -216,7 +216,7 @@ function waitToSend(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContex
 
 const REFUSED_MS = 1_000;
 
-/** What is persisted of the queue is left to its next owner. */
+/** The persisted notifications of the queue remain for its next owner. */
 function leave(): QueueTransition {
   return { queue: EMPTY_QUEUE, effects: [] };
 }
@@ -246,7 +246,7 @@ function isNew({ state, attempts }: QueuedNotification): boolean {
   return state === "pending" && attempts === 0;
 }
 
-/** What an earlier process has logged is not logged again. */
+/** A failure that an earlier process has logged is not logged again. */
 function troubleOf(notifications: readonly QueuedNotification[]): ChannelQueue["trouble"] {
   const failed = notifications.filter(({ firstFailedAtMs }) => firstFailedAtMs !== null);
   if (failed.length === 0) return null;

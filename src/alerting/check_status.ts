@@ -10,21 +10,21 @@ import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
 import { isInFuture, overdueAtMs } from "./overdue.ts";
 
-/** A check as it is shown: as the config has it, or by what the state knows of it while the config has errors. */
+/** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends
   Pick<
     Check,
     "name" | "title" | "active" | "tags" | "maintenanceWindows" | "dependsOn" | "schedule" | "timeoutMs"
   > {
-  /** `null` where it is not known. */
+  /** `null` if unknown. */
   readonly kind: string | null;
-  /** `null` where it is not known. */
+  /** `null` if unknown. */
   readonly threshold: number | null;
-  /** `null` where it is not known. */
+  /** `null` if unknown. */
   readonly recoveryThreshold: number | null;
 }
 
-/** What is known of one check by now. */
+/** The current status of one check. */
 export interface CheckStatus {
   readonly check: ShownCheck;
   /** Its stored record; `null` without data. */
@@ -51,7 +51,10 @@ interface StatusOptions {
   readonly nowMs: number;
 }
 
-/** What a record means now: a check whose next run is overdue by two intervals, or whose last one lies as far ahead, is `unknown`. */
+/**
+ * Returns the present status of a record: a check whose next run is overdue by two intervals, or whose last run is as
+ * far in the future, is `unknown`.
+ */
 export function statusOf(
   check: ShownCheck,
   { recordOf, inactive, silences = [], nowMs }: StatusOptions,
@@ -109,7 +112,7 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
   const said = [
     describeStale(state, nowMs - last.startedAtMs, condition.confirmed),
     last.condition === condition.confirmed ? "" : `last ${describeCount(check, record)}`,
-    // A program may have printed nothing.
+    // The output may be empty.
     last.output,
   ].filter((part) => part !== "").join(": ");
   const isNotified = condition.notified === condition.confirmed;

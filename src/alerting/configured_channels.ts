@@ -4,7 +4,7 @@ import type { Check } from "../domain/check.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 
-/** What notifying needs of the config; a reload replaces it whole. */
+/** The parts of the config for notifications; a reload replaces it whole. */
 export interface NotifyingConfig {
   /** All checks of the config: pending notifications of any of their channels can be sent. */
   readonly checks: readonly Check[];
@@ -12,13 +12,13 @@ export interface NotifyingConfig {
   readonly running: readonly Check[];
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly redact: Redact;
 }
 
-/** The timeout of one attempt to deliver, unless the channel itself takes longer. */
+/** The timeout of one delivery attempt, unless the channel's own timeout is longer. */
 const ATTEMPT_MS = 60_000;
-/** What a command needs to be terminated after its own timeout. */
+/** The extra time for terminating a command after its own timeout. */
 const OWN_TIMEOUT_EXTRA_MS = 10_000;
 
 /** The channels of one config. */
@@ -51,7 +51,7 @@ export class ConfiguredChannels {
     if (channel === undefined) return null;
     const entry = channelEntryOf(channel);
     const { parameters } = channel;
-    // A channel with its own timeout ends by it, and then reports more than the timeout.
+    // A channel with its own timeout returns by then, with more details than a timeout.
     const ownTimeoutMs = "timeoutMs" in parameters ? parameters.timeoutMs + OWN_TIMEOUT_EXTRA_MS : 0;
     return {
       channel,

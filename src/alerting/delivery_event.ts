@@ -1,6 +1,6 @@
 import type { QueuedNotification } from "../domain/outbox.ts";
 
-/** What happened to notifications of one channel, for logs. */
+/** An event of the notifications of one channel, for logs. */
 export type DeliveryEvent =
   | {
     readonly event: "delivered";

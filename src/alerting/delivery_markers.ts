@@ -1,4 +1,4 @@
-/** What each channel was last notified of, by check and channel. Pure. */
+/** The last notification of each channel, by check and channel. Pure. */
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 
 /** All markers, by {@linkcode markerKey}. */

@@ -45,11 +45,14 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
   /** The channel of a key in the present config; `null`: the config has none. */
   targetOf(channelKey: string): DeliveryTarget | null;
   /**
-   * What the present config has of a check and a channel. `here`: the channel, and the check unless it left the config;
-   * `unwanted`: the check without this channel; `absent`: neither.
+   * Returns whether the present config has a check and a channel. `here`: the channel, and the check unless it left
+   * the config; `unwanted`: the check without this channel; `absent`: neither.
    */
   placeOf(check: string, channelKey: string): "here" | "unwanted" | "absent";
-  /** Whether this process may send what waits for a channel; asked before each attempt, once it is persisted. */
+  /**
+   * Returns whether this process may send the pending notifications of a channel; called before each attempt, once it
+   * is persisted.
+   */
   maySend(channelKey: string): boolean;
   /** Delivers a message; throws only if the signal aborts, and for bugs. */
   deliver(message: Message, channel: Channel, signal: AbortSignal): Promise<Delivery>;
@@ -99,7 +102,7 @@ export class Dispatcher {
     }
   }
 
-  /** Learns what channels were notified of by other processes. What is known here is newer. */
+  /** Adds markers of deliveries by other processes. Markers of this process are newer. */
   take(markers: readonly DeliveryMarker[]): void {
     for (const marker of markers) {
       const key = markerKey(marker.check, marker.channelKey);
@@ -197,12 +200,12 @@ export class Dispatcher {
     return [...this.#queues.values()].flatMap(({ queue }) => queue.notifications);
   }
 
-  /** What all channels were last notified of. */
+  /** The last notification of all channels. */
   get markers(): readonly DeliveryMarker[] {
     return [...this.#markers.values()];
   }
 
-  /** What a channel was last notified of, for the problem of a check. */
+  /** Returns the last notification of a channel, for the problem of a check. */
   markerOf(check: string, channelKey: string): DeliveryMarker | null {
     return this.#markers.get(markerKey(check, channelKey)) ?? null;
   }

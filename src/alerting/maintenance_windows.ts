@@ -1,7 +1,6 @@
 /**
- * Maintenance windows: times that come every week, by the clock on the wall. Whether one is open is asked of what that
- * clock shows now, so changes of the clock need no rule: an hour that it leaves out is in no window, one that it
- * shows twice is twice in its window.
+ * Maintenance windows: weekly times in local time. Whether one is open depends only on the present local time, so DST
+ * changes require no rule: a skipped hour is in no window, a repeated hour is in its window twice.
  */
 import { type MaintenanceWindow, WEEKDAYS } from "../domain/maintenance_window.ts";
 
@@ -37,7 +36,7 @@ export function openWindow(windows: readonly MaintenanceWindow[], nowMs: number)
 const MONTH_MS = 31 * 24 * 3_600_000;
 const MINUTES_A_DAY = 24 * 60;
 
-/** What the clock on the wall shows in the window's time zone. */
+/** Returns the local time in the window's time zone. */
 function shownAt(timeMs: number, { timeZone }: MaintenanceWindow): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
 }

@@ -44,7 +44,7 @@ export function mergeNow(before: ChannelQueue, { nowMs, isExcluded }: MergeConte
   return { queue: { ...queue, notifications }, effects };
 }
 
-/** What merging changes. */
+/** The changes of a merge. */
 interface Merged {
   /** All that is left, in order. */
   readonly notifications: readonly QueuedNotification[];
@@ -104,7 +104,7 @@ function mergePair(older: QueuedNotification, newer: QueuedNotification): Queued
   const both = {
     ...older,
     id: newer.id,
-    // What was rejected keeps its time: a check that flaps is no reason to try a wrong password more often.
+    // A rejected notification keeps its time: flapping is no reason to retry a wrong password more often.
     nextAttemptAtMs: older.state === "rejected"
       ? older.nextAttemptAtMs
       : Math.min(older.nextAttemptAtMs, newer.nextAttemptAtMs),

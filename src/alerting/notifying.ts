@@ -38,12 +38,12 @@ interface NotifyingOptions {
   readonly system: System;
   /** Has the confirmed conditions, and persists queued notifications. */
   readonly repository: StateRepository;
-  /** What was persisted when the state was opened. */
+  /** The persisted outbox when the state was opened. */
   readonly kept: KeptOutbox;
   readonly notifies: boolean;
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
-  /** The member that this process is, if several share the state. @default null */
+  /** This process as a member, if several share the state. @default null */
   readonly member?: SendingMember | null;
   writeLine(line: string): void;
   onEvent(event: DeliveryEvent): void;
@@ -51,9 +51,9 @@ interface NotifyingOptions {
   onBug(error: unknown): void;
 }
 
-/** The member that this process is: only the queues that it owns are sent, including notifications of other members. */
+/** This process as a member: only the queues that it owns are sent, including notifications of other members. */
 interface SendingMember {
-  /** Whether it may send now what waits in a queue. */
+  /** Returns whether it may send the pending notifications of a queue now. */
   claims(channelKey: string): boolean;
   /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
   readonly isOpen: boolean;
@@ -61,7 +61,7 @@ interface SendingMember {
   poke(): void;
 }
 
-/** What a member knows of a check; another object after each change. */
+/** The state of a check in a member; another object after each change. */
 interface Known {
   /** The last notification of each channel, delivered or queued; `null`: that of its record. */
   readonly byChannel: ReadonlyMap<string, LastNotified> | null;
@@ -69,7 +69,7 @@ interface Known {
 
 const FORGOTTEN: Known = { byChannel: null };
 
-/** What a notification of a check is decided by. */
+/** The inputs of a decision about a notification. */
 type Deciding =
   & Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">>
   & Pick<RecordOptions, "hasEscalated">;
@@ -94,9 +94,9 @@ export class Notifying {
   /** Queued notifications that are not persisted yet, and so not sent. */
   readonly #unsent = new Set<QueuedNotification>();
   readonly #member: SendingMember | null;
-  /** Of a member: notifications that are in memory alone, since the shared state can't be written. */
+  /** Of a member: notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
-  /** Of a member: what the channels of each check were last notified of. */
+  /** Of a member: the last notifications of the channels of each check. */
   readonly #known = new Map<string, Known>();
 
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
@@ -130,12 +130,12 @@ export class Notifying {
     try {
       this.#silences = await this.#options.repository.store.silences(this.#options.system.clock.wallMs());
     } catch (error) {
-      // While the state can't be read, the known silences stay.
+      // While the state can't be read, the last silences remain.
       if (!(error instanceof StoreError)) throw error;
     }
   }
 
-  /** What suppresses the notifications of a check; `null`: nothing does. */
+  /** Returns the suppression of notifications of a check; `null`: none. */
   suppressedBy(check: Check, nowMs: number): Suppression | null {
     return suppressionOf(check, this.#suppressionOptions(nowMs));
   }
@@ -151,7 +151,7 @@ export class Notifying {
       suppressedBy: this.suppressedBy(check, nowMs),
       acknowledged,
       dependents: this.#dependents.countOf(check.name),
-      // Without notifications nothing is known of what is pending.
+      // Without notifications there is no queue.
       known: (state) =>
         this.#options.notifies
           ? check.notifications.flatMap((channel) =>
@@ -167,7 +167,7 @@ export class Notifying {
     };
   }
 
-  /** The note of the administrator who acknowledged the problem of a check; `null`: none has. */
+  /** Returns the note of the administrator who acknowledged the problem of a check; `null`: not acknowledged. */
   #acknowledgedOf({ name }: Check, nowMs: number): string | null {
     if (this.#silences.length === 0) return null;
     const { problemBeganAtMs } = this.#stateOf(name);
@@ -291,7 +291,7 @@ export class Notifying {
     return this.#dispatcher.pending;
   }
 
-  /** What each channel accepted and did not accept, as far as it is persisted. */
+  /** Accepted and rejected deliveries of each channel, as far as they are persisted. */
   get counts(): readonly ChannelCount[] {
     return this.#writer.counts;
   }
@@ -344,7 +344,7 @@ export class Notifying {
       this.#writer.isWritable && this.#member.claims(channelKey);
   }
 
-  /** A member knows only its own checks: the last notification of another check is the true one. */
+  /** A member has the state of its own checks only: the last notification of another check is the true one. */
   #isStillTrue({ id, channelKey, notification }: QueuedNotification): boolean {
     const { check } = notification;
     if (this.#member === null) {
@@ -367,7 +367,7 @@ export class Notifying {
     this.#known.set(check.name, { byChannel });
   }
 
-  /** Knows of an edited channel what it knew before. */
+  /** Moves the state of an edited channel to its replacement. */
   #moveKnown(rekeyed: Rekeyed): void {
     for (const [check, { byChannel }] of this.#known) {
       if (byChannel === null) continue;
@@ -450,7 +450,7 @@ function toSentOpen(queued: QueuedNotification): QueuedNotification {
   };
 }
 
-/** Reports sent notifications, also of queues that other members own by now. */
+/** Records sent notifications, also of queues that other members own by now. */
 function toOpenChange(change: OutboxChange): OutboxChange {
   const recovered = change.cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
   return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };

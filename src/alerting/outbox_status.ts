@@ -3,7 +3,7 @@ import type { QueuedNotification, Silence } from "../domain/outbox.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/printable.ts";
 
-/** What `monitor status` shows below the checks. */
+/** The notifications and silences that `monitor status` shows below the checks. */
 export interface QueuedNotifications {
   /** Notifications that wait, were rejected or were dropped; by sequence. */
   readonly rows: readonly QueuedNotification[];
@@ -45,7 +45,7 @@ export function describeRow(row: QueuedNotification, nowMs: number): string {
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
 }
 
-/** Which checks a silence is about, how long it still holds, and why. */
+/** Describes the check, the end and the note of a silence. */
 export function describeSilence(
   { check, untilMs, problemBeganAtMs, reason }: Silence,
   nowMs: number,
@@ -55,7 +55,7 @@ export function describeSilence(
   return `${check === null ? "all checks" : `"${check}"`} ${end}${why}`;
 }
 
-/** What sums them up, such as `2 notifications are pending, 1 was dropped` and `1 silence`. */
+/** Summarizes them, such as `2 notifications are pending, 1 was dropped` and `1 silence`. */
 export function countQueuedNotifications({ rows, silences }: QueuedNotifications): readonly string[] {
   const counts = STATES.flatMap((state) => {
     const count = rows.filter((row) => row.state === state).length;
@@ -108,13 +108,13 @@ const STATE_WORDS: Readonly<Record<QueuedNotification["state"], string>> = {
   dropped: "dropped",
 };
 
-/** Not more lines than anybody reads, the number of the others in their place. */
+/** Truncates a list to a readable number of lines, and counts the others. */
 export function shortenLines(lines: readonly string[], noun: string): readonly string[] {
   const rest = lines.length - SHOWN_MAX;
   return [...lines.slice(0, SHOWN_MAX), ...(rest > 0 ? [`… and ${rest} more ${noun}`] : [])];
 }
 
-/** The same for machines; members are only ever added. */
+/** Returns the same for machines; fields are only ever added. */
 export function queuedNotificationFields(
   { rows, silences }: QueuedNotifications,
 ): Readonly<Record<string, unknown>> {

@@ -1,9 +1,9 @@
 /**
  * Persists the outcomes of deliveries.
  *
- * - In order, after what the repository has to write: an outcome is never older than its notification.
- * - What can't be written is kept and retried with the next call, joined into one transaction.
- * - A store that replaces a damaged one gets all that is known.
+ * - In order, after the pending updates of the repository: an outcome is never older than its notification.
+ * - Outcomes that can't be written are kept and retried with the next call, joined into one transaction.
+ * - The replacement of a damaged store gets the complete outbox.
  */
 import { addCounts, type ChannelCount } from "../domain/channel_count.ts";
 import type { OutboxChange } from "../domain/outbox.ts";
@@ -35,7 +35,7 @@ export class OutcomeWriter {
     this.#store = options.repository.store;
   }
 
-  /** What each channel accepted and did not accept. */
+  /** Accepted and rejected deliveries of each channel. */
   get counts(): readonly ChannelCount[] {
     return [...this.#counts.values()];
   }
@@ -47,7 +47,7 @@ export class OutcomeWriter {
 
   /** Persists a change. Resolves when it is persisted, or can't be. */
   write(change: OutboxChange): Promise<void> {
-    // What the repository has not written yet is to be written as it is now.
+    // Pending updates of the repository are written in their present form.
     this.#options.repository.amend(change.changed);
     for (const count of change.counted ?? []) {
       this.#counts.set(count.channelKey, addCounts(this.#counts.get(count.channelKey), count));
@@ -90,7 +90,7 @@ export class OutcomeWriter {
     const ids = new Set(notifications.map(({ id }) => id));
     return {
       changed: notifications,
-      // What was delivered while nothing could be written may be among what the repository has just written.
+      // Notifications delivered during an outage may be among those that the repository has just written.
       removed: this.#pending.flatMap(({ removed }) => removed).filter((id) => !ids.has(id)),
       markers,
       cleared: [],

@@ -5,7 +5,7 @@ import type { ConditionState } from "../domain/condition_state.ts";
 import { type IntervalSchedule, isCron, type Schedule } from "../domain/schedule.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
-/** What matters of a check here. */
+/** The fields of a check that determine when it is overdue. */
 export type Scheduled = Pick<Check, "name" | "schedule" | "splay">;
 
 /** The interval that applies: the attentive one while a check is failing. `null`: only its cron times apply. */
@@ -45,7 +45,9 @@ export function isInFuture(
   return lastMs > nowMs && lastMs > secondRunAfter(check, condition, nowMs);
 }
 
-/** The second run after a time, but no sooner than one that takes all its time and the run after it. */
+/**
+ * Returns the second run after a time, but no earlier than a run that takes its whole timeout and the run after it.
+ */
 function secondRunAfter(
   check: Scheduled & Pick<Check, "timeoutMs">,
   state: ConditionState,

@@ -5,7 +5,7 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { Failure } from "./retry.ts";
 
-/** What waits for one channel. All times are wall time, milliseconds since 1970. */
+/** The pending notifications of one channel. All times are wall time, milliseconds since 1970. */
 export interface ChannelQueue {
   /** By sequence; neither dropped ones nor those of other channels. */
   readonly notifications: readonly QueuedNotification[];
@@ -24,7 +24,7 @@ export const EMPTY_QUEUE: ChannelQueue = {
   mergeAtMs: null,
 };
 
-/** What the queue is doing. */
+/** The status of the queue. */
 export type QueueStatus =
   /** Nothing is queued. */
   | { readonly kind: "idle" }
@@ -36,8 +36,8 @@ export type QueueStatus =
     readonly message: SentMessage;
     readonly round: Round;
     /**
-     * What follows its outcome: the next message; all again soon, since the config changed; nothing; or the queue is
-     * left to another member.
+     * The next step after its outcome: the next message; a retry of everything soon, since the config changed;
+     * nothing; or the queue is left to another member.
      */
     readonly next: "continue" | "retry_soon" | "stop" | "release";
   }
@@ -64,7 +64,7 @@ export interface SentMessage {
   readonly lastSequence: number;
 }
 
-/** What happens to a queue. */
+/** An event of a queue. */
 export type QueueEvent =
   /** New notifications, or restored ones. */
   | { readonly kind: "added"; readonly notifications: readonly QueuedNotification[] }
@@ -89,7 +89,7 @@ export type QueueEvent =
   | { readonly kind: "clock_set_back"; readonly byMs: number }
   | { readonly kind: "stopped" };
 
-/** What the dispatcher does after a transition, in order. */
+/** An effect of a transition; the dispatcher executes them in order. */
 export type QueueEffect =
   | { readonly kind: "persist"; readonly change: OutboxChange }
   /** Delivers the message once all before it is persisted; its outcome is the next event. */
@@ -105,7 +105,7 @@ export interface QueueContext {
   readonly batches: boolean;
   /** Older notifications that are no longer true are dropped unsent; `null`: none is too old. */
   readonly staleAfterMs: number | null;
-  /** What channels were last notified of. */
+  /** The last notifications of channels. */
   readonly markers: DeliveryMarkers;
   /** Whether a check still has the condition of a notification. */
   isStillTrue(queued: QueuedNotification): boolean;
@@ -113,7 +113,7 @@ export interface QueueContext {
   isExcluded(queued: QueuedNotification): boolean;
 }
 
-/** What a transition returns. */
+/** The result of a transition. */
 export interface QueueTransition {
   readonly queue: ChannelQueue;
   readonly effects: readonly QueueEffect[];
@@ -122,7 +122,7 @@ export interface QueueTransition {
 /** The names of the statuses. */
 export type StatusKind = QueueStatus["kind"];
 
-/** A queue of which the status is known. */
+/** A queue with a known status. */
 export type QueueIn<K extends StatusKind> = ChannelQueue & {
   readonly status: Extract<QueueStatus, { readonly kind: K }>;
 };

@@ -6,7 +6,7 @@ import type { TextMax } from "../domain/channel_kind.ts";
 import type { DeliveryMarker, QueuedNotification } from "../domain/outbox.ts";
 import type { Notification } from "../domain/notification.ts";
 
-/** What a channel was last notified of, for a check. */
+/** The last notification of a channel, for a check. */
 export interface LastNotified {
   /** The condition; a second one if it is not certain that the notification arrived. */
   readonly conditions: readonly Condition[];
@@ -24,7 +24,9 @@ export function lastNotified(
   return { conditions: certain ? [condition] : [condition, "ok"], isPending: false };
 }
 
-/** Returns the condition that a channel knows once it has a notification: a recovery is one even if it is not `ok`. */
+/**
+ * Returns the condition that a channel was notified of by a notification: `ok` for a recovery, even from a filter.
+ */
 export function conditionAfter({ event, condition }: Pick<Notification, "event" | "condition">): Condition {
   return event === "recovery" ? "ok" : condition;
 }
@@ -33,7 +35,7 @@ export interface QueueOptions {
   /** The channels of the check, in the config's order. */
   readonly channels: readonly Channel[];
   nameOf(channel: Channel): string;
-  /** What a channel was last notified of, for the check. */
+  /** Returns the last notification of a channel, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
   /** Whether the problem is too young for the channel, or acknowledged. */
   isPostponed(channel: Channel): boolean;

@@ -31,7 +31,7 @@ export function findRekeyed(
       if (old === undefined || old.kind !== channel.kind || used.has(old.key)) continue;
       // A name shows which channel is the same.
       if (old.name !== undefined || channel.name !== undefined) continue;
-      // A channel that the check had already knows by itself what it was notified of.
+      // A channel that the check already had keeps its own markers.
       if (list.some(({ key }) => key === channel.key)) continue;
       // Only the first of two channels that became the same.
       if (notifications.findIndex(({ key }) => key === channel.key) < index) continue;

@@ -239,7 +239,7 @@ function noteFailure(
     (!retryable && queue.trouble === "down" && failed.length > 0);
   const counted = countOf(queue.status.message.notifications, { failedAttempts: 1, countedAtMs: nowMs });
   return {
-    // What did not arrive can be merged again.
+    // Undelivered notifications can be merged again.
     queue: mergeSoon({
       ...queue,
       notifications: replaced(without(queue.notifications, obsolete), changed),

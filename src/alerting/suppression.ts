@@ -1,4 +1,4 @@
-/** What suppresses the notifications of a check. Pure. */
+/** The suppression of notifications of a check. Pure. */
 import { dependencyHolds, dependencyIsUnknown } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
@@ -40,7 +40,7 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
   return isSuppressed ? "dependency" : null;
 }
 
-/** Returns the dependencies that have to run before it is known whether they suppress anything. */
+/** Returns the dependencies that have to run before their suppression can be decided. */
 export function unknownDependencies(
   check: Check,
   options: Pick<SuppressionOptions, "running" | "stateOf" | "nowMs">,

@@ -1,6 +1,6 @@
 /**
- * Rules of this file: titles, names and outputs come from configs and from targets, so any of them may hold line
- * breaks that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
+ * Rules of this file: titles, names and outputs come from configs and from targets, so any of them may contain
+ * newlines that forge a line, escape sequences, or marks that reorder a line. Receivers get none of these.
  */
 import { replaceUnsafe } from "../shared/printable.ts";
 import { truncate } from "../shared/truncate.ts";
@@ -10,7 +10,7 @@ const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
 
 /** Any text as one line of at most so many characters, an ellipsis included. */
 export function cleanLine(text: string, lengthMax: number): string {
-  // Cleaning makes nothing longer, so what is far behind the end need not be looked at.
+  // Cleaning never lengthens a text, so the rest far behind the end can be skipped.
   const line = clean(text.slice(0, 16 * lengthMax)).replace(/\s+/g, " ").trim();
   return truncate(line, lengthMax);
 }

@@ -8,11 +8,11 @@ import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { truncate } from "../shared/truncate.ts";
 
-/** The channel that runs a program, with the notification in its environment and as JSON on its standard input. */
+/** The channel that runs a command, with the notification in its environment and as JSON on its standard input. */
 export const commandKind: ChannelKindEntry<"command"> = {
   deliver: async (message, channel, context) => {
     for (const item of message.items) {
-      // A batch of the channel as it was before an edit: each command gets a message of its own.
+      // A batch of the channel as it was before an edit: each command gets its own message.
       const id = message.items.length === 1 ? message.id : item.notification.id;
       const fields = itemFields(item, { isTest: message.isTest, itemCount: 1 });
       const end = await context.system.processes.run({
@@ -41,7 +41,7 @@ export const commandKind: ChannelKindEntry<"command"> = {
 };
 
 const OUTPUT_BYTES_MAX = 64 * 1024;
-/** A variable that is too long keeps the program from starting; the whole text is on its standard input. */
+/** A variable that is too long prevents the command from starting; the whole text is on its standard input. */
 const VARIABLE_LENGTH_MAX = 8 * 1024;
 /**
  * Exit codes whose cause has to be fixed: of BSD's sysexits EX_USAGE, EX_DATAERR, EX_NOUSER, EX_NOPERM and EX_CONFIG,
@@ -58,7 +58,7 @@ function notificationVariables(
   const summary = `${isTest ? "TEST " : ""}${describeItem(item)}`;
   return Object.fromEntries(
     Object.entries({ ...fields, message_id: id, summary }).map(([name, value]) => {
-      // No variable can hold a NUL.
+      // A variable cannot contain a NUL.
       const text = String(value ?? "").replaceAll("\0", "\uFFFD");
       return [`MONITOR_${name.toUpperCase()}`, truncate(text, VARIABLE_LENGTH_MAX)];
     }),

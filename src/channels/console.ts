@@ -7,7 +7,7 @@ import { DELIVERED, notDelivered } from "./failures.ts";
 import { truncate } from "../shared/truncate.ts";
 
 const OUTPUT_LENGTH_MAX = 500;
-/** What a line of text takes of a check's texts. */
+/** The maximum length of a check's texts in a line of text. */
 export const LINE_TEXT_MAX: TextMax = { output: OUTPUT_LENGTH_MAX, detail: 0 };
 
 /** The console channel: a line for each notification. */
@@ -57,14 +57,17 @@ export function describeOutput({ notification: { output } }: MessageItem): strin
   return output === "" ? "no output" : truncate(output, OUTPUT_LENGTH_MAX);
 }
 
-/** What was before, and since when; as in `was ok, 3 results in a row since 2026-01-31T10:00:00Z`. */
+/**
+ * Describes the previous condition and the begin of the present one; as in `was ok, 3 results in a row since
+ * 2026-01-31T10:00:00Z`.
+ */
 export function describeHistory(item: MessageItem): string {
   return [describeOwnHistory(item), ...describeNotes(item), describeSummarized(item)].filter((part) =>
     part !== ""
   ).join("; ");
 }
 
-/** What is counted in an item instead of listed; empty for nothing. */
+/** Describes the counted notifications of an item that are not listed; empty for none. */
 export function describeSummarized({ summarized }: MessageItem): string {
   if (summarized === 0) return "";
   return `${summarized} older ${

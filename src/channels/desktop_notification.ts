@@ -78,7 +78,7 @@ function evaluate(end: ProcessEnd, command: string): Delivery {
   return notDelivered(`the desktop rejected the notification${words}`, { retryable: true });
 }
 
-/** What is shown; each text is one line without control characters. */
+/** The displayed texts; each is one line without control characters. */
 interface Notification {
   readonly title: string;
   readonly text: string;
@@ -141,7 +141,7 @@ function escapeBody(text: string): string {
   );
 }
 
-/** What a notifier needs to reach the user's session, and what Windows programs do not start without. */
+/** The variables that a notifier requires to reach the user's session, or a Windows program to start. */
 const SESSION_VARIABLES = [
   "PATH",
   "HOME",
@@ -175,7 +175,7 @@ async function describePermissions(system: DeliverContext["system"]): Promise<Re
   };
 }
 
-/** What is named with its directory is started without looking; that fails with its own reason. */
+/** A command with a directory is started without a look-up; that fails with its own reason. */
 async function findNotifier(command: string, system: CommandSystem): Promise<FoundCommand> {
   return hasDirectory(command) ? { path: command, denied: null } : await findCommand(command, system);
 }

@@ -13,7 +13,7 @@ import {
   notificationTitle,
 } from "./notification_text.ts";
 
-/** The email channel: one mail for everything that waits, to all receivers. */
+/** The email channel: one email for all pending notifications, to all receivers. */
 export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   batches: () => true,
@@ -51,14 +51,14 @@ async function deliverEmail(
   return toDelivery(end, hostAndPort(access.host, access.port));
 }
 
-/** Answers `email to admin@example.org and 2 more`. */
+/** Returns `email to admin@example.org and 2 more`. */
 function describeEmail({ parameters: { receivers } }: EmailChannel): string {
   const [first, ...others] = receivers;
   if (first === undefined) return "email without receivers";
   return `email to ${first}${others.length === 0 ? "" : ` and ${others.length} more`}`;
 }
 
-/** Receivers' programs cut subjects much earlier. */
+/** Email clients truncate subjects much earlier. */
 const SUBJECT_LENGTH_MAX = 250;
 const TAG_LENGTH_MAX = 40;
 
@@ -105,7 +105,7 @@ function mailText(message: Message): string {
 
 const REFERENCES_MAX = 20;
 
-/** The messages with the problems, so that a mail client shows them as a thread. */
+/** Returns the messages of the problems, so that an email client shows them as a thread. */
 function threads({ id, items }: Message): readonly string[] {
   const ids = items.flatMap(({ threadId }) => threadId === null || threadId === id ? [] : [threadId]);
   return [...new Set(ids)].slice(0, REFERENCES_MAX);

@@ -15,7 +15,7 @@ export function notDelivered(reason: string, options: FailureOptions): Delivery 
   return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs };
 }
 
-/** A message that was delivered and leaves nothing to say. */
+/** A message that was delivered without a note. */
 export const DELIVERED: Delivery = { delivered: true, note: null };
 
 /** The first line of a command's output, for a reason. */

@@ -3,7 +3,9 @@ import type { MessageItem } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import { truncate } from "../shared/truncate.ts";
 
-/** A notification as a machine reads it: a webhook's JSON, a command's input, an `ndjson` event. Members are only ever added. */
+/**
+ * A notification for machines: a webhook's JSON, a command's input, an `ndjson` event. Fields are only ever added.
+ */
 interface NotificationFields {
   /** The same in every channel and at every attempt. */
   readonly id: string;
@@ -18,7 +20,7 @@ interface NotificationFields {
   /** ISO 8601, UTC, with milliseconds; so are the other times. */
   readonly problem_began_at: string;
   readonly decided_at: string;
-  /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
+  /** Consecutive check results of at least the severity of the last one; for `ok`: that were `ok`. */
   readonly occurrences: number;
   readonly next_run_at: string;
   /** The machine it was decided on. */
@@ -31,7 +33,7 @@ interface NotificationFields {
   readonly dependents: number;
 }
 
-/** The members of a notification. */
+/** Returns the fields of a notification. */
 export function notificationFields(notification: Notification): NotificationFields {
   return {
     id: notification.id,
@@ -73,10 +75,13 @@ interface ItemTelling {
 
 /** The most of an output and of a detail that goes to a receiver. */
 export const ITEM_TEXT_MAX: TextMax = { output: 8 * 1024, detail: 64 * 1024 };
-/** What the outputs and details of all items share, a half each: many servers take no more than a megabyte. */
+/**
+ * The maximum total length of the outputs and of the details of all items, half each: many servers accept no more
+ * than a megabyte.
+ */
 const SHARED_LENGTH_MAX = 512 * 1024;
 
-/** The members of an item, with an output and a detail of a size that receivers take. */
+/** Returns the fields of an item, with an output and a detail of a size that receivers accept. */
 export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemFields {
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({

@@ -14,8 +14,8 @@ const OUTPUT_LENGTH_MAX = 500;
 const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
 
 /**
- * What is read of a text for a mail: more than is shown, since escape sequences and the like are left out; and a little
- * more, which shows that the detail was longer.
+ * The length that is read of a text for an email: more than is shown, since escape sequences and the like are
+ * dropped; and slightly more, which shows that the detail was longer.
  */
 export const BODY_TEXT_MAX: TextMax = {
   output: 16 * OUTPUT_LENGTH_MAX,

@@ -24,7 +24,7 @@ export function channelEntryOf(channel: Channel): ChannelKindEntry<ChannelKind> 
   return CHANNEL_KINDS[channel.kind] as ChannelKindEntry<ChannelKind>;
 }
 
-/** Describes what this machine lacks for kinds of channels; kinds that it can serve are not in the answer. */
+/** Describes missing requirements of this machine for kinds of channels; kinds without one are omitted. */
 export async function findLacks(
   kinds: ReadonlySet<string>,
   system: DeliverContext["system"],
@@ -39,7 +39,10 @@ export async function findLacks(
   return lacks;
 }
 
-/** Hands over one message, as the channel's kind does it; fails, to be retried, while the channel lacks something. */
+/**
+ * Delivers one message as the channel's kind does it; fails, to be retried, while a requirement of the channel is
+ * missing.
+ */
 export async function deliverTo(
   channel: Channel,
   message: Message,

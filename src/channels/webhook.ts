@@ -23,11 +23,11 @@ import { afterColon, DELIVERED, notDelivered } from "./failures.ts";
 import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { oneLine, truncate } from "../shared/truncate.ts";
 
-/** The channel that posts notifications to an address. */
+/** The channel that posts notifications to a URL. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
   batches: (channel) => !isTemplate(channel),
-  // The path and the query of such addresses often are the secret.
+  // The path and the query of such URLs often are the secret.
   describe: (channel) => `webhook ${URL.parse(channel.parameters.target)?.host ?? "of an unknown host"}`,
   requiredPermissions: (channel) => {
     const targets = targetsOf(channel);
@@ -55,7 +55,7 @@ async function deliverWebhook(
 ): Promise<Delivery> {
   const { items } = message;
   if (!isTemplate(channel)) return await post(requestOf(items, message, channel), { channel, context });
-  // The outbox hands over one item at a time; were it more, each would be a message of its own to the receiver.
+  // The outbox delivers one item at a time; several would be separate messages to the receiver.
   for (const item of items) {
     const id = items.length === 1 ? message.id : item.notification.id;
     const delivery = await post(requestOf([item], { ...message, id }, channel), { channel, context });
@@ -177,7 +177,7 @@ async function evaluate(
   const said = isPage ? "" : oneLine(hiddenParts(channel)(await readStart(response)));
   return notDelivered(`status is ${status}${redirect}${afterColon(said)}`, {
     retryable,
-    // A gateway that got no answer may have passed it on.
+    // A gateway without a response may have forwarded the request.
     mayHaveArrived: GATEWAY_STATUSES.includes(status),
     retryAfterMs: retryable ? retryAfterMs(response.headers.get("Retry-After"), system.clock.wallMs()) : null,
   });
@@ -205,7 +205,7 @@ async function readStart(response: IncomingResponse): Promise<string> {
     : `${text.slice(0, ANSWER_LENGTH_MAX)}…`;
 }
 
-/** Shorter parts of an address or a header are words such as `api` and `Bearer`. */
+/** Shorter parts of a URL or a header are words such as `api` and `Bearer`. */
 const SECRET_LENGTH_MIN = 7;
 
 /** A receiver may echo its request: the URL's path and query, and the headers, often are secrets of this channel. */
@@ -240,8 +240,8 @@ const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d
 const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
- * `Retry-After` as whole seconds or as a date (RFC 9110, section 10.2.3); at most an hour. `null` for any other value:
- * `Date.parse` alone takes `1.5` and `5, 10` for dates long ago.
+ * Parses `Retry-After` as whole seconds or as a date (RFC 9110, section 10.2.3); at most an hour. `null` for any
+ * other value: `Date.parse` alone parses `1.5` and `5, 10` as dates long ago.
  */
 function retryAfterMs(value: string | null, nowMs: number): number | null {
   if (value === null) return null;

@@ -5,10 +5,10 @@
 const APPLICATION = "{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe";
 
 /**
- * The arguments with which PowerShell shows a notification.
+ * Returns the arguments with which PowerShell shows a notification.
  *
- * The script contains the texts only as base64: PowerShell takes several characters for a quotation mark, including the
- * curly ones, so no foreign text may be in a literal.
+ * The script contains the texts only as base64: PowerShell accepts several characters as a quotation mark, including
+ * the curly ones, so no foreign text may be in a literal.
  */
 export function toastArguments(title: string, text: string): readonly string[] {
   const script = [

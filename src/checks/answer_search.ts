@@ -1,7 +1,7 @@
-/** How much of an answer is read. */
+/** The maximum size that is read of a response. */
 export const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** What was read of an answer, and whether it holds what is expected. */
+/** The part of a response that was read, and whether it contains the expected text. */
 export interface AnswerSearch {
   readonly found: boolean;
   /** Whether as much has come as is read. */
@@ -14,8 +14,8 @@ export interface AnswerSearch {
 }
 
 /**
- * Looks for a text in an answer that comes in parts of any size. It compares bytes, so that any answer can be read, and
- * looks at each byte about once, so that one that drips costs no more than one that comes whole.
+ * Searches for a text in a response that arrives in parts of any size. It compares bytes, so that any response can be
+ * read, and compares each byte about once, so that a response in many parts costs no more than a whole one.
  */
 export function searchAnswer(expected: string): AnswerSearch {
   const wanted = new TextEncoder().encode(expected);
@@ -33,7 +33,7 @@ export function searchAnswer(expected: string): AnswerSearch {
       return length;
     },
     add(bytes) {
-      // What is looked for may have begun before.
+      // The expected text may have begun in an earlier part.
       const from = Math.max(0, length - wanted.length + 1);
       const part = bytes.subarray(0, ANSWER_BYTES_MAX - length);
       answer.set(part, length);

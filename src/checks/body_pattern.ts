@@ -1,4 +1,4 @@
-/** How many steps of a pattern's program may be tried in one go: as long as that lasts, nothing else can run. */
+/** The maximum number of steps of a compiled pattern in one call: until it returns, nothing else can run. */
 const TRIES_MAX = 5_000_000;
 
 /** A search for a regular expression in RE2 syntax, text by text. */
@@ -24,7 +24,7 @@ interface PatternSearchOptions {
   readonly isWhole: boolean;
 }
 
-/** What a search for a pattern showed. */
+/** The result of a search for a pattern. */
 export interface PatternSearch {
   readonly found: boolean;
   /** How many characters were searched where that was not all; `null`: all. */
@@ -34,9 +34,9 @@ export interface PatternSearch {
 /**
  * Searches a text for a regular expression in RE2 syntax.
  *
- * RE2's matching takes time in proportion to the length of the text and, at worst, to the size of the pattern's
- * program, whatever the text is. A worker would not do instead: the runtime cannot end one that is busy. So what is
- * searched is bounded by both, and one search lasts some 50 ms at worst. The library is loaded only here.
+ * RE2's matching takes time in proportion to the length of the text and, at worst, to the size of the compiled
+ * pattern, for any text. A worker would not help: the runtime cannot terminate one that is busy. So the searched text
+ * is limited by both, and one search lasts at most about 50 ms. The library is loaded only here.
  */
 export async function searchPattern(
   text: string,
@@ -53,7 +53,7 @@ export async function searchPattern(
 /** Searches texts that come one by one for a regular expression. */
 interface TextMatcher {
   readonly pattern: string;
-  /** Returns `null` if the texts together are too long for the pattern; all of them take some 50 ms at worst. */
+  /** Returns `null` if the texts together are too long for the pattern; all of them take at most about 50 ms. */
   test(text: string): boolean | null;
 }
 
@@ -77,9 +77,9 @@ export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
   };
 }
 
-/** What a pattern found in a text. */
+/** The match of a pattern in a text. */
 interface CaptureSearch extends PatternSearch {
-  /** What the first group matched, or the whole pattern if it has none; `null`: nothing. */
+  /** The match of the first group, or of the whole pattern if it has none; `null`: no match. */
   readonly captured: string | null;
 }
 

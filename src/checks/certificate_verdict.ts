@@ -5,12 +5,12 @@ import type { ParameterProblem } from "../domain/check_kind.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
 import { quote } from "../shared/quote.ts";
 
-/** What a certificate that was read means. */
+/** The evaluation of a certificate. */
 interface CertificateVerdict {
   /** `ok`, `warning` or `critical`. */
   readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
   readonly text: string;
-  /** Until it expires, in whole seconds, negative afterwards; `null` where its dates are not known. */
+  /** Time until expiry in whole seconds, negative afterwards; `null` if its dates are unknown. */
   readonly leftSeconds: number | null;
 }
 
@@ -81,7 +81,7 @@ export function pinnedRefusal(facts: CertificateFacts, fingerprint: string, nowM
   return condition === "ok" ? null : text;
 }
 
-/** What is wrong with a fingerprint among the parameters of a check. */
+/** Returns errors of a fingerprint among the parameters of a check. */
 export function fingerprintErrors(
   { fingerprint, caFile }: { readonly fingerprint?: string; readonly caFile?: string },
 ): readonly ParameterProblem[] {
@@ -116,7 +116,7 @@ function refusalText(
   return `${reason}, only for ${shown}${more}`;
 }
 
-/** What deserves a warning in limits of the time left; `path` leads to their object. */
+/** Returns warnings about limits of the time until expiry; `path` leads to their object. */
 export function timeLeftWarnings(
   { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
   path: readonly string[],

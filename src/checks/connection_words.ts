@@ -39,7 +39,7 @@ function activity(phase: ConnectionPhase, { host, port, address, socket }: Conne
   }[phase];
 }
 
-/** An IPv4 or IPv6 address, which needs no resolving. */
+/** Returns whether a host is an IPv4 or IPv6 address, which is not resolved. */
 function isAddress(host: string): boolean {
   return host.includes(":") || /^\d+(?:\.\d+){3}$/.test(host);
 }

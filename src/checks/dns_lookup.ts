@@ -30,7 +30,7 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   requiredPermissions: permissionsOfDnsLookup,
 };
 
-/** What one server returned. */
+/** The response of one server. */
 interface ServerAnswer {
   /** As the config names it; `null`: the resolver of the machine. */
   readonly server: string | null;
@@ -38,8 +38,8 @@ interface ServerAnswer {
 }
 
 /**
- * Asks every server at the same time. All must return the same records, and what is expected of them must hold. A
- * server that returns none, or nothing within the timeout, is a violation.
+ * Queries every server at the same time. All must return the same records, and these must match the expected ones. A
+ * server that returns none, or does not respond within the timeout, is a failure.
  */
 async function observeDnsLookup(check: DnsLookupCheck, context: ObserveContext): Promise<CheckResult> {
   const { system: { clock, dns }, signal } = context;
@@ -153,7 +153,7 @@ function serversOf(server: DnsLookupCheck["parameters"]["server"]): readonly (st
 
 const PORT = 53;
 
-/** Reads an address, or one with a port: `[::1]:5353`. */
+/** Parses an IP address, or one with a port: `[::1]:5353`. */
 function parseServer(text: string): DnsServerAddress | null {
   const plain = canonicalAddress(text);
   if (plain !== null) return { host: plain, port: PORT };

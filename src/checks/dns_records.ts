@@ -1,7 +1,7 @@
 import type { RecordType } from "../domain/dns.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 
-/** What a record's text looks like, and in which form two of them are compared. */
+/** The syntax of a record, and the form in which two of them are compared. */
 interface RecordForm {
   readonly isValid: (text: string) => boolean;
   readonly example: string;
@@ -51,7 +51,7 @@ export const RECORD_FORMS: Readonly<Record<RecordType, RecordForm>> = {
   TXT: { isValid: () => true, example: "v=spf1 -all", canonical: same },
 };
 
-/** Returns the absolute name to ask for; for the `PTR` record of an address, its name in the reverse zone. */
+/** Returns the absolute name to query; for the `PTR` record of an IP address, its name in the reverse zone. */
 export function absoluteName(name: string, type: RecordType): string {
   const address = type === "PTR" ? canonicalAddress(name) : null;
   if (address === null) return name.replace(/\.?$/, ".");

@@ -4,15 +4,15 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;
-  /** Whether every address is checked, or the target as it is. */
+  /** Whether every IP address is checked, or the target as it is. */
   readonly isEvery: boolean;
   /** Ends the look-up: the timeout, or the end of the run. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Checks a target, or each address behind its name at the same time. The result is then the worst one, and names the
- * addresses that fail.
+ * Checks a target, or each IP address of its name at the same time. The result then has the highest severity, and
+ * names the IP addresses that fail.
  */
 export async function observeAddresses(
   target: ConnectionTarget,
@@ -36,7 +36,7 @@ export async function observeAddresses(
   return join(results, addresses.length - checked.length);
 }
 
-/** The owner of the name decides how many addresses it has. */
+/** The owner of the name decides how many IP addresses it has. */
 const ADDRESSES_MAX = 64;
 
 interface AddressResult {

@@ -33,11 +33,11 @@ export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
 };
 
 /**
- * Looks at how long ago a file, or what a symlink leads to, was changed; with `newestOf`, the newest of some files.
+ * Checks how long ago a file, or the target of a symlink, was changed; with `newestOf`, the newest of some files.
  *
- * The age is in whole seconds, truncated toward zero, so that a clock a fraction of a second off makes no file
- * one from the future. Where the machine does not let us look (no permission, no answer in time), the condition
- * is `unknown`: only a file that is surely not there is a missing one.
+ * The age is in whole seconds, truncated toward zero, so that a clock a fraction of a second off puts no file into
+ * the future. If the machine denies access (no permission, no response in time), the condition is `unknown`: a file
+ * is missing only if it certainly does not exist.
  */
 export async function observeFileTimestamp(
   check: FileTimestampCheck,
@@ -60,7 +60,7 @@ export async function observeFileTimestamp(
     const reason = `the file system did not respond within ${describeDuration(timeoutMs)}`;
     return unknown(parameters.path, reason);
   }
-  // The time after the answer: with a slow file system, the file may have changed after the question.
+  // Read after the response: on a slow file system, the file may have changed after the request.
   return evaluateFound(found, { parameters, nowMs: clock.wallMs() });
 }
 
@@ -68,7 +68,7 @@ export async function observeFileTimestamp(
 interface Found {
   /** `null`: no file matches. */
   readonly facts: FileFacts | null;
-  /** The name of the newest file; `null`: the path itself was looked at. */
+  /** The name of the newest file; `null`: the path itself was checked. */
   readonly name: string | null;
   /** How many files match; means nothing without a pattern. */
   readonly count: number;
@@ -103,7 +103,7 @@ async function findFile(
   return newest;
 }
 
-/** Looking at each takes some microseconds. */
+/** Each costs some microseconds. */
 const FILES_MAX = 10_000;
 
 /** A file that is removed meanwhile is none. */

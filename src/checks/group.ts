@@ -4,7 +4,7 @@ import { type Condition, severity } from "../domain/condition.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { quote } from "../shared/quote.ts";
 
-/** The `group` kind: it looks at no target, only at what other checks found. */
+/** The `group` kind: it uses only the results of other checks. */
 export const groupKind: CheckKindEntry<"group"> = {
   observe: observeGroup,
   limit: "none",
@@ -23,8 +23,8 @@ export const groupKind: CheckKindEntry<"group"> = {
 const SHOWN_MAX = 10;
 
 /**
- * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough are,
- * else what remains after the worst that may fail.
+ * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough
+ * are, else the highest severity beyond those that may fail.
  */
 function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);

@@ -71,19 +71,19 @@ function placeOf({ target, connectTo }: HttpRequest): ConnectionTarget {
   return { host: connectTo ?? url.hostname, port: portOf(url) };
 }
 
-/** Of an `http:` address: other ones connect nowhere else. */
+/** Of an `http:` URL: other ones connect nowhere else. */
 function portOf({ port }: URL): number {
   return port === "" ? 80 : Number(port);
 }
 
 /**
- * Sends the request, follows redirects where no 3xx is expected, and holds the answer to what is expected of it; or does
- * so for each of some steps.
+ * Sends the request, follows redirects if no 3xx is expected, and compares the response with the expected one; or
+ * does so for each of some steps.
  *
- * Everything that is wrong with the answer is listed: status, headers, body, duration, certificate. No answer is a violation as
- * well, except where this side is to blame (a permission that was not granted, no descriptor left): that tells
- * nothing of the target and is `unknown`. The time limit covers the whole exchange, redirects and body included,
- * and when the check ends, its connections have ended.
+ * All failures of the response are listed: status, headers, body, duration, certificate. A missing response is a
+ * failure as well, unless the cause is on this side (a permission that was not granted, no file descriptor left):
+ * that reveals nothing about the target and is `unknown`. The timeout covers the whole exchange, including redirects
+ * and body, and when the check returns, its connections are closed.
  */
 export async function observeHttpRequest(
   check: HttpRequestCheck,
@@ -118,7 +118,7 @@ export async function observeHttpRequest(
   const result = request.everyAddress === true
     ? await observeAddresses(placeOf(request), options, observe)
     : await observe({});
-  // What was found while the run was being ended is no finding.
+  // An error during the abort of a run is not a finding.
   signal.throwIfAborted();
   return result;
 }

@@ -28,9 +28,9 @@ export const jobKind: CheckKindEntry<"job"> = {
 
 /**
  * Evaluates the runs of a job: whether the last one failed, whether one ended in time, and whether one takes or took
- * too long. The output has all violations; the condition is the most severe.
+ * too long. The output lists all failures; the condition is the most severe.
  *
- * A job that never ran is `ok` until its first run is overdue, counted from the first time that it was asked for.
+ * A job that never ran is `ok` until its first run is overdue, counted from the first run of this check.
  */
 async function observeJob(
   check: JobCheck,
@@ -90,7 +90,7 @@ function failure(last: EndedJobRun | null, { parameters, nowMs }: EvaluateOption
   };
 }
 
-/** What follows "failed … ago". */
+/** The text after "failed … ago". */
 const MANNERS: Readonly<Record<JobEnd["how"], (end: JobEnd) => string>> = {
   exited: (end) => ` with exit code ${end.exitCode}${afterDuration(end)}`,
   signalled: (end) => `, terminated by ${end.reason}${afterDuration(end)}`,
@@ -194,7 +194,7 @@ function ago(durationMs: number): string {
   return `${describeDuration(Math.max(0, durationMs))} ago`;
 }
 
-/** What is longer is in the detail. */
+/** Longer texts are in the detail. */
 const LINE_LENGTH_MAX = 300;
 
 /** A terminal shows the beginning of a detail, and what matters of a job's output is its end. */

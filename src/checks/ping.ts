@@ -74,7 +74,7 @@ const COUNTS = /^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received\
 /** The average is the second value of `min/avg/max`. */
 const TIMES = /^(?:rtt|round-trip) min\/avg\/max\S* = \d{1,9}(?:\.\d{1,9})?\/(\d{1,9}(?:\.\d{1,9})?)\//m;
 
-/** What a target can do wrong, in the words of all implementations; anything else is a fault of this side. */
+/** The failures of a target, in the words of all implementations; any other failure is on this side. */
 const OF_TARGET = new RegExp(
   [
     "name or service not known|no address associated|temporary failure in name resolution|bad address",

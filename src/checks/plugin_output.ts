@@ -1,4 +1,4 @@
-/** What a plugin printed, taken apart. */
+/** The parsed output of a plugin. */
 interface PluginOutput {
   /** The first line without its performance data. */
   readonly output: string;
@@ -8,12 +8,12 @@ interface PluginOutput {
 }
 
 /**
- * Takes the text that a plugin printed apart, after the Monitoring Plugins guidelines ("Plugin Output for Nagios":
- * https://www.monitoring-plugins.org/doc/guidelines.html): on the first line performance data follows `|`, and in
- * the later lines everything after one `|` is further performance data, which is joined by spaces.
+ * Parses the output of a plugin by the Monitoring Plugins guidelines ("Plugin Output for Nagios":
+ * https://www.monitoring-plugins.org/doc/guidelines.html): on the first line performance data follows `|`, and in the
+ * later lines everything after one `|` is further performance data, which is joined by spaces.
  *
- * Many scripts are no plugins and print tables with `|` in their later lines, so there it counts only when what
- * follows, to the end of the text, reads as performance data. Blank lines at the beginning are skipped.
+ * Many scripts are no plugins and print tables with `|` in their later lines, so there it counts only if the rest of
+ * the text parses as performance data. Blank lines at the beginning are skipped.
  */
 export function readPluginOutput(text: string): PluginOutput {
   const [firstLine = "", ...laterLines] = lines(text);
@@ -28,7 +28,7 @@ export function readPluginOutput(text: string): PluginOutput {
   };
 }
 
-/** Takes text apart that is meant for people only: no performance data. */
+/** Parses text without performance data. */
 export function readPlainOutput(text: string): PluginOutput {
   const [output = "", ...laterLines] = lines(text);
   return { output: output.trimEnd(), detail: laterLines.join("\n").trimEnd(), performanceData: "" };

@@ -3,8 +3,8 @@ import { lazily } from "../shared/lazily.ts";
 import type { CheckKindEntry } from "../domain/check_kind.ts";
 
 /**
- * Every check kind, each in its own file. A kind that is missing here does not compile. A kind's modules are read
- * when the first check of that kind is met: reading all of them takes longer than what most runs do.
+ * Every check kind, each in its own file. A kind that is missing here does not compile. A kind's modules are loaded
+ * with the first check of that kind: loading all of them takes longer than most runs.
  */
 export const CHECK_KINDS: { readonly [K in CheckKind]: () => Promise<CheckKindEntry<K>> } = {
   test: lazily(async () => (await import("./test.ts")).testKind),

@@ -33,7 +33,7 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
     arguments: check.parameters.arguments,
     environment: chosenEnvironment(context.system.environment, {
       ...check.parameters.environment,
-      // No variable can hold a NUL.
+      // A variable cannot contain a NUL.
       MONITOR_CHECK: check.name.replaceAll("\0", "\uFFFD"),
     }),
     directory: context.directory,
@@ -52,7 +52,7 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
   return await describe(end, check);
 }
 
-/** What is kept of stdout and of stderr, each. */
+/** The maximum size that is kept of stdout and of stderr, each. */
 const OUTPUT_BYTES_MAX = 64 * 1024;
 
 /** The exit codes that are conditions (Monitoring Plugins guidelines, "Plugin Return Codes"). */
@@ -111,7 +111,7 @@ function describeOutput(reason: string, printed: string, end: StartedEnd): strin
   return [reason, printed].filter((part) => part !== "").join(": ");
 }
 
-/** The reason is empty where the program speaks for itself. */
+/** The reason is empty if the command's output suffices. */
 function evaluate(
   end: StartedEnd,
   check: ScriptCheck,

@@ -6,7 +6,7 @@ import { quote } from "../shared/quote.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 
-/** What a command printed. */
+/** The output of a command. */
 interface PrintedOutput {
   readonly text: string;
   /** Whether the text is all of it. */

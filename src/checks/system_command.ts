@@ -17,7 +17,7 @@ const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
 const REASON_LENGTH_MAX = 200;
 
-/** Returns what a command prints, or the result of a check that can't know without it. */
+/** Returns the output of a command, or the result of a check that fails without it. */
 export async function runSystemCommand(
   { path, arguments: words, timeoutMs }: SystemCommand,
   { system, directory, signal }: ObserveContext,

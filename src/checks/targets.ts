@@ -31,7 +31,7 @@ export function hostPortIn(text: string): HostPort | null {
   return { host: EVERY_ADDRESS[host] ?? host, port };
 }
 
-/** A server that listens at every address is reached at the loopback one. */
+/** A server that listens at every IP address is reached at the loopback one. */
 const EVERY_ADDRESS: Readonly<Record<string, string>> = {
   "0.0.0.0": "127.0.0.1",
   "::": "::1",

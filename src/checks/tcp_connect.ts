@@ -153,7 +153,7 @@ class Course {
   }
 }
 
-/** Answers what is wrong with the answer; `null` when the expected text came. */
+/** Returns the error of the response; `null` if the expected text arrived. */
 async function readUntilFound(
   connection: Connection,
   search: AnswerSearch,

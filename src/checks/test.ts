@@ -1,6 +1,6 @@
 import type { CheckKindEntry } from "../domain/check_kind.ts";
 
-/** The `test` kind: it looks at nothing and reports what its parameters say. */
+/** The `test` kind: it has no target and returns the result in its parameters. */
 export const testKind: CheckKindEntry<"test"> = {
   observe({ parameters: { condition, output } }, { signal }) {
     if (signal.aborted) return Promise.reject(signal.reason);

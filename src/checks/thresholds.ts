@@ -11,7 +11,7 @@ export interface Measure {
   readonly name: string;
   readonly value: number;
   readonly unit: "bytes" | "seconds" | "milliseconds" | "number";
-  /** What 100% is; absent if its limits are no percentages. */
+  /** The value of 100%; absent if its limits are no percentages. */
   readonly total?: number;
   readonly thresholds: Thresholds;
 }

@@ -4,10 +4,10 @@ import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
 
-/** What the files hold that a config names for TLS, or why they cannot be read. */
+/** The contents of the configured files for TLS, or the reason why they cannot be read. */
 type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 
-/** Far more than any list of authorities has. */
+/** Far larger than any list of CAs. */
 const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Reads the files that a config names for TLS. */

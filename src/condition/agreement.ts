@@ -2,7 +2,7 @@
 import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 import type { LocationVote } from "../domain/location.ts";
 
-/** What the locations of a check come to. */
+/** The combined result of the locations of a check. */
 interface Agreement {
   readonly condition: Condition;
   /** One line that names every location. */
@@ -48,7 +48,7 @@ function describe(votes: readonly LocationVote[]): string {
   return [...counted, ...missing].join("; ");
 }
 
-/** What a location found, such as "fra: critical, connection refused". */
+/** Describes the result of a location, such as "fra: critical, connection refused". */
 export function describeVote({ location, condition, output }: LocationVote): string {
   return `${location}: ${condition ?? "not counted"}${output === "" ? "" : `, ${output}`}`;
 }

@@ -3,21 +3,21 @@ import type { ConditionCounts } from "../domain/condition_state.ts";
 import { countAtLeast } from "./recent_results.ts";
 
 /**
- * Where counting stops: far above any threshold that could be waited for (68 years at one observation a second),
- * and safe in every number type that a store may use. Counters never stop at a threshold, so a threshold that a
- * reload changes, up or down, applies to the observations already made.
+ * The maximum of a count: far above any useful threshold (68 years at one check result a second), and safe in every
+ * number type that a store may use. Counters never stop at a threshold, so a threshold that a reload changes, up or
+ * down, applies to the previous check results.
  */
 export const COUNT_MAX = 2 ** 31 - 1;
 
 /** The two counters of each level. */
 export interface Counters {
-  /** How many observations in a row were at least that bad. */
+  /** Consecutive check results of at least that severity. */
   readonly atLeast: ConditionCounts;
-  /** How many observations in a row were at most that bad. */
+  /** Consecutive check results of at most that severity. */
   readonly atMost: ConditionCounts;
 }
 
-/** How many observations it takes to move the confirmed condition. */
+/** The number of check results that moves the confirmed condition. */
 export interface ConfirmationThresholds {
   /** To raise it; 1 or more. */
   readonly threshold: number;
@@ -35,13 +35,13 @@ export interface ConfirmedChange {
   readonly reason: string;
 }
 
-/** The counters before the first observation. */
+/** The counters before the first check result. */
 export const NO_RESULTS: Counters = {
   atLeast: { ok: 0, unknown: 0, warning: 0, critical: 0 },
   atMost: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
 
-/** The counters after one more observation. */
+/** Returns the counters after one more check result. */
 export function count(counters: Counters, observed: Condition): Counters {
   const level = severity(observed);
   return {
@@ -51,20 +51,20 @@ export function count(counters: Counters, observed: Condition): Counters {
 }
 
 /**
- * How many observations in a row, up to the last one, were at least that bad. Everything is at least `ok`, so
- * for `ok` it is how many were `ok`.
+ * Returns the number of consecutive check results, up to the last one, of at least that severity. Every condition is
+ * at least `ok`, so for `ok` it counts results that were `ok`.
  */
 export function occurrences(counters: Counters, condition: Condition): number {
   return condition === "ok" ? counters.atMost.ok : counters.atLeast[condition];
 }
 
 /**
- * Moves the confirmed condition: up to the lowest severity of the last `threshold` results where that is worse, down
- * to the highest of the last `recoveryThreshold` where that is better. The last result is among both, so never both
- * apply. `null` when it stays, as it does while there are fewer results than the threshold.
+ * Moves the confirmed condition: up to the lowest severity of the last `threshold` results if that is higher, down to
+ * the highest of the last `recoveryThreshold` if that is lower. The last result is among both, so never both apply.
+ * `null` if it stays, as it does while there are fewer results than the threshold.
  *
- * Where `within` is more than `threshold`, it goes up to the highest severity that `threshold` of so many results reach,
- * the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.
+ * If `within` is more than `threshold`, it moves up to the highest severity that `threshold` of so many results
+ * reach, the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.
  */
 export function confirm(
   counters: Counters,

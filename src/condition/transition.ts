@@ -1,10 +1,10 @@
 /**
- * The condition machine: from observations to a confirmed condition, and from that to notifications. Pure; the caller
- * keeps the state, says what time it is and what suppresses notifications, and commits state and notification together.
+ * The condition machine: from check results to a confirmed condition, and from that to notifications. Pure; the
+ * caller keeps the state, provides the time and the suppressions, and commits state and notification together.
  *
- * Two rules, one after the other. The confirmed condition follows the observations alone, whatever is suppressed. A
- * notification is due while the confirmed condition differs from the one last notified, so what was suppressed is sent
- * when it ends if it still matters, and forgotten if it does not.
+ * Two rules, one after the other. The confirmed condition follows the check results alone, whatever is suppressed. A
+ * notification is due while the confirmed condition differs from the one last notified. A suppressed notification is
+ * sent when the suppression ends if it still matters, and dropped otherwise.
  */
 import type { CheckSettings } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
@@ -13,7 +13,7 @@ import { confirm, type ConfirmedChange, count, COUNT_MAX, NO_RESULTS, occurrence
 import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
 import { addResult } from "./recent_results.ts";
 
-/** What the machine must know of a check's settings. They may differ from one call to the next (a reload). */
+/** The settings of a check that the machine uses. They may differ from one call to the next (a reload). */
 export type ConditionPolicy = Pick<
   CheckSettings,
   "threshold" | "recoveryThreshold" | "within" | "flapping" | "annoy"
@@ -21,8 +21,8 @@ export type ConditionPolicy = Pick<
 
 export interface Circumstances {
   /**
-   * What suppresses notifications of this check now. A dependency and a silence until ok let recoveries through, so
-   * they are only for when nothing else suppresses.
+   * The suppression of notifications of this check now. A dependency and a silence until ok let recoveries through,
+   * so they apply only if nothing else suppresses.
    */
   readonly suppressedBy: Suppression | null;
   /** Wall time, milliseconds since 1970. */
@@ -44,7 +44,7 @@ export interface Circumstances {
   readonly isAcknowledged?: boolean;
 }
 
-/** One observation as the machine sees it, made at `nowMs`. */
+/** One check result, received at `nowMs`. */
 export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
 }
@@ -69,10 +69,10 @@ export type Verdict =
   }
   | { readonly kind: "quiet"; readonly reason: string };
 
-/** What one observation, or a review, leads to. */
+/** The outcome of one check result, or of a review. */
 export interface Transition {
   readonly state: ConditionState;
-  /** How many observations in a row were at least as bad as the last one; for `ok`: were `ok`. */
+  /** Consecutive check results of at least the severity of the last one; for `ok`: that were `ok`. */
   readonly occurrences: number;
   /** How the confirmed condition moved; `null` when it stayed. */
   readonly change: ConfirmedChange | null;
@@ -80,9 +80,9 @@ export interface Transition {
 }
 
 /**
- * Takes one observation into account.
+ * Adds one check result.
  *
- * The first `ok` of a new check makes no notification, since the confirmed condition is `ok` from the start.
+ * The first `ok` of a new check causes no notification, since the confirmed condition is `ok` from the start.
  */
 export function transition(
   policy: ConditionPolicy,
@@ -119,9 +119,9 @@ export function transition(
 }
 
 /**
- * Decides again without an observation, for when a suppression may have ended: a silence that runs out is followed by
- * what it kept back, not by an hour's wait for the next run. Never makes a reminder. Not for the start of a run,
- * which is never a notification.
+ * Decides again without a check result, because a suppression may have ended: suppressed notifications are sent when
+ * a silence ends, not at the next run an hour later. Never causes a reminder. Not for the start of a run, which is
+ * never a notification.
  */
 export function review(
   before: ConditionState,
@@ -136,7 +136,7 @@ export function review(
   return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
 }
 
-/** The state of a check that was never observed. */
+/** Returns the state of a check without results. */
 export function initialState(): ConditionState {
   return {
     confirmed: "ok",
@@ -155,7 +155,7 @@ export function initialState(): ConditionState {
   };
 }
 
-/** Whether the check is being watched: it was last observed not `ok`, or a problem is confirmed. */
+/** Returns whether the check uses the attentive interval: its last result was not `ok`, or a problem is confirmed. */
 export function isAttentive(state: ConditionState): boolean {
   return state.confirmed !== "ok" || (state.observed !== null && state.observed !== "ok");
 }
@@ -170,10 +170,11 @@ export function dueEvent(
 }
 
 /**
- * Whether a dependency holds the problem of a check that depends on it: while it is itself watched, and until it
- * has been observed since the problem began, for a router that just died is often seen last.
+ * Returns whether a dependency suppresses the problem of a check that depends on it: while the dependency itself is
+ * failing, and until it has run since the problem began, because the failure of a router is often detected after that
+ * of the hosts behind it.
  *
- * `problemBeganAtMs` is that of the dependent check, or the present observation's time where that is `null`.
+ * `problemBeganAtMs` is that of the dependent check, or the time of the present result if that is `null`.
  */
 export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: number): boolean {
   return isAttentive(dependency) || dependency.observedAtMs === null ||
@@ -225,15 +226,15 @@ function reminderIntervalMs(annoy: number | readonly number[], reminders: number
 }
 
 /**
- * A tenth early will do, since observations come on their own schedule and a hair too early would otherwise mean
- * one interval too late. The distance counts either way, so that a wall clock set back delays a reminder by one
+ * A tenth early suffices: check results have their own schedule, and a reminder that is slightly too early for one
+ * would be an interval too late. The absolute distance counts, so that a wall clock set back delays a reminder by one
  * interval at most.
  */
 function isReminderDue(intervalMs: number, notifiedAtMs: number | null, nowMs: number): boolean {
   return notifiedAtMs === null || Math.abs(nowMs - notifiedAtMs) >= intervalMs * 0.9;
 }
 
-/** Whether one notification was already sent in place of all changes of a check that flaps. */
+/** Returns whether one notification was already sent in place of all changes of a flapping check. */
 function hasNotifiedFlapping(
   { flapping }: Pick<ConditionPolicy, "flapping">,
   { flappingSinceMs, notifiedAtMs }: ConditionState,

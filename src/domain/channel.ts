@@ -30,7 +30,7 @@ interface FileTouchChannel {
 }
 
 interface MailAccess {
-  /** A name or an address, without a port. */
+  /** A name or an IP address, without a port. */
   readonly host: string;
   /** 1 to 65535. On 465 the connection is TLS from the start, on every other port by STARTTLS. */
   readonly port: number;
@@ -39,14 +39,14 @@ interface MailAccess {
   readonly password: string;
 }
 
-/** Sends a mail for each notification. */
+/** Sends an email for each notification. */
 export interface EmailChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "email";
   readonly parameters: {
     readonly access: MailAccess;
     readonly sender: string;
-    /** Mail addresses; at least one. */
+    /** Email addresses; at least one. */
     readonly receivers: readonly string[];
     readonly tags: readonly string[];
   };
@@ -60,11 +60,11 @@ export interface DesktopNotificationChannel {
   readonly parameters: { readonly icon?: string };
 }
 
-/** Posts notifications to an address. */
+/** Posts notifications to a URL. */
 export interface WebhookChannel {
   readonly kind: "webhook";
   readonly parameters: {
-    /** An `http:` or `https:` address. */
+    /** An `http:` or `https:` URL. */
     readonly target: string;
     /** Recoveries go there. @default `target` */
     readonly recoveryTarget?: string;
@@ -76,11 +76,11 @@ export interface WebhookChannel {
   };
 }
 
-/** Runs a program for each notification. */
+/** Runs a command for each notification. */
 export interface CommandChannel {
   readonly kind: "command";
   readonly parameters: {
-    /** Absolute path of the program. */
+    /** Absolute path of the command. */
     readonly path: string;
     readonly arguments: readonly string[];
     readonly environment: Readonly<Record<string, string>>;

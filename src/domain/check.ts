@@ -21,7 +21,7 @@ export type Dependency = string | { readonly any: readonly string[] };
 
 /** The settings every check has, with all defaults filled in. */
 export interface CheckSettings {
-  /** The member name in the config; unique. */
+  /** The key in the config; unique. */
   readonly name: string;
   /** Free text for people; absent if the config has none. */
   readonly title?: string;
@@ -50,7 +50,7 @@ export interface CheckSettings {
   readonly timeoutMs: number;
   /** Where in its interval it runs, 0 or more, below 1; absent: that follows from its name. */
   readonly splay?: number;
-  /** The locations where it runs; absent: it runs on any one member. */
+  /** The locations at which it runs; absent: it runs on any one member. */
   readonly locations?: Locations;
   /**
    * A part of the check that this machine lacks, such as a secret: it is `unknown`, and the parameters have no meaning.
@@ -67,7 +67,7 @@ export interface TestParameters {
 
 /** Parameters of a `script` check. */
 export interface ScriptParameters {
-  /** Absolute path of the program. */
+  /** Absolute path of the command. */
   readonly path: string;
   /** Passed one by one as they are; no shell reads them. */
   readonly arguments: readonly string[];
@@ -95,9 +95,9 @@ export interface ScriptParameters {
 
 /** Parameters of a `file_timestamp` check. */
 export interface FileTimestampParameters {
-  /** Absolute path of the file, or of the directory where `newestOf` is looked for. */
+  /** Absolute path of the file, or of the directory in which `newestOf` is searched. */
   readonly path: string;
-  /** A pattern of file names with `*` and `?`, without a slash; absent: the path itself is looked at. */
+  /** A pattern of file names with `*` and `?`, without a slash; absent: the path itself is checked. */
   readonly newestOf?: string;
   /** A smaller file is `critical`. */
   readonly sizeMinBytes?: number;
@@ -115,15 +115,15 @@ export interface FileTimestampParameters {
 
 /** Parameters of a `tcp_connect` check: `host` and `port`, or `socket`. */
 export interface TcpConnectParameters {
-  /** A name or an address, without a port. */
+  /** A name or an IP address, without a port. */
   readonly host?: string;
   /** 1 to 65535. */
   readonly port?: number;
   /** Absolute path of a Unix socket. */
   readonly socket?: string;
-  /** A name or an address to connect to; absent: the host. */
+  /** A name or an IP address to connect to; absent: the host. */
   readonly connectTo?: string;
-  /** Whether each address behind the name is checked. */
+  /** Whether each IP address of the name is checked. */
   readonly everyAddress: boolean;
   readonly tls: boolean;
   /** The name that the certificate must be for; absent: the host. */
@@ -134,7 +134,7 @@ export interface TcpConnectParameters {
   readonly caFile?: string;
   /** Sent as UTF-8 after the connection is established; absent: nothing. */
   readonly send?: string;
-  /** Text that the first 64 KiB of the answer must contain; absent: nothing is read. */
+  /** Text that the first 64 KiB of the response must contain; absent: nothing is read. */
   readonly expect?: string;
   /** Whether a violation is `warning` instead of `critical`. */
   readonly asWarning: boolean;
@@ -142,13 +142,13 @@ export interface TcpConnectParameters {
 
 /** Parameters of a `tls_certificate` check. */
 export interface TlsCertificateParameters extends TimeLeft {
-  /** A name or an address, without a port. */
+  /** A name or an IP address, without a port. */
   readonly host: string;
   /** 1 to 65535. */
   readonly port: number;
-  /** A name or an address to connect to; absent: the host. */
+  /** A name or an IP address to connect to; absent: the host. */
   readonly connectTo?: string;
-  /** Whether each address behind the name is checked. */
+  /** Whether each IP address of the name is checked. */
   readonly everyAddress: boolean;
   /** The name that the certificate must be for; absent: the host. */
   readonly serverName?: string;
@@ -171,7 +171,7 @@ export interface DiskSpaceParameters {
 
 /** Parameters of a `memory` check; thresholds in bytes. */
 export interface MemoryParameters {
-  /** Of what programs can get without swapping. */
+  /** The memory that processes can get without swapping. */
   readonly available: Thresholds;
   readonly swapUsed: Thresholds;
 }
@@ -203,7 +203,7 @@ export interface DnsLookupParameters {
 
 /** Parameters of a `ping` check. */
 export interface PingParameters {
-  /** A name or an address. */
+  /** A name or an IP address. */
   readonly host: string;
   /** The number of requests, sent one a second; 1 or more. */
   readonly count: number;
@@ -274,7 +274,7 @@ export interface GroupParameters {
   readonly checks: readonly string[];
   /** How many of them must be ok. */
   readonly require: "all" | "any";
-  /** In place of `require`; 1 or more, and not more than there are checks. */
+  /** Instead of `require`; 1 or more, and not more than there are checks. */
   readonly atLeast?: number;
 }
 
@@ -317,7 +317,7 @@ export interface TcpConnectCheck extends CheckSettings {
 export interface TlsCertificateCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tls_certificate";
-  /** Whose certificate is looked at, and how long it must hold. */
+  /** The server of the certificate, and its minimum time until expiry. */
   readonly parameters: TlsCertificateParameters;
 }
 

@@ -22,7 +22,7 @@ export interface ObserveContext {
   >;
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** Returns the conditions of another check; `null` if it is inactive. Absent: no other check is known. */
+  /** Returns the conditions of another check; `null` if it is inactive. Absent: no other check is available. */
   conditionsOf?(check: string): KnownConditions | null;
   /** Called with secrets that the run found, such as a token of a login. */
   hide?(secrets: Iterable<string>): void;

@@ -1,6 +1,6 @@
 /**
- * The results of a check, lowest severity first. A problem that was seen (`warning`, `critical`) is worse than not
- * knowing (`unknown`).
+ * The results of a check, lowest severity first. A detected problem (`warning`, `critical`) is more severe than
+ * missing data (`unknown`).
  */
 export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 

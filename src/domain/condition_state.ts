@@ -5,7 +5,7 @@ export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
 export type Suppression = "silence" | "until_ok" | "flapping" | "maintenance" | "no_notify" | "dependency";
 
-/** A number of observations for each condition. */
+/** A number of check results for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 
 /**
@@ -15,9 +15,9 @@ export type ConditionCounts = Readonly<Record<Condition, number>>;
  * The attentive interval applies (see `isAttentive` in `src/condition`) while `problemBeganAtMs` is a number.
  */
 export interface ConditionState {
-  /** The condition the check is taken to have; `ok` before the first observation. */
+  /** The confirmed condition; `ok` before the first check result. */
   readonly confirmed: Condition;
-  /** The observation that confirmed it, or the first one of all; `null` before the first. */
+  /** The time of the check result that confirmed it, or of the first one of all; `null` before the first. */
   readonly confirmedSinceMs: number | null;
   /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;
@@ -29,12 +29,12 @@ export interface ConditionState {
   readonly sinceLowered: number;
   /** Since when the check changes too often; `null` if it does not. */
   readonly flappingSinceMs: number | null;
-  /** The condition last observed; `null` before the first observation. */
+  /** The condition of the last check result; `null` before the first one. */
   readonly observed: Condition | null;
   /** Time of the last result; `null` before the first. */
   readonly observedAtMs: number | null;
   /**
-   * The first observation that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`
+   * The first check result that was not `ok` of the problem that is confirmed, or that may become confirmed; `null`
    * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;

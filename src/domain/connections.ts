@@ -4,21 +4,21 @@ import type { CertificateReading, ChainCertificate, TlsExpectations } from "./tl
 export type StartTlsProtocol = "smtp" | "imap" | "pop3";
 
 export interface ConnectionTarget {
-  /** A name or an address, without a port. */
+  /** A name or an IP address, without a port. */
   readonly host: string;
   /** 1 to 65535. */
   readonly port: number;
-  /** The one address of the host to connect to. @default whichever answers */
+  /** The one IP address of the host to connect to. @default the first that responds */
   readonly address?: HostAddress;
-  /** Absolute path of a Unix socket, which is connected to in place of host and port. */
+  /** Absolute path of a Unix socket to connect to instead of host and port. */
   readonly socket?: string;
 }
 
-/** An address of a name. */
+/** An IP address of a name. */
 export interface HostAddress {
   readonly address: string;
   readonly family: number;
-  /** By which the machine knows that the address is one of the name's, so that the grant of the name is enough. */
+  /** Proves to the system that the IP address belongs to the name, so that the permission for the name suffices. */
   readonly token: unknown;
 }
 
@@ -62,7 +62,7 @@ export interface Connections {
   ): Promise<Connection>;
   /** Connects to a PostgreSQL server, with TLS from the first byte after its request on. */
   connectDatabase(target: DatabaseTarget, options: ConnectionOptions): Promise<Connection>;
-  /** Resolves a name to all its addresses, each once; an address is its own. */
+  /** Resolves a name to all its IP addresses, each once; an IP address resolves to itself. */
   resolve(target: ConnectionTarget, signal: AbortSignal): Promise<readonly HostAddress[]>;
   /**
    * Reads the certificate of a server, valid or not, and compares it with the expectations. This may need a second
@@ -72,7 +72,7 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     options: ConnectionOptions,
   ): Promise<CertificateReading>;
-  /** Reads the certificates that a server sends, in their order, over a connection of its own; verifies nothing. */
+  /** Reads the certificates that a server sends, in their order, over a separate connection; verifies nothing. */
   readChain(
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     signal: AbortSignal,

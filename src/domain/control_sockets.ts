@@ -1,10 +1,11 @@
 /** Sockets by which commands talk to a running service of the same user. */
 export interface ControlSockets {
   /**
-   * Listens at a path, in a directory that only its owner may enter and that is made if it is missing. Each connection sends
-   * one line, and gets what `handle` returns. Returns what ends it.
+   * Listens at a path, in a directory that only its owner may enter and that is created if it is missing. Each
+   * connection sends one line, and receives the return value of `handle`. Returns a function that stops the server.
    *
-   * Rejects with a {@linkcode ControlSocketError} if others could enter the directory, else with the runtime's errors.
+   * Rejects with a {@linkcode ControlSocketError} if others could enter the directory, else with the runtime's
+   * errors.
    */
   listen(path: string, handle: (line: string) => Promise<string>): Promise<() => Promise<void>>;
   /** Sends a line, and returns the response; `null`: no process listens there. */

@@ -1,4 +1,4 @@
-/** The types of records that can be looked up. */
+/** The supported types of records. */
 export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
 
 export interface DnsServerAddress {

@@ -19,8 +19,7 @@ export interface Files {
   /** Returns the facts of the file at a path, following symlinks. `timeoutMs` replaces the two seconds. */
   stat(path: string, options?: { readonly timeoutMs?: number }): Promise<FileFacts>;
   /**
-   * The whole content of a file. Opening anything but a regular file may block the process for good: see
-   * `readRegularFile`.
+   * Reads a whole file. Opening anything but a regular file may block the process for ever: see `readRegularFile`.
    */
   read(path: string): Promise<Uint8Array>;
   /** Returns the names in a directory, in no order. */

@@ -19,9 +19,9 @@ export type ForegroundEnd =
 /** Commands in the foreground. */
 export interface Foreground {
   /**
-   * Runs a command in our environment, working directory and process group. It gets our standard streams, unless
-   * descriptors are short, and SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2. Returns when the command has ended, even
-   * if another process has its streams open, with the end of its output.
+   * Runs a command in this process's environment, working directory and process group. It inherits the standard
+   * streams, unless file descriptors are short, and gets SIGINT, SIGTERM, SIGQUIT, SIGUSR1 and SIGUSR2. Returns when
+   * the command has terminated, even if another process has its streams open, with the end of its output.
    */
   run(command: readonly string[], options: { readonly tailBytesMax: number }): Promise<ForegroundEnd>;
 }

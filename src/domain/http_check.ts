@@ -7,13 +7,13 @@ type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
 export type ExpectedStatus = number | StatusClass;
 
 export interface HttpRequest {
-  /** An `http:` or `https:` address. */
+  /** An `http:` or `https:` URL. */
   readonly target: string;
   /** Of the first request; a redirect may turn it into a `GET`. */
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
-  /** Names as the config gives them. Values hold no control characters but tabs; they may be secrets. */
+  /** Names as in the config. Values contain no control characters but tabs; they may be secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as UTF-8; never with `GET` and `HEAD`. It may hold secrets. */
+  /** Sent as UTF-8; never with `GET` and `HEAD`. It may contain secrets. */
   readonly body?: string;
   /** Absent: followed, unless a 3xx is expected. */
   readonly redirects?: "follow" | "refuse";
@@ -21,9 +21,9 @@ export interface HttpRequest {
   readonly tls?: HttpTls;
   /** Absolute path of a Unix socket to connect to, for `http:` only. */
   readonly socket?: string;
-  /** A name or an address to connect to, for `http:` only. */
+  /** A name or an IP address to connect to, for `http:` only. */
   readonly connectTo?: string;
-  /** Whether each address behind the name is checked, for `http:` only. */
+  /** Whether each IP address of the name is checked, for `http:` only. */
   readonly everyAddress?: boolean;
 }
 
@@ -123,7 +123,7 @@ export interface HttpStep {
 export interface HttpRequestParameters {
   /** The first request; redirects follow from it. */
   readonly request?: HttpRequest;
-  /** All of it must hold for the final answer of `request`. */
+  /** The expectations of the final response to `request`. */
   readonly response: HttpExpectation;
   /** Not empty; never with `request`. */
   readonly steps?: readonly HttpStep[];

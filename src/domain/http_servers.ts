@@ -28,7 +28,7 @@ export interface ServerResponse {
   readonly body: string | Uint8Array;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface HttpServer {
   /** 1 to 65535. */
   readonly port: number;
@@ -49,7 +49,7 @@ export interface HttpServers {
   listen(address: ListenAddress, options: ServeOptions): Promise<HttpServer>;
 }
 
-/** Thrown when nothing can listen at an address. The message is for people. */
+/** Thrown if the address cannot be listened on. The message is for people. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 }

@@ -12,7 +12,7 @@ export interface JobEnd {
   readonly exitCode: number;
   /** The signal, such as `SIGKILL`, or why the command could not be started; empty for the others. */
   readonly reason: string;
-  /** The last lines that it printed, without secrets that are known; may be empty. */
+  /** The last lines of its output, with secrets redacted; may be empty. */
   readonly output: string;
 }
 
@@ -35,8 +35,8 @@ export interface JobFacts {
   /** The run whose end was noted last; `null` before the first. */
   readonly last: EndedJobRun | null;
   /**
-   * Runs without an end that were begun after each run that has one: a later run that ended takes the place of an
-   * earlier one that did not. The oldest first.
+   * Runs without an end that began after each run that has one: a later completed run replaces an earlier incomplete
+   * one. The oldest first.
    */
   readonly inProgress: readonly JobRun[];
 }

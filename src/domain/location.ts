@@ -11,7 +11,7 @@ export interface Locations {
   readonly control?: string;
 }
 
-/** What a location contributes to a result. */
+/** The contribution of a location to a result. */
 export interface LocationVote {
   readonly location: string;
   /** `null`: it does not count. */

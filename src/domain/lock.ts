@@ -15,9 +15,9 @@ export interface Lock {
 export interface StateAccess {
   /** Operations on files other than the database itself. */
   readonly files: StoreFiles;
-  /** Takes the lock at a path until it is released or the process dies; `null` while another process has it. */
+  /** Acquires the lock at a path until it is released or the process dies; `null` while another process has it. */
   lock(path: string): Lock | null;
-  /** The id of the process that last took it; `null` where that is not known. */
+  /** The id of the process that last acquired it; `null` if unknown. */
   holder(path: string): number | null;
   /** Whether a process has it now. */
   isLocked(path: string): boolean;

@@ -5,10 +5,10 @@ export interface OutgoingMail {
   readonly port: number;
   /** The login name; empty for no login. */
   readonly username: string;
-  /** Never sent in clear text but to a loopback address. */
+  /** Never sent in clear text except to a loopback address. */
   readonly password: string;
   readonly sender: string;
-  /** Addresses, at least one. */
+  /** Email addresses, at least one. */
   readonly receivers: readonly string[];
   readonly subject: string;
   /** Plain text, lines ended by line feeds. */
@@ -22,7 +22,7 @@ export interface OutgoingMail {
   readonly dateMs: number;
 }
 
-/** The outcome of a session with a mail server. */
+/** The outcome of a session with an SMTP server. */
 export type MailEnd =
   | {
     readonly sent: true;
@@ -42,7 +42,7 @@ export type MailEnd =
 
 export interface Mail {
   /**
-   * Hands a mail to its server. Credentials never travel in clear text but to a loopback address. Throws the
+   * Sends an email to its server. Credentials never travel in clear text except to a loopback address. Throws the
    * signal's reason when it aborts.
    */
   send(

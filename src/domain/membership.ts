@@ -14,23 +14,23 @@ export interface WorkShare {
 /** The share of a process that has its state for itself. */
 export const ALL_WORK: WorkShare = { runs: () => true, prunes: true };
 
-/** The heartbeat of a member as the database has it. */
+/** The heartbeat of a member as stored in the database. */
 export interface MemberHeartbeat {
   readonly host: string;
   /** The process; another one after a restart. */
   readonly id: string;
   readonly count: number;
-  /** The hash of its config; empty if it takes no work. */
+  /** The hash of its config; empty if it does not participate. */
   readonly config: string;
-  /** The hash of the config that it takes for the active one. */
+  /** The hash of the config that it considers active. */
   readonly active: string;
   /** The location of its `--location`; `null` without one. */
   readonly location: string | null;
-  /** What others are to look at now, without waiting for their interval; of the last few seconds. */
+  /** Checks that others are to run now, without waiting for their interval; of the last few seconds. */
   readonly looks: readonly EarlyLook[];
 }
 
-/** A call of a member to look at a check with locations at once. */
+/** A request of a member to run a check with locations at once. */
 export interface EarlyLook {
   /** Grows with each call of its process. */
   readonly sequence: number;
@@ -49,7 +49,7 @@ export interface LocationResult {
   readonly location: string;
   /** With one vote: that of the location. */
   readonly result: KeptResult;
-  /** What the last failing run did, line by line; empty: it was not traced, or the last run was ok. */
+  /** The trace of the last failing run, line by line; empty: it was not traced, or the last run was ok. */
   readonly trace: string;
 }
 
@@ -70,7 +70,7 @@ export interface QueueRow {
 }
 
 export interface HeartbeatReply {
-  /** Whether a newer process of this host takes part; then nothing was written. */
+  /** Whether a newer process of this host participates; then nothing was written. */
   readonly isSuperseded: boolean;
   readonly members: readonly MemberHeartbeat[];
   readonly queues: readonly QueueRow[];
@@ -96,7 +96,7 @@ export interface SharedStore extends Store {
   open(): Promise<void>;
   /** Reads the records of checks that run here from now on; `save` expects their versions. */
   load(names: readonly string[]): Promise<readonly CheckRecord[]>;
-  /** Returns all members, those too that died, by name. */
+  /** Returns all members by name, including dead ones. */
   members(): Promise<readonly MemberStatus[]>;
   /** Reads the records of checks that others run. */
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
@@ -104,15 +104,17 @@ export interface SharedStore extends Store {
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
   /** Returns the channels for which notifications are pending. */
   pendingChannels(): Promise<readonly string[]>;
-  /** Takes a queue if its token is still the given one; returns it with the new token, `null` if another was faster. */
+  /**
+   * Claims a queue if its token is still the given one; returns it with the new token, `null` if another was faster.
+   */
   takeQueue(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
   /** Gives a queue back, if it is still owned. */
   giveBackQueue(queue: QueueRow): Promise<void>;
   /** Returns the notifications in these queues that were not received under their present token. */
   receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
   /**
-   * Whether a queue that was taken is still owned, as far as this process knows. `changeOutbox` changes only rows of
-   * such a queue, and notices if another member has taken it.
+   * Returns whether a claimed queue is still owned, as far as this process knows. `changeOutbox` changes only rows of
+   * such a queue, and detects if another member has claimed it.
    */
   owns(channelKey: string): boolean;
   /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */
@@ -130,7 +132,7 @@ export function isShared(store: Store): store is SharedStore {
   return "members" in store;
 }
 
-/** A member as others see it. */
+/** A member as read by others. */
 export interface MemberStatus extends MemberHeartbeat {
   /** The time since its last heartbeat, by the clock of the database. */
   readonly silentForMs: number;
@@ -141,7 +143,7 @@ export interface MemberStatus extends MemberHeartbeat {
 /** A member without a heartbeat for so long is dead. */
 export const DEAD_AFTER_MS = 3_500;
 
-/** Whether a member seems to be live at a single look, by the clock of the database: for people. */
+/** Returns whether a member seems to be live at a single read, by the clock of the database: for people. */
 export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">): boolean {
   return silentForMs < DEAD_AFTER_MS;
 }

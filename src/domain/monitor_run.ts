@@ -2,7 +2,7 @@
 export interface MonitorRun {
   /** `service`: it runs all the time. `cron`: each call of `check --once --due` reads the config. */
   readonly mode: "service" | "cron";
-  /** Of a service its own; `null` where that is not known. */
+  /** The process id of a service; `null` if unknown. */
   readonly processId: number | null;
   /** The path of its control socket; `null`: it has none. */
   readonly controlPath: string | null;

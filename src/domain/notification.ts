@@ -11,19 +11,19 @@ export interface Notification {
   readonly event: NotificationEvent;
   readonly condition: Condition;
   readonly previous: Condition;
-  /** Of the observation that decided it: one line without secrets, may be empty. */
+  /** The output of the check result that decided it: one line without secrets, may be empty. */
   readonly output: string;
-  /** The further lines of that observation, without secrets; often empty. */
+  /** The further lines of that output, without secrets; often empty. */
   readonly detail: string;
   /** The first result that was not `ok` of the notified problem; in a recovery, of the problem that ended. */
   readonly problemBeganAtMs: number;
   readonly decidedAtMs: number;
-  /** Observations in a row at least as bad as the last one; for `ok`: in a row. */
+  /** Consecutive check results of at least the severity of the last one; for `ok`: that were `ok`. */
   readonly occurrences: number;
   readonly nextRunAtMs: number;
   /** The machine it was decided on. */
   readonly hostName: string;
-  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: none has. */
+  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: not acknowledged. */
   readonly acknowledged: string | null;
   /** Whether the check changes too often. */
   readonly flapping: boolean;

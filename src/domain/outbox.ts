@@ -2,7 +2,7 @@ import type { ChannelCount } from "./channel_count.ts";
 import type { Condition } from "./condition.ts";
 import type { Notification } from "./notification.ts";
 
-/** A notification in the queue of one channel. Holds no parameter of the channel. */
+/** A notification in the queue of one channel. Contains no parameter of the channel. */
 export interface QueuedNotification {
   /** Unique: the notification's id and the channel's key. */
   readonly id: string;
@@ -29,8 +29,8 @@ export interface QueuedNotification {
   /** When the first attempt failed, wall time; `null` before that. */
   readonly firstFailedAtMs: number | null;
   /**
-   * The id of its message. Set from before an attempt until it is known that the message did not arrive. While it is
-   * set, exactly the notifications of that message are sent again, under the same id.
+   * The id of its message. Set before an attempt, until the message is known not to have arrived. While it is set,
+   * exactly the notifications of that message are sent again, under the same id.
    */
   readonly messageId: string | null;
 }

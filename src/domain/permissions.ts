@@ -5,7 +5,8 @@ export interface Permissions {
   /** Whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class. */
   isGranted(permission: PermissionClass, value?: string): boolean;
   /**
-   * Drops a permission class for good, including what was granted. Variables that were read before can be read again.
+   * Drops a permission class permanently, including granted permissions. Variables that were read before can be read
+   * again.
    */
   drop(permission: PermissionClass): void;
   /** Whether a class was dropped, so that only a restart can restore it. */

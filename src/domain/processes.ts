@@ -1,4 +1,4 @@
-/** A program to run. It leads a process group of its own. */
+/** A command to run. It leads its own process group. */
 export interface ProcessCommand {
   /** Absolute path. */
   readonly path: string;
@@ -28,7 +28,7 @@ export type ProcessEnd =
   | {
     readonly ended: "not_started";
     readonly reason: string;
-    /** The machine was short of something (processes, memory, descriptors), so that another try can help. */
+    /** A resource of the machine was exhausted (processes, memory, file descriptors), so that a retry can succeed. */
     readonly isShortage?: true;
   }
   | {
@@ -57,10 +57,11 @@ export type ProcessEnd =
     readonly survives: boolean;
   };
 
-/** Programs. */
+/** Runs commands. */
 export interface Processes {
   /**
-   * Runs a program to its end. When the signal aborts, the group is ended and the signal's reason is thrown.
+   * Runs a command until it terminates. When the signal aborts, the group is terminated and the signal's reason is
+   * thrown.
    */
   run(command: ProcessCommand, signal: AbortSignal): Promise<ProcessEnd>;
 }

@@ -21,7 +21,7 @@ export interface OutgoingRequest {
 export interface IncomingResponse {
   /** The status code, as it came. */
   readonly status: number;
-  /** The address and port that the request went to, if they are known. */
+  /** The IP address and port that the request went to, if known. */
   readonly peer?: string;
   /** May lack `content-encoding` and `content-length`, which the runtime drops if it decompresses. */
   readonly headers: Headers;
@@ -36,12 +36,12 @@ export interface IncomingResponse {
   close(): Promise<void>;
 }
 
-/** Why no whole answer came. */
+/** The reason why no whole response arrived. */
 export interface RequestFailure {
   /**
    * The phase that failed, as far as the runtime reports it. `permission`, `settings` (for example, an invalid
-   * certificate file) and `machine` (for example, no descriptor left) are failures of this side and don't concern the
-   * target.
+   * certificate file) and `machine` (for example, no file descriptor left) are failures of this side and don't
+   * concern the target.
    */
   readonly phase:
     | "permission"

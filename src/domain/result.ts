@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /** What each location contributed; absent: it did not run at locations. */
+  /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
 }
 
@@ -23,7 +23,7 @@ export function unknownResult(output: string): CheckResult {
   return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }
 
-/** An observation of a check with its time. */
+/** A check result with its time. */
 export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;

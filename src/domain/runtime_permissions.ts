@@ -14,18 +14,18 @@ export interface RequiredPermissions {
   readonly write?: readonly string[];
   /** Hosts with their ports, such as `example.org:443` or `[::1]:25`. */
   readonly net?: readonly string[];
-  /** Absolute paths of programs that are started. */
+  /** Absolute paths of commands that are started. */
   readonly run?: readonly string[];
   readonly env?: readonly string[];
   /** Facts of the system, such as `hostname` and `uid`. */
   readonly sys?: readonly string[];
   /** A note about `net` on one line without a final period, printed with the flags. */
   readonly netCaution?: string;
-  /** Whether `net` holds for this machine only, so that no executable can be built with it. @default false */
+  /** Whether `net` is valid for this machine only, so that no executable can be built with it. @default false */
   readonly isOfMachine?: boolean;
 }
 
-/** Instead of hosts: the whole network, because the address can't be predicted. */
+/** Instead of hosts: the whole network, because the IP address can't be predicted. */
 export const NET_ALL = "*";
 
 /** The file that lists the resolvers (resolv.conf(5)). */

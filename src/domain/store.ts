@@ -24,7 +24,7 @@ export interface KeptResult {
   readonly durationMs: number;
   /** How long after its planned time it began, 0 or more; `null` if it was not planned. */
   readonly lateMs: number | null;
-  /** What each location contributed; absent: it did not run at locations. */
+  /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
 }
 
@@ -39,7 +39,7 @@ export interface CheckRecord {
   readonly nextRunAtMs: number | null;
   /** The interval that applied when it was planned; decides when it is overdue. */
   readonly intervalMs: number;
-  /** Runs that were left out because the one before had not ended, or the machine slept. */
+  /** Runs that were skipped because the one before had not ended, or the system was suspended. */
   readonly missedRuns: number;
   /** The number of all recorded runs, by condition; never decreases. */
   readonly runs: ConditionCounts;
@@ -71,7 +71,7 @@ export interface ChangePlace {
   readonly skip: number;
 }
 
-/** What one run adds to the roll-up of its hour. */
+/** The values that one run adds to the roll-up of its hour. */
 export interface RollupEntry {
   readonly atMs: number;
   readonly condition: Condition;
@@ -111,7 +111,7 @@ export interface Rollup {
   readonly observed: ConditionCounts;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
-  /** The time that its runs took together; with `observed` it gives their mean. */
+  /** The total duration of its runs; divided by `observed` it is their mean. */
   readonly durationTotalMs: number;
   /** The time that its longest run took. */
   readonly durationMaxMs: number;
@@ -119,7 +119,7 @@ export interface Rollup {
   readonly failedStreakMax: number;
 }
 
-/** What roll-ups are added up to. */
+/** The spans of sums of roll-ups. */
 export type SumSpan = "hour" | "day" | "check";
 
 /** The sum of a check's roll-ups over a span. */
@@ -139,13 +139,13 @@ export interface RollupSum {
 
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */
 export interface CheckUpdate {
-  /** The check's record after the run; takes the place of the kept one. */
+  /** The check's record after the run; replaces the stored one. */
   readonly record: CheckRecord;
   /** `null` where no run is to be counted: the record alone changed. */
   readonly rollup: RollupEntry | null;
   /** `null` if the confirmed condition stays. */
   readonly change: ConditionChange | null;
-  /** The notifications that it leads to, one row for each channel; each takes the place of a kept one of the same id. */
+  /** Its notifications, one row for each channel; each replaces a stored one of the same id. */
   readonly queued: readonly QueuedNotification[];
 }
 
@@ -226,11 +226,11 @@ export interface Store {
    * monitor asks before each notification: another process may have added or ended one.
    */
   silences(nowMs: number): Promise<readonly Silence[]>;
-  /** Keeps some silences in one transaction; each takes the place of a kept one of the same id. */
+  /** Stores some silences in one transaction; each replaces a stored one of the same id. */
   addSilences(silences: readonly Silence[]): Promise<void>;
   /**
    * Ends the silences of these checks that are not over yet (`null`: those of all checks at once), or all of both,
-   * and answers how many those were. Durable once this resolves.
+   * and returns their number. Durable once this resolves.
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /**
@@ -239,8 +239,8 @@ export interface Store {
    */
   job(name: string, nowMs: number): Promise<JobFacts>;
   /**
-   * Keeps a run of a job; one with an end takes the place of the kept one of the same id. Of a job the newest 20 runs are kept,
-   * and the one whose end was noted last. Durable once this resolves.
+   * Stores a run of a job; one with an end replaces the stored one of the same id. The 20 most recent runs of each
+   * job are kept, and the one whose end was recorded last. Durable once this resolves.
    */
   keepJobRun(name: string, run: JobRun, nowMs: number): Promise<void>;
   /** Returns the process that runs the checks; `null`: none has been recorded. */

@@ -21,8 +21,8 @@ export interface StoreFiles {
    */
   look(path: string): Promise<PathFacts | null>;
   /**
-   * Returns the first bytes of a file. Never use it for a database that this process has open: closing a descriptor of
-   * it would drop the locks of the database (POSIX, fcntl).
+   * Returns the first bytes of a file. Never use it for a database that this process has open: closing a file
+   * descriptor of it would drop the locks of the database (POSIX, fcntl).
    */
   readStart(path: string, bytes: number): Promise<Uint8Array>;
   /**

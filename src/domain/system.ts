@@ -19,7 +19,7 @@ export interface System {
   readonly clock: Clock;
   /** The config, its secrets, and the files that checks look at. */
   readonly files: Files;
-  /** The programs of `script` checks and of channels. */
+  /** The commands of `script` checks and of channels. */
   readonly processes: Processes;
   /** The command of `monitor beat`. */
   readonly foreground: Foreground;
@@ -43,7 +43,7 @@ export interface System {
   /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;
   readStdin(): Promise<Uint8Array>;
-  /** Answers of the user. */
+  /** The user's input. */
   readonly terminal: TerminalInput;
   /** A new id, unique: a version 4 UUID (RFC 9562). */
   randomId(): string;
@@ -75,8 +75,8 @@ export interface System {
   readonly runtime: { readonly name: string; readonly version: string; readonly target: string };
   /** The user's id; `null` on systems without one. */
   readonly userId: number | null;
-  /** Calls back at each hangup (SIGHUP); the answer stops that. */
+  /** Calls back at each hangup (SIGHUP); the returned function stops that. */
   onReloadSignal(callback: () => void): () => void;
-  /** Calls back at each interrupt (SIGINT) and termination (SIGTERM); the answer stops that. */
+  /** Calls back at each interrupt (SIGINT) and termination (SIGTERM); the returned function stops that. */
   onStopSignal(callback: (signal: "SIGINT" | "SIGTERM") => void): () => void;
 }

@@ -9,12 +9,12 @@ export interface TlsMaterial {
 
 /** How the identity of the other side is verified. */
 export interface TlsExpectations {
-  /** The name that the certificate must be for; the server gets it too, unless it is an address. */
+  /** The name that the certificate must be for; the server gets it too, unless it is an IP address. */
   readonly serverName: string;
-  /** Certificates of authorities (PEM) that are trusted in addition to the runtime's. */
+  /** CA certificates (PEM) that are trusted in addition to the runtime's. */
   readonly authorities: readonly string[];
   /**
-   * Decides on the certificate in place of authorities and name: returns why it is rejected, `null` if it is trusted. The
+   * Decides on the certificate instead of CAs and name: returns the reason to reject it, `null` if it is trusted. The
    * runtime does not verify then that the server has the key of the certificate, so send it nothing.
    */
   refuses?(facts: CertificateFacts): string | null;
@@ -43,9 +43,9 @@ export interface CertificateProblem {
 
 /** A certificate as a server shows it. */
 export interface CertificateReading {
-  /** `null` when it is valid for the name and leads to an authority that is trusted. */
+  /** `null` if it is valid for the name and issued by a trusted CA. */
   readonly problem: CertificateProblem | null;
-  /** `null` when it is refused and could not be read. */
+  /** `null` if it is rejected and could not be read. */
   readonly facts: CertificateFacts | null;
 }
 

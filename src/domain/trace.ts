@@ -1,5 +1,5 @@
 /**
- * How much of a run is traced: `brief` only what it does anyway; `full` also looks up the addresses and the certificate
- * of `https:` targets, over a second connection.
+ * The extent of a trace: `brief` only the steps of the run itself; `full` also looks up the IP addresses and the
+ * certificate of `https:` targets, over a second connection.
  */
 export type TraceDepth = "brief" | "full";

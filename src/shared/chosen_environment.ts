@@ -1,7 +1,7 @@
-/** The variables every program gets, where they are set; nothing else of our environment reaches it. */
+/** The variables that every command gets if they are set; it gets nothing else of this process's environment. */
 export const PASSED_VARIABLES = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"] as const;
 
-/** The environment of a program that the config names: a few variables of ours, then the given ones. */
+/** Returns the environment of a configured command: a few inherited variables, then the configured ones. */
 export function chosenEnvironment(
   read: (name: string) => string | undefined,
   given: Readonly<Record<string, string>>,

@@ -57,7 +57,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: "its file system is read-only",
 };
 
-/** Takes the runtime's additions from the system's words: `ENOSPC: …, open '…'`, `… (os error 28): open '…'`. */
+/** Removes the runtime's additions from the system's words: `ENOSPC: …, open '…'`, `… (os error 28): open '…'`. */
 function systemWords(message: string): string {
   const words = message.replace(/^E[A-Z0-9]+: /, "").replace(/ \(os error \d+\).*$/s, "")
     .replace(/[,:] \w+( '.*)?$/s, "");

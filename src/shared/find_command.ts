@@ -2,18 +2,18 @@ import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 
-/** What the look-up needs of the machine. */
+/** The required parts of the machine. */
 export type CommandSystem = Pick<System, "files" | "environment" | "platform">;
 
-/** Where a program is; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
+/** The location of a command; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
 export interface FoundCommand {
   /** Absolute. */
   readonly path: string | null;
-  /** The first permission that kept it from being looked up. */
+  /** The first permission that the look-up lacked. */
   readonly denied: { readonly permission: PermissionClass; readonly value: string } | null;
 }
 
-/** Looks up a program in `PATH`, as a shell does. */
+/** Looks up a command in `PATH`, as a shell does. */
 export async function findCommand(name: string, system: CommandSystem): Promise<FoundCommand> {
   let denied: FoundCommand["denied"] = null;
   for (const path of commandPaths(name, system)) {
@@ -26,14 +26,14 @@ export async function findCommand(name: string, system: CommandSystem): Promise<
   return { path: null, denied };
 }
 
-/** The paths at which a program is looked up. */
+/** Returns the paths at which a command is looked up. */
 export function commandPaths(
   name: string,
   { environment, platform }: Pick<System, "environment" | "platform">,
 ): readonly string[] {
   const isWindows = platform === "windows";
   const files = isWindows ? [name, `${name}.exe`] : [name];
-  // An entry that is empty or relative means the working directory, which is no place to take programs from.
+  // An entry that is empty or relative means the working directory, from which no command is run.
   return (environment("PATH") ?? "").split(isWindows ? ";" : ":")
     .filter((directory) => isWindows ? /^([A-Za-z]:)?[\\/]/.test(directory) : directory.startsWith("/"))
     .flatMap((directory) => files.map((file) => `${directory}/${file}`));

@@ -1,4 +1,4 @@
-/** Returns an IP address in its one canonical form, without brackets; `null` if the text is none. */
+/** Returns an IP address in its one canonical form, without brackets; `null` if the text is not an IP address. */
 export function canonicalAddress(text: string): string | null {
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(text)) {
     return text.split(".").every((part) => Number(part) <= 255 && !/^0./.test(part)) ? text : null;

@@ -1,9 +1,9 @@
 import { jsonText } from "./json_text.ts";
 
 interface LayoutOptions {
-  /** What a deeper level adds, such as two spaces. */
+  /** The indentation of a deeper level, such as two spaces. */
   readonly indent: string;
-  /** What the lines after the first begin with. */
+  /** The prefix of the lines after the first. */
   readonly margin: string;
   /** Columns before the value on its first line. */
   readonly column: number;

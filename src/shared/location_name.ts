@@ -3,5 +3,5 @@ export function isLocationName(text: string): boolean {
   return /^[\w.-]{1,64}$/.test(text);
 }
 
-/** What a location's name must be, in words. */
+/** Describes a valid name of a location. */
 export const LOCATION_NAME = 'expected 1 to 64 letters, digits, ".", "_" or "-"';

@@ -2,12 +2,11 @@
 const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when a signal aborts; the answer stops that. The callback must be one of its own for each call and not
- * throw. A signal that has aborted already calls nobody any more.
+ * Calls back when a signal aborts; the returned function stops that. The callback must be a separate function for
+ * each call and not throw. A signal that is already aborted calls no listener.
  *
- * This costs the same however many listen to one signal, and hundreds of checks do. With the runtime's own
- * `addEventListener` each pays for all the others, since a signal looks through its listeners every time one is
- * added or removed.
+ * The cost is constant for any number of listeners, and hundreds of checks share one signal. With the runtime's own
+ * `addEventListener` it is linear, since a signal searches its listeners every time one is added or removed.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const listeners = LISTENERS.get(signal) ?? listenTo(signal);
@@ -16,8 +15,8 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
 }
 
 /**
- * A controller that calls the listeners of {@linkcode onAbort} itself. Each run has one, and adding a listener of the
- * runtime takes longer than making it.
+ * Returns a controller that calls the listeners of {@linkcode onAbort} itself. Each run has one, and adding a
+ * listener of the runtime is slower than creating it.
  */
 export function createAbort(): Pick<AbortController, "signal" | "abort"> {
   const controller = new AbortController();

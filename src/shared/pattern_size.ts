@@ -1,4 +1,4 @@
-/** How large the program of a regular expression may be, in steps: what is larger is refused in a config. */
+/** Maximum size of a compiled regular expression, in steps; configs with larger ones are rejected. */
 export const PATTERN_STEPS_MAX = 500;
 
 /** An escape, a class, the start of a group with its flags, or a count. */
@@ -29,6 +29,6 @@ export function estimateSteps(pattern: string): number {
       last = piece.startsWith("\\Q") ? piece.length - 2 : 1;
     }
   }
-  // What is not closed is refused for that.
+  // Unclosed groups are rejected elsewhere.
   return groups.reduce((all, group) => all + group, sum + last);
 }

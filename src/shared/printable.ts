@@ -1,7 +1,7 @@
 /**
- * Rules of this file: names, titles and outputs come from configs and from targets, so any of them may hold
- * an escape sequence that moves the cursor, a bidi override that reorders a line, or a line break that forges
- * one. None of these may reach a terminal.
+ * Rules of this file: names, titles and outputs come from configs and from targets, so any of them may contain an
+ * escape sequence that moves the cursor, a bidi override that reorders a line, or a newline that forges one. None of
+ * these may reach a terminal.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * Takes secrets out of texts that came from outside: as they are, and in each form in which they may have been sent
+ * Removes secrets from texts that came from outside: as they are, and in each form in which they may have been sent
  * there and echoed.
  */
 import type { CapturedText, Processes } from "../domain/processes.ts";
@@ -16,18 +16,18 @@ interface RedactOptions {
 }
 
 /**
- * Takes secrets out of a text. It is for what came in as it came in: whatever is split, trimmed, cut or escaped first
- * may hide a part of a secret from it. A text that went through it may go through it again.
+ * Removes secrets from a text. Call it with the text as it was received: splitting, trimming, truncating or escaping
+ * may hide a part of a secret from it. Redacting twice is safe.
  */
 export type Redact = (text: string, options?: RedactOptions) => string;
 
-/** Processes whose output is without secrets from the start, before anything takes it apart. */
+/** Redacts the output of processes before it is parsed. */
 export function redactProcesses(processes: Processes, redact: Redact): Processes {
   return {
     run: async (command, signal) => {
       const end = await processes.run(command, signal);
       if (end.ended === "not_started") return end;
-      // What was ended may have been writing.
+      // A terminated process may have been writing.
       const isEnded = end.ended !== "exited";
       const without = ({ text, truncated }: CapturedText): CapturedText => ({
         text: redact(text, { isCut: truncated || isEnded }),
@@ -44,9 +44,10 @@ export function isRedactable(secret: string): boolean {
 }
 
 /**
- * Makes a function that takes secrets out of texts. Each is found as it is, by the line where it has several, with other
- * white space, without its invisible characters, with all or some characters escaped as in addresses, JSON and HTML, and
- * in base64. The first four characters or more of one are taken out in front of an ellipsis and where the text is cut.
+ * Returns a function that removes secrets from texts. Each is found as it is, by the line if it has several, with
+ * other white space, without its invisible characters, with all or some characters escaped as in URLs, JSON and HTML,
+ * and in base64. The first four characters or more of one are removed in front of an ellipsis and at the truncated
+ * end of the text.
  */
 export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set<string>();
@@ -83,7 +84,7 @@ export function createRedactor(secrets: Iterable<string>): Redact {
         (furthest, pattern) => Math.max(furthest, endOf(pattern, whole, index)),
         index,
       );
-      // Another one may begin in it; of a long one only the end is looked at again.
+      // Another one may begin in it; of a long one only the end is searched again.
       heading.lastIndex = Math.max(index + 1, end - STEPS_MAX);
       if (end === index) continue;
       if (index >= to) {
@@ -102,7 +103,7 @@ type Step = readonly string[] | null;
 
 type Spell = (character: string) => readonly string[];
 
-/** A text that is looked for. */
+/** A text to search for. */
 interface Pattern {
   readonly steps: readonly Step[];
   readonly rest: string;
@@ -127,7 +128,7 @@ function stepOf(unit: string, spell: Spell): Step {
   return /^\s/.test(unit) ? null : spell(unit);
 }
 
-/** A text that is looked through. */
+/** A text to search in. */
 interface Whole {
   readonly text: string;
   readonly isCut: boolean;
@@ -139,7 +140,7 @@ const BLANK =
 
 const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}]/gu;
 
-/** So many characters of a pattern are looked for first, all patterns in one go. */
+/** Characters of a pattern that are searched for first, all patterns in one pass. */
 function headOf({ steps }: Pattern): string {
   return steps.slice(0, SECRET_LENGTH_MIN).map((step) =>
     step === null ? BLANK.source : `(?:${step.map(escapePattern).join("|")})`
@@ -233,7 +234,7 @@ function* spellingsOf(character: string): Generator<string> {
   if (/[\\/'"]/.test(character)) yield `\\${character}`;
   yield `&#${code};`;
   yield ENTITIES[character] ?? character;
-  // What shows nothing is dropped or replaced on many ways.
+  // Invisible characters are dropped or replaced by many programs.
   if (character.replace(INVISIBLE, "") === "") yield* ["", " "];
 }
 
@@ -249,7 +250,7 @@ function toBase64(text: string): string {
   return new TextEncoder().encode(text).toBase64();
 }
 
-/** Both alphabets (RFC 4648, sections 4 and 5), as they are and in an address; without its padding too. */
+/** Both alphabets (RFC 4648, sections 4 and 5), as they are and in a URL; without its padding too. */
 function spellBase64(character: string): readonly string[] {
   return BASE64_SPELLINGS[character] ?? [character];
 }

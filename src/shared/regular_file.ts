@@ -22,7 +22,7 @@ export interface RegularFile {
 }
 
 /**
- * Reads a regular file whole. What a path leads to is looked at before it is opened, because opening a pipe without a
+ * Reads a whole regular file. The target of a path is examined before it is opened, because opening a pipe without a
  * writer, or a file on a hung mount, would block the runtime's only thread.
  *
  * @throws {UnreadableFileError} If it is no regular file, or larger than `bytesMax`.

@@ -1,7 +1,7 @@
 import { hostAndPortOf } from "../domain/runtime_permissions.ts";
 import type { RequestFailure } from "../domain/requests.ts";
 
-/** What was being done in each phase. Before a head there is no body, whatever the runtime's error looks like. */
+/** The activity of each phase. Before a head there is no body, whatever the runtime's error suggests. */
 const ACTIVITIES: Readonly<Record<Exclude<RequestFailure["phase"], "permission" | "settings">, string>> = {
   machine: "connecting to",
   resolving: "resolving",

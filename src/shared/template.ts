@@ -47,13 +47,13 @@ export function unknownFields(template: string): readonly string[] {
     .filter((name) => fieldOf(name) === undefined);
 }
 
-/** What follows a field and is no filter. */
+/** Returns the texts after a field that are no filter. */
 export function unknownFilters(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(([, text = ""]) => partsOf(text).filters)
     .filter((filter) => filterOf(filter) === undefined);
 }
 
-/** Whether a text holds a field, known or not. */
+/** Returns whether a text contains a field, known or not. */
 export function hasFields(template: string): boolean {
   return template.search(PLACEHOLDER) >= 0;
 }
@@ -156,7 +156,7 @@ const JSON_TYPE = /^(?:application\/json|[\w.+-]+\/[\w.+-]+\+json)$/;
 export function bodyRuleOf(headers: Readonly<Record<string, unknown>>): BodyRule {
   const [, given = "application/json"] = Object.entries(headers)
     .findLast(([name]) => name.toLowerCase() === "content-type") ?? [];
-  // What is no text is an error of the config that is found elsewhere.
+  // A value other than a string is an error of the config that is found elsewhere.
   const type = typeof given === "string" ? given.split(";")[0]?.trim().toLowerCase() ?? "" : "";
   if (type === "application/x-www-form-urlencoded") {
     return { escape: escapeForm, isJson: false, isForm: true };

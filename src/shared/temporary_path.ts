@@ -1,12 +1,12 @@
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 
-/** The name that a new text of a file has until it takes the file's place. */
+/** Returns the name of a file's new text until it replaces the file. */
 export function temporaryPathOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** What replacing a file needs. */
+/** Returns the permissions that replacing a file requires. */
 export function permissionsOfReplacing(path: string): RequiredPermissions {
-  // The runtime takes a rename for a reading of what is renamed.
+  // The runtime treats a rename as reading the renamed file.
   return { read: [temporaryPathOf(path)], write: [path, temporaryPathOf(path)] };
 }

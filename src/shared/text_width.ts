@@ -1,7 +1,7 @@
 /**
- * How many columns of a terminal a printable text takes: two for ideographs and emoji, none for colors and for
- * marks that combine with the character before them. Widths are those of Unicode's UAX #11; what makes one emoji,
- * those of UTS #51.
+ * Returns the number of terminal columns of a printable text: two for ideographs and emoji, none for colors and for
+ * marks that combine with the character before them. Widths are those of Unicode's UAX #11; sequences that form one
+ * emoji, those of UTS #51.
  *
  * This is our own because every run pays for it: npm's string-width names the property `RGI_Emoji` in a regular
  * expression and makes an `Intl.Segmenter`, and reading that data takes the engine as long as most of its start.
@@ -21,9 +21,9 @@ export function textWidth(text: string): number {
 const NOT_PLAIN = /[^\x20-\x7e]/;
 
 /**
- * What several code points make together: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
+ * Sequences of code points with a common width: one emoji (a flag, a keycap, one with a skin tone or in emoji style,
  * several that are joined), Hangul letters in a row, or a color sequence. Else one code point, with the mark that
- * asks for its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
+ * requests its text style. Nothing here can match in two ways, so hostile text costs no more than its length.
  */
 const PIECES = new RegExp(
   [
@@ -67,7 +67,7 @@ function hangulWidth(letters: string): number {
   return columns;
 }
 
-/** Controls, joiners and marks, without those few (signs before Arabic numbers) that take room of their own. */
+/** Controls, joiners and marks, without the few (signs before Arabic numbers) that have a width. */
 const INVISIBLE =
   /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
 

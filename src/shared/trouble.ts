@@ -1,7 +1,7 @@
 /** A failure that may last. */
 export interface Trouble<Failure> {
   readonly isPresent: boolean;
-  /** Takes what came of the latest attempt; `null` is a success. */
+  /** Records the outcome of the latest attempt; `null` is a success. */
   set(failure: Failure | null): void;
 }
 

@@ -16,7 +16,7 @@ export function truncateBytes(text: string, bytesMax: number): string {
 const encoder = new TextEncoder();
 const ELLIPSIS_BYTES = encoder.encode("…").length;
 
-/** Returns a foreign text as one line without control characters, such as a reason that a server or a program gave. */
+/** Returns a foreign text as one line without control characters, such as a reason from a server or a command. */
 export function oneLine(text: string, lengthMax = 200): string {
   const line = text.slice(0, 16 * lengthMax).replace(/[\s\p{Cc}\p{Cf}\p{Cs}]+/gu, " ").trim();
   return truncate(line, lengthMax);

@@ -43,7 +43,7 @@ type Measure = (text: string) => number;
 const MEMORY_ENTRIES_MAX = 10_000;
 const MEMORY_LENGTH_MAX = 32;
 
-/** Width in terminal columns, remembered for short texts: measuring one takes microseconds, and texts repeat. */
+/** Width in terminal columns, cached for short texts: measuring one takes microseconds, and texts repeat. */
 function createMeasure(): Measure {
   const known = new Map<string, number>();
   return (text) => {

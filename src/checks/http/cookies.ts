@@ -12,8 +12,8 @@ interface CookieRequests {
 }
 
 /**
- * Keeps the cookies of responses, and sends them with later requests to the same origin, unless a request has a
- * `Cookie` of its own. `Domain` and `Path` do not matter: the jar lasts one run of a few requests.
+ * Keeps the cookies of responses, and sends them with later requests to the same origin, unless a request has its own
+ * `Cookie`. `Domain` and `Path` do not matter: the jar lasts one run of a few requests.
  */
 export function withCookies(requests: Requests, wallMs: () => number): CookieRequests {
   const jars = new Map<string, Map<string, string>>();

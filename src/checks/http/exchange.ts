@@ -28,7 +28,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** By the monotonic clock. */
   readonly startedMs: number;
-  /** The one address of the target to connect to. @default whichever answers */
+  /** The one IP address of the target to connect to. @default the first that responds */
   readonly address?: HostAddress;
 }
 
@@ -41,7 +41,7 @@ interface Findings {
   readonly violations: readonly string[];
   /** The last part of the output, which is a warning regardless of the violations. */
   readonly warnings: readonly string[];
-  /** Why the target or its body can't be judged; `null` if it can. */
+  /** The reason why the target or its body can't be evaluated; `null` if it can. */
   readonly obstacle: string | null;
   /** By the names in the config; secrets. */
   readonly captured: Readonly<Record<string, string>>;
@@ -148,7 +148,7 @@ function findingsWithoutHead(error: unknown, exchange: Exchange, asked: Asked): 
   return { ...NOTHING, asked, ...isOurs(failure) ? { obstacle: text } : { violations: [text] } };
 }
 
-/** Nothing is known of the target then. */
+/** Such a failure reveals nothing about the target. */
 function isOurs({ phase }: RequestFailure): boolean {
   return phase === "permission" || phase === "settings" || phase === "machine";
 }
@@ -232,7 +232,7 @@ function tenths(durationMs: number): number {
   return Math.round(durationMs * 10) / 10;
 }
 
-/** What the findings say, without a condition. */
+/** Describes the findings, without a condition. */
 export function describeFindings(findings: Findings): string {
   const { asked, metrics, violations, warnings, obstacle } = findings;
   const all = [...violations, ...obstacle === null ? [] : [obstacle], ...warnings];

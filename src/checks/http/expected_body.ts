@@ -12,7 +12,7 @@ interface BodyToEvaluate {
   readonly isCaptured: boolean;
   /** Wall time, for times in the body. */
   readonly nowMs: number;
-  /** Called once the body was read as far as it must be known. */
+  /** Called once the required part of the body was read. */
   onRead(): void;
   pause(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export function expectsBody(expected: HttpExpectation): boolean {
   return BODY_WISHES.some((name) => expected[name] !== undefined);
 }
 
-/** The members of an expectation that look into the body. */
+/** The keys of an expectation that search the body. */
 export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPattern", "json"] as const;
 
 const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;

@@ -8,7 +8,7 @@ interface DurationViolation {
   readonly isWarning: boolean;
 }
 
-/** Holds a duration to its limits; `null` when nothing is wrong with it. */
+/** Compares a duration with its limits; `null` if it is within. */
 export function durationViolation(
   durationMs: number,
   { warningDurationMs, criticalDurationMs }: HttpExpectation,

@@ -7,7 +7,7 @@ import { quote } from "../../shared/quote.ts";
 export interface JsonFindings {
   /** In the config's order; each path has one sentence at most. */
   readonly violations: readonly string[];
-  /** Why the body can't be judged; `null` if it can. */
+  /** The reason why the body can't be evaluated; `null` if it can. */
   readonly obstacle: string | null;
 }
 
@@ -61,7 +61,7 @@ function cannotEvaluate(obstacle: string): JsonFindings {
 
 function parse(text: string): unknown {
   try {
-    // A byte order mark was taken away by the decoder.
+    // The decoder has removed a byte-order mark.
     return JSON.parse(text);
   } catch {
     return undefined;

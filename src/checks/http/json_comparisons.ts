@@ -4,9 +4,9 @@ import type { JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_chec
 import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { truncate } from "../../shared/truncate.ts";
 
-/** One thing that must hold for a value. */
+/** One expectation of a value. */
 export interface Comparison {
-  /** What is expected, such as `a number less than 100`. */
+  /** Describes the expectation, such as `a number less than 100`. */
   readonly text: string;
   /** Returns `null` if the value can't be compared because it is too long. */
   fits(value: unknown): boolean | null;
@@ -111,7 +111,7 @@ function timeOf(value: unknown): number | null {
   return Number.isNaN(timeMs) ? null : timeMs;
 }
 
-/** As RFC 9535 compares (section 2.3.5.2.2): the order of members does not matter. */
+/** Compares as RFC 9535 does (section 2.3.5.2.2): the order of keys does not matter. */
 function isEqual(value: unknown, expected: JsonAny): boolean {
   if (typeof value !== "object" || value === null || typeof expected !== "object" || expected === null) {
     return value === expected;

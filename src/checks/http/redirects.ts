@@ -7,7 +7,7 @@ const REDIRECTS_MAX = 10;
 /** The statuses that send a visitor elsewhere; 300, 304 and 305 do not (RFC 9110, section 15.4). */
 export const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What came of a request and of the redirects that it met. */
+/** The outcome of a request and of its redirects. */
 type Answer =
   & { readonly asked: Asked }
   & (
@@ -25,27 +25,27 @@ type Answer =
 
 /** The URL of the last request. */
 export interface Asked {
-  /** The address, with its credentials and its query: not for showing. */
+  /** The URL, with its credentials and its query: not for display. */
   readonly target: string;
   readonly redirected: boolean;
 }
 
 interface AskOptions {
   readonly requests: Requests;
-  /** Whether redirects are followed; a redirect is an answer otherwise. */
+  /** Whether redirects are followed; otherwise a redirect is the final response. */
   readonly followRedirects: boolean;
-  /** Ends the request that is under way; no other is sent then. */
+  /** Aborts the request in progress; no other is sent then. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a request and follows its redirects as a browser does (Fetch standard, "HTTP-redirect fetch"): a POST
- * becomes a GET after 301 and 302, and what is neither GET nor HEAD after 303. A redirect without a `Location` is
- * an answer like any other.
+ * Sends a request and follows its redirects as a browser does (Fetch standard, "HTTP-redirect fetch"): a POST becomes
+ * a GET after 301 and 302, and any method but GET and HEAD after 303. A redirect without a `Location` is a final
+ * response.
  *
- * What the config gives stays with its origin: the target's credentials, all headers but harmless ones, and the
- * client certificate are sent along where a redirect stays there, and nowhere else. A body goes where its method
- * goes, as in browsers. Every response but the one that is returned is closed.
+ * Configured values stay within their origin: the target's credentials, all headers but harmless ones, and the client
+ * certificate are sent along if a redirect stays there, and nowhere else. The body is sent along with its method, as
+ * in browsers. Every response but the returned one is closed.
  */
 export async function askFollowing(first: OutgoingRequest, options: AskOptions): Promise<Answer> {
   const { requests, followRedirects, signal } = options;
@@ -104,7 +104,7 @@ function nextRequest(
   return withoutWhatStays(request, { target: url.href, method: methodAfter(status, request.method) });
 }
 
-/** Of the request that was redirected: what goes with the next one to its target. */
+/** Returns the parts of a redirected request that are sent to the next target. */
 function withoutWhatStays(
   request: OutgoingRequest,
   next: Pick<OutgoingRequest, "target" | "method">,
@@ -128,7 +128,7 @@ function withoutWhatStays(
   };
 }
 
-/** What a request that has lost its body goes without (Fetch standard, "request-body-header name"). */
+/** The headers that a request drops with its body (Fetch standard, "request-body-header name"). */
 const BODY_HEADERS: ReadonlySet<string> = new Set([
   "content-encoding",
   "content-language",
@@ -136,7 +136,7 @@ const BODY_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
 ]);
 
-/** What another origin may see; the credentials of a service travel in headers of any name. */
+/** The headers that another origin may receive; the credentials of a service travel in headers of any name. */
 const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-charset",
@@ -148,7 +148,7 @@ const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
   "user-agent",
 ]);
 
-/** A relative address inherits them anyway; an absolute one of the same origin means the same visitor. */
+/** A relative URL inherits them anyway; an absolute one of the same origin means the same user. */
 function keepCredentials(url: URL, from: URL): void {
   if (url.origin !== from.origin || url.username !== "" || url.password !== "") return;
   url.username = from.username;

@@ -9,7 +9,7 @@ import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
-/** What cannot be right in the parameters of an `http_request` check. */
+/** Returns contradictory parameters of an `http_request` check. */
 export function findErrors({ parameters }: HttpRequestCheck): readonly ParameterProblem[] {
   const { request, response, steps } = parameters;
   if (steps !== undefined) return findStepErrors(parameters, steps);
@@ -159,7 +159,7 @@ function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem
   }
 }
 
-/** What is doubtful in the parameters of an `http_request` check. */
+/** Returns warnings about dubious parameters of an `http_request` check. */
 export function findRequestWarnings(
   { parameters, timeoutMs }: HttpRequestCheck,
 ): readonly ParameterProblem[] {
@@ -210,7 +210,10 @@ function* redirectWarnings(
   };
 }
 
-/** The runtime takes these out of what it has decompressed, and it decompresses whatever it can. */
+/**
+ * The runtime removes these headers from responses that it decompresses, and it decompresses any encoding that it
+ * can.
+ */
 const HIDDEN_HEADERS: ReadonlySet<string> = new Set(["content-encoding", "content-length"]);
 
 function* hiddenHeaderWarnings({ headers }: HttpExpectation): Generator<ParameterProblem> {

@@ -5,14 +5,14 @@ type ResponseBody = Pick<IncomingResponse, "read">;
 /** How much of a body is searched for texts, in decoded bytes. */
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 
-/** How much of a body is kept to be looked at as a whole, in UTF-16 code units. */
+/** The maximum length of a body that is kept for evaluating it as a whole, in UTF-16 code units. */
 export const START_LENGTH_MAX = 1024 * 1024;
 
-/** What is wanted of a body, and how it is written. */
+/** The requested parts of a body, and its encoding. */
 interface BodyWishes {
   readonly parts: readonly string[];
   readonly keepsStart: boolean;
-  /** Whether it is read on when all is known, to measure how long it takes. */
+  /** Whether it is read to the end after all results are known, to measure its duration. */
   readonly readsOn: boolean;
   /** Its declared length; `null`: none is declared, or the body is compressed. */
   readonly lengthBytes: number | null;
@@ -34,12 +34,12 @@ export interface BodyFindings {
 }
 
 /**
- * Reads a body as far as it must be known, and no further. Then it is the caller's to end.
+ * Reads a body until all results are known. The caller then closes it.
  *
- * No more of it is in memory than one chunk, what could be the start of a text, and the start that is kept. What
- * cannot be decoded becomes U+FFFD.
+ * Only one chunk, the possible start of a text, and the requested start are in memory. Bytes that cannot be decoded
+ * become U+FFFD.
  *
- * @throws What the body throws when it cannot be read to its end.
+ * @throws The error of the body if it cannot be read to its end.
  */
 export async function readBody(
   body: ResponseBody,
@@ -82,7 +82,7 @@ interface Search {
   take(more: string): void;
 }
 
-/** Looks for texts in one that comes piece by piece. */
+/** Searches for texts in one that arrives piece by piece. */
 function searchFor(parts: readonly string[]): Search {
   const found = parts.map(() => false);
   const tailLength = Math.max(0, ...parts.map((part) => part.length - 1));

@@ -9,14 +9,14 @@ interface CertificateFinding {
   /** The violations; empty if there are none. */
   readonly violations: readonly string[];
   readonly isGrave: boolean;
-  /** Such as the time it still holds. */
+  /** Such as the time until expiry. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 interface CertificateContext {
   readonly connections: Connections;
   readonly clock: Clock;
-  /** Authorities (PEM) that are trusted besides the usual ones. */
+  /** CA certificates (PEM) that are trusted in addition to the usual ones. */
   readonly authorities: readonly string[];
   /** Aborts at the check's timeout, and if the run is to end early. */
   readonly signal: AbortSignal;
@@ -25,8 +25,9 @@ interface CertificateContext {
 const NOTHING: CertificateFinding = { violations: [], isGrave: false, metrics: {} };
 
 /**
- * Reads the certificate of the target over a connection of its own (the runtime shows none of that of a request), and
- * holds it to `response.certificate`, once the answer has been read. It is that of the target in the config, whatever that redirects to.
+ * Reads the certificate of the target over a separate connection (the runtime does not expose that of a request), and
+ * compares it with `response.certificate`, once the response has been read. It is that of the configured target, even
+ * if that redirects.
  */
 export async function findCertificate(
   { request, response, timeoutMs }: Pick<HttpStep, "request" | "response"> & { readonly timeoutMs: number },
@@ -65,7 +66,7 @@ function violation(text: string): CertificateFinding {
   return { violations: [text], isGrave: true, metrics: {} };
 }
 
-/** What deserves a warning in `response.certificate`. */
+/** Returns warnings about `response.certificate`. */
 export function certificateWarnings(
   { request, response }: Pick<HttpStep, "request" | "response">,
 ): readonly ParameterProblem[] {

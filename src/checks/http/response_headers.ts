@@ -1,8 +1,8 @@
 /**
- * A response header as text: `null` when it is missing, values of a repeated one joined with `, `.
+ * Returns a response header as text: `null` if it is missing, values of a repeated one joined with `, `.
  *
- * The runtime gives each byte as one character (RFC 9110, section 5.5, knows only opaque bytes beyond ASCII).
- * Servers that send such bytes mostly mean UTF-8, so they are read as that where they are valid UTF-8.
+ * The runtime returns each byte as one character (RFC 9110, section 5.5, defines only opaque bytes beyond ASCII).
+ * Servers that send such bytes mostly mean UTF-8, so valid UTF-8 is decoded as such.
  */
 export function readHeader(headers: Headers, name: string): string | null {
   const value = headers.get(name);

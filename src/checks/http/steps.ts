@@ -62,7 +62,7 @@ export async function observeSteps(
   };
 }
 
-/** What the output calls a step. */
+/** Returns the name of a step in the output. */
 export function stepName({ name }: Pick<HttpStep, "name">, index: number): string {
   return name ?? `step ${index + 1}`;
 }
