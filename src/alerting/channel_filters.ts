@@ -6,7 +6,7 @@
  * passes both. The fourth, `events`, leaves out what is due, so that a channel without recoveries gets the next problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
-import type { Condition } from "../domain/condition.ts";
+import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isInWindow } from "./maintenance_windows.ts";
@@ -48,13 +48,15 @@ export function hasEscalated(
     !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
 }
 
-/** When a problem has lasted long enough. For a channel of some conditions, it begins with the first of them. */
+/** When a problem has lasted long enough. For a channel of some conditions, it begins with the last other one's end. */
 function dueAtMs(
   { conditions, afterMs = 0 }: ChannelFilters,
-  { problemBeganAtMs, confirmedSinceMs }: ConditionState,
+  { problemBeganAtMs, leftAtMs }: ConditionState,
   nowMs: number,
 ): number {
-  return ((conditions === undefined ? problemBeganAtMs : confirmedSinceMs) ?? nowMs) + afterMs;
+  if (conditions === undefined) return (problemBeganAtMs ?? nowMs) + afterMs;
+  const others = CONDITIONS.filter((condition) => !conditions.includes(condition));
+  return Math.max(...others.map((condition) => leftAtMs[condition] ?? -Infinity)) + afterMs;
 }
 
 /**

@@ -106,6 +106,7 @@ export function transition(
     flappingSinceMs: isFlapping ? state.flappingSinceMs ?? nowMs : null,
     confirmed,
     confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
+    leftAtMs: change === null ? state.leftAtMs : { ...state.leftAtMs, [change.from]: nowMs },
     observed: condition,
     observedAtMs: nowMs,
     problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,
@@ -141,6 +142,7 @@ export function initialState(): ConditionState {
   return {
     confirmed: "ok",
     confirmedSinceMs: null,
+    leftAtMs: { ok: null, unknown: null, warning: null, critical: null },
     ...NO_RESULTS,
     recent: "",
     sinceLowered: 0,

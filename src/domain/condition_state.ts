@@ -8,6 +8,9 @@ export type Suppression = "silence" | "until_ok" | "flapping" | "maintenance" | 
 /** A number of check results for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 
+/** A time for each condition, milliseconds since 1970; `null`: never. */
+export type ConditionTimes = Readonly<Record<Condition, number | null>>;
+
 /**
  * The state of one check between two results. A plain value: a restart continues from its JSON. Times are wall time,
  * milliseconds since 1970.
@@ -19,6 +22,8 @@ export interface ConditionState {
   readonly confirmed: Condition;
   /** The time of the check result that confirmed it, or of the first one of all; `null` before the first. */
   readonly confirmedSinceMs: number | null;
+  /** When the confirmed condition last changed from each condition to another one. */
+  readonly leftAtMs: ConditionTimes;
   /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;
   /** How many results in a row, up to the last one, were at most of that severity. */

@@ -6,7 +6,12 @@
  * what became of its notifications is persisted nevertheless, and a job may run before its check does.
  */
 import type { ChannelCount } from "../domain/channel_count.ts";
-import type { ConditionCounts, ConditionState, NotificationEvent } from "../domain/condition_state.ts";
+import type {
+  ConditionCounts,
+  ConditionState,
+  ConditionTimes,
+  NotificationEvent,
+} from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job_runs.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
@@ -51,9 +56,17 @@ const COUNTS: Codec<ConditionCounts> = object({
   critical: number,
 });
 
+const TIMES: Codec<ConditionTimes> = object({
+  ok: nullable(number),
+  unknown: nullable(number),
+  warning: nullable(number),
+  critical: nullable(number),
+});
+
 const CONDITION_STATE: Codec<ConditionState> = object({
   confirmed: condition,
   confirmedSinceMs: nullable(number),
+  leftAtMs: TIMES,
   atLeast: COUNTS,
   atMost: COUNTS,
   recent: text,

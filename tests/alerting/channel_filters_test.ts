@@ -173,6 +173,34 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [[0, "warning"], [20, "critical"], [34, "review"], [35, "review"], [36, "warning"]],
     expected: ["35 problem critical", "36 recovery warning"],
   },
+  "after with conditions: a change between listed ones does not begin the time again": {
+    filters: { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
+    steps: [
+      [0, "unknown"],
+      [5, "warning"],
+      [10, "critical"],
+      [15, "warning"],
+      [18, "restart"],
+      [19, "critical"],
+      [19.5, "review"],
+      [20, "review"],
+      [21, "ok"],
+    ],
+    expected: ["20 problem critical", "21 recovery ok"],
+  },
+  "after with conditions: an unlisted one in between begins the time again": {
+    filters: { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
+    steps: [[0, "warning"], [10, "unknown"], [12, "critical"], [16, "review"], [26, "review"], [
+      27,
+      "review",
+    ]],
+    expected: ["27 problem critical"],
+  },
+  "after with conditions: a second problem begins its own time": {
+    filters: { afterMs: 15 * MINUTE, conditions: ["warning", "critical"] },
+    steps: [[0, "warning"], [10, "ok"], [11, "critical"], [25, "review"], [26, "review"]],
+    expected: ["26 problem critical"],
+  },
   "hours: not outside, and not later": {
     filters: { hours: [hours(60, 120)] },
     steps: [[0, "critical"], [61, "critical"], [62, "review"], [63, "ok"], [64, "critical"], [121, "ok"]],

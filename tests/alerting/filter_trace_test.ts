@@ -8,6 +8,7 @@ import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts"
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { ConditionChange } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { silenceOf } from "../state/records.ts";
@@ -37,6 +38,7 @@ const FILTERS: Readonly<Record<string, ChannelFilters>> = {
   "bad.example": { conditions: ["warning", "critical"] },
   "late.example": { afterMs: AFTER_MS },
   "late-critical.example": { afterMs: AFTER_MS, conditions: ["critical"] },
+  "late-some.example": { afterMs: AFTER_MS, conditions: ["warning", "critical"] },
   "hours.example": { hours: HOURS },
   "problems.example": { events: ["problem"] },
   "others.example": { events: ["change", "recovery"] },
@@ -46,14 +48,16 @@ const FILTERS: Readonly<Record<string, ChannelFilters>> = {
 
 for (const seed of SEEDS) {
   Deno.test(`startNotifying() sends each channel the notifications that pass its filters, seed ${seed}`, async () => {
-    const { arrivals, confirmed, acknowledgements } = await runTrace(seed);
+    const { arrivals, confirmed, acknowledgements, changes } = await runTrace(seed);
     assert.ok(acknowledgements > 5, `only ${acknowledgements} problems were acknowledged`);
     for (const [channel, filters] of Object.entries(FILTERS)) {
       const messages = firstArrivals(arrivals.filter((arrival) => arrival.channel === channel));
       const items = messages.flatMap((message) => message.items)
         .toSorted((one, other) => Date.parse(one.decided_at) - Date.parse(other.decided_at));
       assert.ok(items.length > 10, `${channel}: only ${items.length} notifications`);
-      for (const item of items) assertPasses(item, filters, `${channel}: ${JSON.stringify(item)}`);
+      for (const item of items) {
+        assertPasses(item, { filters, changes, where: `${channel}: ${JSON.stringify(item)}` });
+      }
       for (const [check, condition] of confirmed) {
         const last = items.findLast((item) => item.check === check);
         const known = last === undefined || last.event === "recovery" ? "ok" : last.condition;
@@ -67,9 +71,13 @@ for (const seed of SEEDS) {
 
 function assertPasses(
   item: ArrivedItem,
-  { conditions, events, hours, afterMs }: ChannelFilters,
-  where: string,
+  { filters, changes, where }: {
+    readonly filters: ChannelFilters;
+    readonly changes: Trace["changes"];
+    readonly where: string;
+  },
 ): void {
+  const { conditions, events, hours, afterMs } = filters;
   const { missed_problem: missed } = item;
   for (
     const { event, condition, decided_at, problem_began_at } of missed === null ? [item] : [missed, item]
@@ -80,11 +88,27 @@ function assertPasses(
     const decidedAtMs = Date.parse(decided_at);
     assert.ok(hours === undefined || isInWindow(hours, decidedAtMs), `outside the hours: ${where}`);
     if (event !== "problem" || afterMs === undefined) continue;
-    assert.ok(decidedAtMs - Date.parse(problem_began_at) >= afterMs, `too early: ${where}`);
+    const beganAtMs = conditions === undefined
+      ? Date.parse(problem_began_at)
+      : beginOf(conditions, changes.get(item.check) ?? [], decidedAtMs);
+    assert.ok(decidedAtMs - beganAtMs >= afterMs, `too early: ${where}`);
   }
   // Of a problem that recovered unsent, either event counts.
   const own = [item, ...missed === null ? [] : [missed]].map(({ event }) => event);
   assert.ok(events === undefined || events.some((event) => own.includes(event)), `left out: ${where}`);
+}
+
+/** When the conditions that a channel gets began to be confirmed, one or another, as they are at a time. */
+function beginOf(
+  conditions: readonly Condition[],
+  changes: readonly ConditionChange[],
+  atMs: number,
+): number {
+  const until = changes.filter((change) => change.atMs <= atMs).toSorted((one, other) =>
+    one.atMs - other.atMs
+  );
+  const last = until.findLast(({ from, to }) => !conditions.includes(from) && conditions.includes(to));
+  return last?.atMs ?? assert.fail("it was never one of them");
 }
 
 function firstArrivals(arrivals: readonly Arrival[]): readonly Arrival[] {
@@ -97,6 +121,8 @@ interface Trace {
   /** In the end, of the checks that nothing suppresses then. */
   readonly confirmed: ReadonlyMap<string, Condition>;
   readonly acknowledgements: number;
+  /** Of the confirmed conditions, by check. */
+  readonly changes: ReadonlyMap<string, readonly ConditionChange[]>;
 }
 
 async function runTrace(seed: number): Promise<Trace> {
@@ -255,7 +281,11 @@ async function runTrace(seed: number): Promise<Trace> {
   const stopped = monitor.notifying.stop();
   await clock.advance(0);
   await stopped;
-  return { arrivals, confirmed, acknowledgements };
+  const changes = new Map<string, readonly ConditionChange[]>();
+  for (const { name } of checks) {
+    changes.set(name, await store.changes(name, { sinceMs: -Infinity, limit: Infinity }));
+  }
+  return { arrivals, confirmed, acknowledgements, changes };
 }
 
 function makeChecks(): readonly Check[] {

@@ -146,6 +146,7 @@ Deno.test("transition() keeps the invariants of the state, and does not mutate i
         assert.equal(isAttentive(state), state.problemBeganAtMs !== null);
         assert.ok(state.notified === "ok" || state.notifiedProblemBeganAtMs !== null);
         assert.ok(state.confirmedSinceMs !== null && state.confirmedSinceMs <= step.nowMs);
+        assert.ok(state.confirmed === "ok" || state.leftAtMs.ok !== null);
         assert.ok(CONDITIONS.every((condition) => state.atLeast[condition] + state.atMost[condition] > 0));
       }
       assert.deepEqual(state, runMachine(history).at(-1)?.state ?? initialState());

@@ -57,6 +57,7 @@ export function testStore(
       condition: {
         confirmed: "ok",
         confirmedSinceMs: null,
+        leftAtMs: { ok: null, unknown: null, warning: null, critical: null },
         atLeast: countsOf("ok", 0),
         atMost: countsOf("ok", 0),
         observed: null,

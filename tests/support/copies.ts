@@ -30,6 +30,7 @@ export function copyConditionState(state: ConditionState): ConditionState {
   return {
     confirmed: state.confirmed,
     confirmedSinceMs: state.confirmedSinceMs,
+    leftAtMs: { ...state.leftAtMs },
     atLeast: copyCounts(state.atLeast),
     atMost: copyCounts(state.atMost),
     observed: state.observed,
