@@ -25,7 +25,7 @@ export function lastNotified(
 }
 
 /**
- * Returns the condition that a channel was notified of by a notification: `ok` for a recovery, even from a filter.
+ * Returns the condition that a channel was notified of by a notification: `ok` for a recovery, whatever its condition.
  */
 export function conditionAfter({ event, condition }: Pick<Notification, "event" | "condition">): Condition {
   return event === "recovery" ? "ok" : condition;

@@ -65,9 +65,9 @@ export function parseBeforeCommand(
 }
 
 /**
- * Takes a command's arguments apart.
+ * Parses a command's arguments.
  *
- * @throws {UsageError} If there is an option or operand that the command does not take, or an option twice.
+ * @throws {UsageError} If there is an unknown option or operand, or a duplicate option.
  */
 export function parseInvocation(command: Command, args: readonly string[]): Invocation {
   const specs = [...command.options, ...COMMON_OPTIONS];

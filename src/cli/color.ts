@@ -1,4 +1,4 @@
-/** Ways to set off a piece of text. Each takes printable text. */
+/** Formats for pieces of text. Each accepts printable text. */
 export interface Colors {
   /** For what must be seen first. */
   bold(text: string): string;

@@ -41,7 +41,7 @@ export interface Invocation {
 
 export type OptionValue = string | true | readonly string[];
 
-/** One command of the program. Its help is made from this. */
+/** One command. Its help is generated from this. */
 export interface Command {
   /** The word that calls it; unique. */
   readonly name: string;
@@ -71,7 +71,7 @@ export interface Command {
   readonly uses?: readonly PermissionClass[];
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
-  /** Does the work; the answer is the exit code. */
+  /** Runs the command; returns the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
 }
 
@@ -88,7 +88,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The options that every command takes. */
+/** The options of every command. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = [
   { name: "no-color", description: "output without color (also: the variable NO_COLOR)" },
   { name: "help", short: "h", description: "this help" },
@@ -134,9 +134,9 @@ export function optionValues(invocation: Invocation, name: string): readonly str
 }
 
 /**
- * The value of an option that takes one of some words, if it was given.
+ * Returns the value of an option with fixed choices, if it is set.
  *
- * @throws {UsageError} If it is another one.
+ * @throws {UsageError} If it is another value.
  */
 export function optionChoice<Choice extends string>(
   invocation: Invocation,

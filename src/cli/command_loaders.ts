@@ -4,8 +4,8 @@ import type { Command } from "./command_definition.ts";
 export type CommandLoader = () => Promise<Command>;
 
 /**
- * Every command by its name, in the order in which the help lists them. A run reads the module of its own command
- * alone, for reading all of them takes longer than what most runs do; `commands.ts` has them all.
+ * Every command by its name, in the order of the help. A run loads only the module of its own command, since loading
+ * all of them takes longer than most runs; `commands.ts` has them all.
  */
 export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   check: async () => (await import("./commands/check.ts")).checkCommand,

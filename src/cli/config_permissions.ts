@@ -180,7 +180,7 @@ export function describeMissing({ permission, value, neededBy }: RequiredPermiss
 
 const READ_AT_START: ReadonlySet<PermissionClass> = new Set(["env", "sys"]);
 
-/** Facts of the system that are known from the start on; checks ask for the others at each run. */
+/** Facts of the system that are read only at the start; checks read the others at each run. */
 const START_FACTS: ReadonlySet<string> = new Set(["hostname", "uid"]);
 
 function isReadAtStart({ permission, value }: RequiredPermission): boolean {
@@ -238,7 +238,7 @@ async function permissionsOfState(
     () => false,
     (error) => error instanceof Deno.errors.NotFound,
   );
-  // It is made then, which takes a permission for itself.
+  // It is created then, which requires its own permission.
   return { read: paths, write: isDirectoryMissing ? [...paths, dirname(path)] : paths };
 }
 

@@ -18,7 +18,7 @@ const EXCERPT_WIDTH = 100;
 /** Around a problem, so much text is searched for secrets. */
 const MASKED_WIDTH = 8 * 1024;
 
-/** A member with a text for its value. The name is looked at by itself: in one go a long one would take minutes. */
+/** A key with a text as value. The key is compared separately: in one pattern a long one would take minutes. */
 const TEXT_KEY = /"([\w-]*)"\s*:\s*"((?:[^"\\\r\n]|\\.)*)/g;
 
 /** Parts of names whose values are secrets. */
@@ -76,7 +76,7 @@ function excerpt(
   problem: PlacedProblem,
 ): { readonly line: string; readonly caretColumn: number } {
   const start = problem.offset - (problem.column - 1);
-  // A config on one line can have megabytes, so only the surroundings are looked at.
+  // A config on one line can have megabytes, so only the surroundings are searched.
   const from = Math.max(start, problem.offset - MASKED_WIDTH);
   const masked = maskSecrets(text.slice(from, problem.offset + MASKED_WIDTH));
   const position = problem.offset - from;

@@ -76,7 +76,7 @@ export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string]
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];
 
-/** Conditions that `--fail-on` takes. */
+/** Conditions that `--fail-on` accepts. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
 
 /** The lowest severity that fails a run. `unknown` always does: there is no data. */

@@ -44,7 +44,7 @@ export function describeFailure(error: unknown, options: { readonly color: boole
   return describeBug(error);
 }
 
-/** The system's codes for a device that takes no more: full, a quota, a limit, broken. */
+/** The system's codes for a device that cannot be written: full, a quota, a limit, broken. */
 const FULL_DEVICE_CODES: readonly unknown[] = ["ENOSPC", "EDQUOT", "EFBIG", "EIO"];
 
 function isFullDevice(error: unknown): error is Error {

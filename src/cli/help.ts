@@ -4,10 +4,10 @@ import { PROJECT_URL } from "./project_url.ts";
 
 const WIDTH = 100;
 
-/** The program in one sentence without its period. */
+/** The summary of the program without its period. */
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
-/** The help of the whole program. */
+/** Returns the help of the whole program. */
 export function programHelp(commands: readonly Command[]): string {
   return [
     `${PROGRAM_SUMMARY}.`,

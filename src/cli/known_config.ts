@@ -27,8 +27,7 @@ interface KnownConfig {
 }
 
 /**
- * Loads the config; while it has errors, that is a warning, if it is known all the same where its state is and there
- * is one.
+ * Loads the config; its errors are warnings if the path of an existing state can be read nevertheless.
  *
  * @throws {ConfigError} If it has errors, and the state can't be found or the checks are chosen by their tags.
  */

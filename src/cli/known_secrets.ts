@@ -8,7 +8,7 @@ export function rememberSecrets(secrets: readonly string[]): void {
   for (const secret of secrets) known.add(secret);
 }
 
-/** Takes every value that was remembered out of a text. */
+/** Removes every remembered value from a text. */
 export function hideKnownSecrets(text: string): string {
   return createRedactor([...known])(text);
 }

@@ -15,7 +15,7 @@ export const LISTEN_OPTION: OptionSpec = {
 const INTERVAL_MS = 10_000;
 
 /**
- * The HTTP endpoint that a command line and a config ask for; `null`: none.
+ * Returns the HTTP endpoint of a command line and a config; `null`: none.
  *
  * @throws {UsageError} If the address is invalid, or others could connect to it without a token.
  */

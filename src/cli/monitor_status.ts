@@ -86,7 +86,7 @@ export function describeMonitorTrouble(
   ];
 }
 
-/** Calls of cron are no members, so without any service nothing is known of locations. */
+/** Calls of cron are no members, so without any service the locations are unknown. */
 function describeLocations({ state, locations = [] }: MonitorStatus): readonly string[] {
   if (state !== "running") return [];
   return locations.filter(({ members }) => members !== "live").map(({ location, members, checks }) => {

@@ -96,7 +96,7 @@ async function locate(invocation: Invocation, system: System): Promise<ConfigLoc
 }
 
 /**
- * For what must know all that a config names, such as an exact list of permissions.
+ * Rejects a config with missing requirements, for commands that need all of it, such as an exact list of permissions.
  *
  * @throws {ConfigError} If the machine lacks some of it.
  */

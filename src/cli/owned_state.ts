@@ -49,7 +49,7 @@ const OWNER_PAUSE_MS_MAX = 5;
 const COUNTS_ARE_LOST = "counts are lost when this run ends (set --state PATH)";
 
 /**
- * Takes the lock of a state and opens it.
+ * Acquires the lock of a state and opens it.
  *
  * @throws {StateHeldError} If another monitor uses it.
  * @throws {StoreError} If it can't be used and is named or required, or a permission is missing.

@@ -5,7 +5,7 @@ import { printable } from "../shared/printable.ts";
 /** A line on stderr that shows how far a run is. */
 export interface Progress {
   finished(check: Check): void;
-  /** Takes the line away before something else is printed; it is shown again soon. */
+  /** Clears the line before other output; it is shown again soon. */
   clear(): void;
   end(): void;
 }

@@ -10,7 +10,7 @@ import { describeFailure } from "./failure.ts";
 import { usesColor } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
-/** Runs the program with its arguments; the answer is the exit code. */
+/** Runs the program with its arguments; returns the exit code. */
 export async function run(args: readonly string[], system: System): Promise<number> {
   try {
     return await dispatch(args, system);
@@ -22,7 +22,7 @@ export async function run(args: readonly string[], system: System): Promise<numb
   }
 }
 
-/** Prints an error that was not caught, like any other error that ends the program. Returns the exit code. */
+/** Prints an uncaught error like any other error that terminates the program. Returns the exit code. */
 export function reportUncaught(error: unknown, system: System): number {
   const { text, exitCode } = describeFailure(error, { color: false });
   system.stderr.write(text);

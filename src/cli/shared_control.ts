@@ -4,7 +4,10 @@ import { hostOf, placesOf } from "../members/rendezvous.ts";
 import { activeHosts } from "./active_hosts.ts";
 import type { ControlRequest } from "./check/control.ts";
 
-/** Says where to go instead of a socket, which members have none of, since they may run on other machines; `null`: none runs. */
+/**
+ * Describes the members to contact instead of a socket, which they lack, since they may run on other machines;
+ * `null`: none runs.
+ */
 export function describeShared(
   request: ControlRequest,
   members: readonly MemberStatus[],

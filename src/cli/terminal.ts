@@ -3,7 +3,7 @@ import type { TextSink } from "../domain/text_sink.ts";
 import type { Invocation } from "./command_definition.ts";
 
 /**
- * Whether a sink takes color: a terminal that is not dumb, unless `NO_COLOR` is set to anything
+ * Returns whether a sink supports color: a terminal that is not dumb, unless `NO_COLOR` is set to anything
  * (https://no-color.org).
  */
 export function usesColor(sink: TextSink, system: Pick<System, "environment">): boolean {

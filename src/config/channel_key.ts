@@ -63,7 +63,7 @@ function withoutCredentials(value: JsonValue, schema: Schema, place: Required<Ch
   return rest;
 }
 
-/** Whether a text depends on the directory it is read from; a program without a slash is looked up in `PATH`. */
+/** Returns whether a text depends on the directory of its file; a command without a slash is looked up in `PATH`. */
 function isRelative(text: string, format: string | undefined): boolean {
   return format === "path" || format === "input_file" || (format === "command" && text.includes("/"));
 }

@@ -13,7 +13,7 @@ export interface ChannelUse extends ChannelFilters {
   readonly channel: string;
 }
 
-/** Returns a named channel with the filters of a use in place of its own. */
+/** Returns a named channel with the filters of a use instead of its own. */
 export function withFilters(channel: Channel, { channel: _name, ...filters }: ChannelUse): Channel {
   return { ...channel, ...filters };
 }

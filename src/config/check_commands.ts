@@ -6,11 +6,11 @@ import { type Problem, quoteValue } from "./problem.ts";
 export interface FoundCommands {
   /** Absolute paths by the name that the config uses. */
   readonly commands: ReadonlyMap<string, string>;
-  /** One for each place in the config that names a program which is not there. */
+  /** One for each position in the config that names a missing command. */
   readonly problems: readonly Problem[];
 }
 
-/** Looks up in `PATH` every program that the config names without a slash, each name once. */
+/** Looks up in `PATH` every command that the config names without a slash, each name once. */
 export async function findCommands(
   values: readonly FormattedValue[],
   directory: string,

@@ -46,11 +46,11 @@ interface ValidateOptions {
   readonly system: System;
   readonly withoutSecrets: boolean;
   readonly config: ConfigFile;
-  /** The names of all channels of the config; `null`: some file cannot be read, so they are not known. */
+  /** The names of all channels of the config; `null`: unknown, since some file cannot be read. */
   readonly channelNames: ReadonlySet<string> | null;
 }
 
-/** Holds a file to the schema: the config itself as it is, an included file as a part of one. */
+/** Validates a file against the schema: the config itself as it is, an included file as a part of one. */
 export async function validateFile(file: ConfigFile, options: ValidateOptions): Promise<ValidatedFile> {
   const { schema, system, withoutSecrets, config, channelNames } = options;
   const { source, isUnresolved } = file;
@@ -179,7 +179,7 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
 
 const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
 
-/** Only a config with times of the calendar needs what reads them. */
+/** Only a config with cron schedules requires the parser. */
 async function loadCron(): Promise<CreateCronTimes> {
   return (await import("./cron_times.ts")).createCronReader();
 }

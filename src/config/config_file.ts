@@ -68,7 +68,7 @@ function hasForEach(config: JsonObject): boolean {
   return isObject(checks) && Object.values(checks).some((check) => isObject(check) && "for_each" in check);
 }
 
-/** The names of the checks that a file holds, errors in them or not. */
+/** Returns the names of the checks in a file, with or without errors. */
 export function checkNames(file: ConfigFile): readonly string[] {
   return namesIn(file, "checks");
 }

@@ -10,7 +10,7 @@ export function isCredentialName(name: string | number | undefined): boolean {
 const CREDENTIAL_NAME =
   /auth(?!ors?$|ority)|cookie|token|key|secret|passw|passphrase|signature|credential|session|^(?:pass|pwd|sig)$/i;
 
-/** Whether all of a value is a credential. Of an address only parts are. */
+/** Returns whether the whole value is a credential. Of a URL only parts are. */
 export function isCredential({ format, path }: Pick<FormattedValue, "format" | "path">): boolean {
   return format === "secret" || NAMED_FORMATS.includes(format) && isCredentialName(path.at(-1));
 }
@@ -38,7 +38,7 @@ export function hideInAddress(
   address: string,
   hide: (credential: string) => string = () => "(hidden)",
 ): string {
-  // A placeholder may hold what else ends a part of an address.
+  // A placeholder may contain a character that ends a part of a URL.
   const masked = maskPlaceholders(address);
   const spans: { readonly start: number; readonly end: number }[] = [];
   const user = USER_INFORMATION.exec(masked);

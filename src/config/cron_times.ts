@@ -1,5 +1,5 @@
 /**
- * The times of a cron expression. The library parses the expression and knows the calendar, for days of 24 hours. DST
+ * The times of a cron expression. The library parses the expression and computes dates, for days of 24 hours. DST
  * changes are handled here, since libraries disagree about them.
  *
  * The rule is that of Debian's cron (`man 8 cron`). If the minute or the hour is open (begins with `*`), a check runs
@@ -86,16 +86,16 @@ function timesOf(
 }
 
 /**
- * The library looks for a time up to the year 3000. Any day of the year falls on any day of the week in the fifty
- * years before that, 29 February too, so what does not come in them never comes; to look from today takes 20 times
- * as long.
+ * The library searches for a time up to the year 3000. Any day of the year falls on any day of the week in the fifty
+ * years before that, 29 February too, so a time that does not exist in them never comes; a search from today takes 20
+ * times as long.
  */
 const LATE_MS = Date.UTC(2950, 0, 1);
 
 /** Expressions whose minute or hour is open. */
 const OPEN = /^(?:@hourly$|[*?]|\S+\s+[*?])/i;
 
-/** Larger changes of the clock are none between winter and summer. */
+/** Larger changes are not DST changes. */
 const CORRECTION_MS = 3 * 3_600_000;
 
 /** A time during which the clock is not changed. */

@@ -8,7 +8,7 @@ import type { StructureError } from "./structure_errors.ts";
 import type { JsonValue } from "./syntax.ts";
 
 export interface StructureOptions {
-  /** The value as it is written, for messages: it holds no secret. */
+  /** The value as written in the config, for messages: it contains no secret. */
   readonly written: JsonValue;
   /** Of the schema that the config is validated against. */
   readonly reader: SchemaReader;
@@ -16,7 +16,7 @@ export interface StructureOptions {
   readonly wider: SchemaReader | null;
   /** The name of the chosen profile in messages, such as `Shape B`. */
   readonly shapeName: string;
-  /** Whether the value at a place is not known, for a placeholder in it has none. */
+  /** Returns whether the value at a place is unknown, because a placeholder in it has none. */
   isUnresolved(path: ConfigPath): boolean;
 }
 
@@ -73,7 +73,7 @@ function findMisspelt(
   );
 }
 
-/** Keywords that look at one value, not at the members of an object. */
+/** Keywords that validate one value, not the keys of an object. */
 const VALUE_KEYWORDS: readonly string[] = [
   "type",
   "enum",
@@ -84,7 +84,7 @@ const VALUE_KEYWORDS: readonly string[] = [
   "minProperties",
 ];
 
-/** The config and the place in it that an error speaks of. */
+/** The config and the place of an error in it. */
 interface Place extends StructureOptions {
   readonly path: ConfigPath;
   readonly value: JsonValue;
@@ -92,7 +92,7 @@ interface Place extends StructureOptions {
 
 type Explain = (error: StructureError, place: Place) => Problem;
 
-/** A sentence for each keyword that refuses values. */
+/** The explanation for each keyword that rejects values. */
 const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   additionalProperties: explainUnknownKey,
   required: explainMissingKey,

@@ -5,8 +5,8 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
 /**
- * Holds regular expressions (RE2 syntax) and JSON paths (RFC 9535) to their grammars. What reads them is loaded only
- * where there are any.
+ * Validates regular expressions (RE2 syntax) and JSON paths (RFC 9535). Their parsers are loaded only if there are
+ * any.
  */
 export async function findExpressionProblems(items: readonly FormattedValue[]): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
@@ -50,7 +50,9 @@ interface Verdict {
 
 /** Each takes some milliseconds to find. */
 const EXPRESSION_PROBLEMS_MAX = 100;
-/** Of all regular expressions of a file together: each step takes some memory, and a second for all of these. */
+/**
+ * The limit of all regular expressions of a file together: each step costs some memory, and so many take a second.
+ */
 const STEPS_MAX = 500_000;
 
 const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
@@ -58,7 +60,7 @@ const LOOKS_AROUND = /\(\?<?[=!]|\\[1-9]/;
 const LOOKAROUND_HINT = "RE2 has no look-around and no back-references";
 
 async function validatePattern(pattern: string): Promise<Verdict> {
-  // Before the library makes a program of it, which costs time and memory.
+  // Before the library compiles it, which costs time and memory.
   if (pattern.length > LENGTH_MAX) return refuse(tooLong(pattern));
   if (estimateSteps(pattern) > 10 * PATTERN_STEPS_MAX) {
     return refuse(`it is too large (more than ${PATTERN_STEPS_MAX} steps), repeat less`);
@@ -94,8 +96,7 @@ async function validateJsonPath(path: string): Promise<Verdict> {
 }
 
 /**
- * Finds what would take a time that grows faster than the body: a filter that searches, or looks at more than the value
- * in question.
+ * Finds filters whose time grows faster than the body: those that search, or read more than the value in question.
  */
 async function findExpense(query: JSONPathQuery): Promise<string | null> {
   const { jsonpath } = await import("json-p3");

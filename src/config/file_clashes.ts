@@ -134,7 +134,7 @@ export function readFiles(
   }));
   visitFormattedValues(config, ({ path, format, value }) => {
     const text = String(value);
-    // Files that are only checked or touched may be overwritten: a check of the report's age is useful.
+    // Files that are only checked or touched may be overwritten: a check of the HTML report's age is useful.
     const isRead = format === "input_file";
     const command = format !== "command" ? undefined : text.includes("/") ? text : commands.get(text);
     const file = isRead ? text : command;

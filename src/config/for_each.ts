@@ -38,7 +38,7 @@ export function expandChecks(written: JsonObject): ExpandedFile {
     const { for_each: value, ...rest } = check;
     const forEach = readForEach(value);
     if (forEach === null) {
-      // Nothing is known of the rest, so the schema reports only this error.
+      // The rest is unknown, so the schema reports only this error.
       expanded[name] = Object.assign(createObject(), { kind: "test", parameters: {}, for_each: value });
       continue;
     }

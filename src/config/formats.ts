@@ -36,8 +36,8 @@ export interface FormattedConfig {
 }
 
 /**
- * Visits every value and every free name of a config that has a format, in the config's order. Continues after errors
- * in the structure, as far as the schema knows.
+ * Visits every value and every free name of a config that has a format, in the config's order. Skips values of an
+ * invalid structure.
  */
 export function visitFormattedValues(
   { value, written, reader }: FormattedConfig,
@@ -166,7 +166,7 @@ function checkLimit(
 }
 
 function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
-  // The schema looks at numbers.
+  // The schema validates numbers.
   if (typeof value === "number" || parseRange(value) !== null) return null;
   return {
     message: `${quoteValue(written)} is not a range, expected one such as "10", "10:", "~:10" or "10:20"`,
@@ -174,7 +174,7 @@ function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"
 }
 
 function checkStatus({ value, written }: FormattedValue): Pick<Problem, "message" | "hint"> | null {
-  // The schema looks at numbers.
+  // The schema validates numbers.
   if (typeof value === "number" || /^[1-5]xx$/.test(value)) return null;
   return {
     message: `${
@@ -229,7 +229,7 @@ function checkUrl(
   return { message: `${quoteValue(shown)} is not a URL, expected one such as https://example.org/health` };
 }
 
-/** One mailbox as RFC 5321 writes it, without quoting: what mail servers take everywhere. */
+/** One mailbox in the syntax of RFC 5321, without quoting: accepted by all SMTP servers. */
 const ADDRESS = /^[^\s@<>()[\],;:\\"\p{Cc}]+@[^\s@<>(),;\\"\p{Cc}]+$/u;
 
 function checkAddress({ value, written }: FormattedValue): Pick<Problem, "message"> | null {

@@ -6,7 +6,7 @@ import { absolutePath } from "./source.ts";
 interface GlobMatches {
   /** As the pattern is: relative or absolute; sorted by their characters. Directories, pipes and devices are left out. */
   readonly paths: readonly string[];
-  /** The directories that were looked through, those that are not there included; absolute. */
+  /** The searched directories, including missing ones; absolute. */
   readonly directories: readonly string[];
 }
 

@@ -13,7 +13,7 @@ import type { Source } from "./source_text.ts";
 export interface Included {
   /** The config itself, then the other files as they are included, in depth. */
   readonly files: readonly ConfigFile[];
-  /** The directories that patterns were looked up in, those that are not there included; absolute. */
+  /** The directories that patterns were searched in, including missing ones; absolute. */
   readonly directories: readonly string[];
   /** Files that could not be read, and circles. */
   readonly problems: readonly Problem[];
@@ -29,7 +29,7 @@ interface IncludeOptions {
 
 /** No config needs more files, itself not counted. */
 export const INCLUDED_FILES_MAX = 1000;
-/** Each is looked for on the disk, there or not. */
+/** Each is looked up on the disk, whether it exists or not. */
 const INCLUDE_ENTRIES_MAX = 1000;
 /** No config needs to include deeper. */
 export const INCLUDE_DEPTH_MAX = 10;

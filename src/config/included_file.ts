@@ -6,16 +6,16 @@ import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
 /** An included file, completed so that the schema of a config can validate it. */
 interface IncludedFile {
-  /** Without the members that only a config has. */
+  /** Without the keys that only a config has. */
   readonly value: JsonValue | undefined;
   readonly written: JsonValue | undefined;
-  /** The members that do not belong there. */
+  /** Errors about keys that an included file must not have. */
   readonly problems: readonly Problem[];
   /** Warnings about the whole file. */
   readonly warnings: readonly Problem[];
 }
 
-/** The members that an included file may have. */
+/** The keys that an included file may have. */
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**

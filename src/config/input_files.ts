@@ -27,7 +27,7 @@ async function missingReason(path: string, files: Pick<Files, "stat">): Promise<
   try {
     return (await files.stat(path)).kind === "file" ? null : "it is not a file";
   } catch (error) {
-    // Anything else may be a matter of the moment, and the check reports it.
+    // Any other failure may be transient, and the check reports it.
     return ["ENOENT", "EACCES"].includes(systemCodeOf(error)) ? describeFileError(error, { path }) : null;
   }
 }

@@ -50,7 +50,7 @@ export interface LoadedConfig extends Omit<ResolvedConfig, "fileOf" | "isKindKno
   readonly commands: ReadonlyMap<string, string>;
   /** Values that must never be printed. */
   readonly secrets: readonly string[];
-  /** Returns why a file can't be overwritten as the report is; `null`: it can. */
+  /** Returns the reason why the HTML report must not overwrite a file; `null`: it may. */
   clashOf(file: string): Promise<string | null>;
   readonly redact: Redact;
   place(problem: Problem): PlacedProblem;
@@ -114,7 +114,7 @@ export async function loadConfig(
 }
 
 interface OutputClashes {
-  /** @throws {ConfigError} If the report or the metrics would overwrite a file that is needed. */
+  /** @throws {ConfigError} If the HTML report or the metrics would overwrite a required file. */
   refuseClashes(): Promise<void>;
   clashOf(file: string): Promise<string | null>;
 }

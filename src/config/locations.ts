@@ -21,7 +21,7 @@ export interface LocatedChecks {
   readonly problems: readonly Problem[];
 }
 
-/** Holds `locations` to the rules. Checks that can't run at locations ignore those of `defaults`. */
+/** Validates `locations`. Checks that can't run at locations ignore those of `defaults`. */
 export function locateChecks(
   checks: readonly Check[],
   { fileOf, refusalOf }: LocationRules,
@@ -110,7 +110,7 @@ function controlProblems(
 ): readonly Problem[] {
   if (control === undefined) return [];
   const path = [...place, "control"];
-  // A control check that takes the defaults has none.
+  // A control check that inherits the defaults has none.
   if (control === name) {
     return isOwn
       ? [{ path, message: `is ${quoteValue(control)}, the check itself; expected another check` }]

@@ -13,7 +13,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   let bestDistance = (word.length <= 3 ? 1 : Math.max(2, Math.floor(word.length / 3))) + 1;
   const lower = word.toLowerCase();
   for (const candidate of candidates) {
-    // Each letter more or less is a change, so the length alone excludes most words.
+    // Each additional or missing letter is a change, so the length alone excludes most words.
     if (Math.abs(candidate.length - word.length) > bestDistance + 1) continue;
     const found = distance(lower, candidate.toLowerCase());
     if (found < bestDistance) [best, bestDistance] = [candidate, found];

@@ -82,9 +82,9 @@ export class MissingSettingError extends Error {
 const CA_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 /**
- * Reads the secrets and the authorities of a database.
+ * Reads the secrets and the CA certificates of a database.
  *
- * @throws {MissingSettingError} If this machine lacks one.
+ * @throws {MissingSettingError} If one is missing on this machine.
  */
 export async function openPostgresPlace(
   { written, directory, url }: PostgresSettings,
@@ -129,7 +129,7 @@ async function readAuthority(path: string, files: System["files"]): Promise<stri
 
 const FAIL_OPEN_AFTER_MS = 60_000;
 
-/** How long a database may be unreachable before members send without it. */
+/** Returns how long a database may be unreachable before members send without it. */
 export function failOpenAfterMs({ written }: PostgresSettings): number {
   const value = written["fail_open_after"];
   const parsed = typeof value === "number" || typeof value === "string" ? parseInterval(value) : null;

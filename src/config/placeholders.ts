@@ -7,10 +7,10 @@ import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./probl
 import { absolutePath } from "./source.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
 
-/** A string of the config that holds a placeholder. */
+/** A string of the config that contains a placeholder. */
 export interface Substitution {
   readonly path: ConfigPath;
-  /** As the program uses it; `null` when a placeholder in it has no value, or none was looked for. */
+  /** The resolved string; `null` if a placeholder in it has no value, or secrets were not read. */
   readonly resolved: string | null;
   /** The placeholders' values, with where in `resolved` each begins. */
   readonly parts: readonly { readonly value: string; readonly start: number }[];
@@ -37,7 +37,7 @@ interface Substituted {
   readonly substitutions: readonly Substitution[];
   /** The placeholders that have no value, and why: the machine lacks it, or it cannot be one. */
   readonly problems: readonly Problem[];
-  /** Values that are empty, and what only looks like a placeholder. */
+  /** Warnings about empty values, and about text that resembles a placeholder. */
   readonly warnings: readonly Problem[];
 }
 
@@ -105,7 +105,7 @@ export function filesInPlaceholders(
   );
 }
 
-/** Whether a string as it is written takes something from the environment or from a file. */
+/** Returns whether a string as written reads the environment or a file. */
 export function holdsSecret(written: JsonValue | undefined): boolean {
   if (typeof written !== "string" || !written.includes("${")) return false;
   for (const { kind } of placeholdersIn(written)) if (kind !== undefined) return true;
@@ -130,8 +130,8 @@ export function isPlaceholder(written: JsonValue | undefined): boolean {
 }
 
 /**
- * Replaces `${env:NAME}` and `${file:/path}` in every string of a config, and `$${` by `${`. Nothing else that
- * looks like a placeholder is touched, and no member's name.
+ * Replaces `${env:NAME}` and `${file:/path}` in every string of a config, and `$${` by `${`. Other text that
+ * resembles a placeholder is unchanged, as are all keys.
  */
 export async function substitute(config: JsonValue, options: PlaceholderOptions): Promise<Substituted> {
   const { found, warnings } = findPlaceholders(config);
@@ -278,7 +278,7 @@ function warnOfLookAlikes(path: ConfigPath, text: string): readonly Problem[] {
   return [...others, ...found];
 }
 
-/** Every string of a config with something to replace, and what only looks like it. */
+/** Finds every string of a config with a placeholder, and text that resembles one. */
 function findPlaceholders(
   config: JsonValue,
 ): { readonly found: readonly PlaceholderText[]; readonly warnings: Problem[] } {

@@ -10,9 +10,8 @@ interface Position {
 }
 
 /**
- * Makes a function that finds the places of problems in a text that is syntactically right, or of problems that
- * know their offset in any text. It reads no more than it is asked for: the lines at the first problem, an object
- * or a list when the first place in it is wanted.
+ * Returns a function that locates problems in a text with valid syntax, or problems with an offset in any text. It is
+ * lazy: it reads the lines at the first problem, and an object or a list for the first place in it.
  */
 export function createPlacer(text: string): (problem: Problem) => PlacedProblem {
   const locate = createLocator(text);
@@ -55,7 +54,7 @@ function createLocator(text: string): (path: ConfigPath, at: "name" | "value") =
     }
   };
 
-  /** The members of an object (of a name that is given twice the first one), or the elements of a list. */
+  /** Returns the keys of an object (of a duplicate key the first one), or the elements of a list. */
   const readEntries = (offset: number): ReadonlyMap<string | number, Entry> => {
     const entries = new Map<string | number, Entry>();
     tokens.jump(offset);

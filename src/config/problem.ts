@@ -13,7 +13,7 @@ export interface Problem {
   readonly message: string;
   /** Whether key or value is meant. @default "value" */
   readonly at?: "name" | "value";
-  /** The place itself, where there is no member to name: characters from the start of the text. */
+  /** The position itself if there is no key to name: characters from the start of the text. */
   readonly offset?: number;
   /** The fix, if it isn't in the message. */
   readonly hint?: string;
@@ -23,7 +23,7 @@ export interface Problem {
    */
   readonly isLack?: boolean;
   readonly denied?: PermissionClass;
-  /** The file it is in; without it: the one that holds the check it is about, else the config itself. */
+  /** The file of the problem; absent: the file of its check, else the config itself. */
   readonly source?: Source;
 }
 
@@ -84,8 +84,8 @@ export function countErrors(count: number): string {
 }
 
 /**
- * Joins the errors that several stages found, the earliest stage first. If a value was rejected by an earlier stage,
- * later errors of it are consequences and dropped. A thing that the machine lacks hides no error of its value.
+ * Joins the errors of several stages, the earliest stage first. If a value was rejected by an earlier stage, later
+ * errors of it are consequences and dropped. A missing requirement of the machine hides no error of its value.
  */
 export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
   const joined: Problem[] = [];

@@ -14,8 +14,8 @@ export interface ReadOptions {
   /** The schema that validates the config; its meaning is the same with any of them. @default "monitor" */
   readonly shape?: Shape;
   /**
-   * Whether placeholders stay as they are and programs are not looked up: for looking at a config on a machine
-   * that is not its own. Its checks cannot be run then. @default false
+   * Whether placeholders stay as they are and commands are not looked up: for reading a config on a machine that is
+   * not its own. Its checks cannot be run then. @default false
    */
   readonly withoutSecrets?: boolean;
 }

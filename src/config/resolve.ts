@@ -43,8 +43,8 @@ export type Origin = "check" | "defaults" | "outer" | "built-in";
 
 /**
  * Resolves a valid config to checks: with every default, names in camel case, intervals in milliseconds (`timeout`
- * becomes `timeoutMs`), absolute paths and commands. The schema has the rules, so this file knows no kind. An interval
- * whose placeholder is unresolved becomes `NaN`.
+ * becomes `timeoutMs`), absolute paths and commands. The schema has the rules, so this file contains no kind. An
+ * interval whose placeholder is unresolved becomes `NaN`.
  */
 export function resolveChecks(config: JsonObject, options: ResolveOptions): readonly Check[] {
   const checks = config["checks"];
@@ -93,7 +93,7 @@ interface SettingSources {
   readonly builtIn: JsonValue | undefined;
 }
 
-/** The value of a check's own member, from the check, else from `defaults`, else the built-in one. */
+/** Returns the value of a setting from the check, else from `defaults`, else the built-in one. */
 export function pickSetting(
   name: string,
   check: JsonObject,
@@ -117,7 +117,7 @@ interface ResolvedSettings extends Record<string, unknown> {
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
 }
 
-/** A member as the schema knows it. */
+/** A key with its schema. */
 interface Setting {
   readonly name: string;
   readonly target: string;
@@ -134,7 +134,7 @@ class Resolver {
   readonly #defaults: JsonObject;
   readonly #options: ResolveOptions;
   readonly #settings = new WeakMap<SchemaView, readonly Setting[]>();
-  /** By the member's schema; a kind's own default has a schema of its own. */
+  /** By the key's schema; a kind's own default has its own schema. */
   readonly #shared = { defaults: new Map<Schema, unknown>(), "built-in": new Map<Schema, unknown>() };
   /** Resolves values of the config's defaults: paths there are relative to its directory. */
   readonly #outer: Resolver | null;

@@ -8,7 +8,7 @@ import type { JsonObject } from "./syntax.ts";
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
 export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
 
-/** Schedules that are neither an interval nor times of the calendar, or both. */
+/** Returns errors about schedules that are neither an interval nor a cron expression, or both. */
 export function findScheduleProblems(written: JsonObject): readonly Problem[] {
   const checks = written["checks"];
   const owners: ConfigPath[] = [
@@ -105,7 +105,7 @@ function cronProblem(
   }
 }
 
-/** The fields of an expression, with the numbers that each takes (crontab(5)). */
+/** The fields of an expression, with the accepted numbers (crontab(5)). */
 const FIELDS: readonly (readonly [name: string, from: number, to: number])[] = [
   ["minute", 0, 59],
   ["hour", 0, 23],

@@ -1,7 +1,7 @@
 import type { ConfigPath } from "./problem.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
-/** The keywords of JSON Schema (2020-12) that our schemas use; a test holds them to these. */
+/** The keywords of JSON Schema (2020-12) that our schemas use; enforced by a test. */
 export interface Schema {
   /** At the top only; for editors. */
   readonly $schema?: string;
@@ -17,7 +17,7 @@ export interface Schema {
   readonly type?: string | readonly string[];
   /** The meaning of a text or a number, such as `path`. Validated in `formats.ts`. */
   readonly format?: string;
-  /** The built-in value of a member that is not given. */
+  /** The built-in value of an absent key. */
   readonly default?: JsonValue;
   readonly examples?: readonly JsonValue[];
   readonly enum?: readonly JsonValue[];
@@ -28,7 +28,7 @@ export interface Schema {
   /** The greatest number; texts are free of it. */
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
-  /** Names of the members that must be given. */
+  /** The required keys. */
   readonly required?: readonly string[];
   /** The schema of keys with free names; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
@@ -48,11 +48,11 @@ export interface Schema {
   readonly allOf?: readonly Schema[];
   /** In an entry of `allOf` only: which kind it is for. */
   readonly if?: Schema;
-  /** In an entry of `allOf` only: what holds for that kind besides the rest. */
+  /** In an entry of `allOf` only: the additional schema for that kind. */
   readonly then?: Schema;
   /** Our own keyword: a sentence about a name or value that is rejected for a special reason. */
   readonly "x-notes"?: Readonly<Record<string, string>>;
-  /** Our own keyword: whether the text may hold fields of a notification, such as `{{check}}`. */
+  /** Our own keyword: whether the text may contain fields of a notification, such as `{{check}}`. */
   readonly "x-fields"?: boolean;
   /** Our own keyword: the accepted word, or a hint of several words, for a word of other tools. */
   readonly "x-hints"?: Readonly<Record<string, string>>;
@@ -73,11 +73,11 @@ export interface SchemaView {
   readonly minimum: number | undefined;
   /** The greatest number; `undefined` where there is no bound. */
   readonly maximum: number | undefined;
-  /** Names of the members that must be given; empty where none must. */
+  /** The required keys; may be empty. */
   readonly required: readonly string[];
-  /** The schemas of members with fixed names, those of the value's kind included; may be empty. */
+  /** The schemas of fixed keys, including those of the value's kind; may be empty. */
   readonly keys: ReadonlyMap<string, Schema>;
-  /** The schema of members with free names; `undefined` where there are none. */
+  /** The schema of free keys; `undefined` if there are none. */
   readonly otherKeys: Schema | undefined;
   /** The schema of each element; `undefined` if it is no list. */
   readonly items: Schema | undefined;
@@ -86,7 +86,7 @@ export interface SchemaView {
   /** The meaning of the free names, such as `json_path`. */
   readonly nameFormat: string | undefined;
   readonly notes: Readonly<Record<string, string>> | undefined;
-  /** Whether the text may hold fields of a notification, such as `{{check}}`. */
+  /** Whether the text may contain fields of a notification, such as `{{check}}`. */
   readonly mayHoldFields: boolean;
   /** For words of other tools, in lower case without `_` and `-`: the accepted word, or a hint of several words. */
   readonly hints: Readonly<Record<string, string>> | undefined;
@@ -151,13 +151,13 @@ export function valueAt(config: JsonValue, path: ConfigPath): JsonValue | undefi
   return value;
 }
 
-/** The member or element of a value; `undefined` where there is none. */
+/** Returns a key's value or an element; `undefined` if there is none. */
 export function childOf(value: JsonValue | undefined, segment: string | number): JsonValue | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   return Array.isArray(value) ? value[Number(segment)] : value[segment];
 }
 
-/** Tells an object from other values. */
+/** Distinguishes an object from other values. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -166,7 +166,7 @@ function kindOf(value: JsonValue | undefined): string {
   return isObject(value) && typeof value["kind"] === "string" ? value["kind"] : "";
 }
 
-/** All the schemas that speak of a place, the most special one first. */
+/** Returns all schemas that apply to a place, the most specific one first. */
 function collect(schema: Schema, kind: string, root: Schema): Schema[] {
   const found: Schema[] = [schema];
   for (const branch of schema.allOf ?? []) {

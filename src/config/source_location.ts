@@ -5,8 +5,8 @@ import { templatePath } from "./templates.ts";
 import type { Source } from "./source_text.ts";
 
 /**
- * Makes a function that finds the places of problems in a config of several files: in the file that a problem
- * names, else in the one that holds its check, else in the config itself.
+ * Returns a function that locates problems in a config of several files: in the file that a problem names, else in
+ * the one of its check, else in the config itself.
  */
 export function createConfigPlacer(files: readonly ConfigFile[]): (problem: Problem) => PlacedProblem {
   const [main, ...others] = files;

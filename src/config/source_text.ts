@@ -6,7 +6,7 @@ export interface Source {
   readonly path: string | null;
   /** The directory that relative paths start from, absolute. */
   readonly directory: string;
-  /** Decoded from UTF-8, without a byte order mark. */
+  /** Decoded from UTF-8, without a byte-order mark. */
   readonly text: string;
   /** Permission bits of the file; `null` where there are none. */
   readonly mode: number | null;

@@ -8,7 +8,7 @@ import type { JsonValue } from "./syntax.ts";
 /** A value that a schema does not accept. */
 export interface StructureError {
   readonly path: ConfigPath;
-  /** The keyword of the schema that refuses it, such as `required`. */
+  /** The failed keyword of the schema, such as `required`. */
   readonly keyword: string;
   /** The key that is missing, unknown or not a name, if the keyword is about one. */
   readonly name?: string;
@@ -91,7 +91,7 @@ class KindValidators {
 const CHECKS = new KindValidators(validatorsByKind.check);
 const CHANNELS = new KindValidators(validatorsByKind.channel);
 
-/** Keywords that only repeat another error: that a branch failed, or a name that `propertyNames` refuses. */
+/** Keywords that only repeat another error: that a branch failed, or a name that `propertyNames` rejects. */
 const REPEATING: readonly string[] = ["if", "pattern"];
 
 function errorsOf(

@@ -2,12 +2,12 @@ import { describeToken, explainString, hintForName, hintForValue, looksLikeYaml 
 import { describePath, type Problem, quoteValue } from "./problem.ts";
 import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
 
-/** A JSON value. Objects have no inherited members, so that a member may have any name. */
+/** A JSON value. Objects have no inherited properties, so that a key may be any text. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 
-/** A JSON object without inherited members; made by {@linkcode createObject}. */
+/** A JSON object without inherited properties; created by {@linkcode createObject}. */
 export interface JsonObject {
-  /** A member by its name, which may be any text: nothing is inherited. */
+  /** A value by its key, which may be any text: nothing is inherited. */
   [name: string]: JsonValue;
 }
 
@@ -24,14 +24,14 @@ export const NESTING_MAX = 100;
 /** After so many missing commas the text is not one of ours. */
 const MISSING_COMMAS_MAX = 100;
 
-/** Reads JSON, or JSONC (comments, trailing commas). A member that is named twice keeps its first value. */
+/** Parses JSON, or JSONC (comments, trailing commas). A duplicate key keeps its first value. */
 export function parseText(text: string): ParsedText {
   return new Parser(text).parse();
 }
 
 /**
- * An object whose members are only its own: `constructor` and `__proto__` are names like any other. Made by a
- * constructor rather than by `Object.create(null)`, whose objects the engine keeps as hash tables, at several times
+ * Creates an object with only its own properties: `constructor` and `__proto__` are keys like any other. Created by a
+ * constructor rather than by `Object.create(null)`, whose objects the engine stores as hash tables, at several times
  * the cost.
  */
 export function createObject(): JsonObject {
@@ -194,7 +194,7 @@ class Parser {
     }
   }
 
-  /** The name of a member; leaves it as the current token. */
+  /** Returns a key; leaves it as the current token. */
   #readName(): string {
     if (this.#token === TOKEN.string) {
       this.#refuseBrokenString();

@@ -1,14 +1,14 @@
-/** What a member publishes of its config. */
+/** The published data about the config of a member. */
 interface PublishedConfig {
   /** The hash of its config. */
   readonly config: string;
-  /** The hash of the config that it takes for the active one. */
+  /** The hash of the config that it considers active. */
   readonly active: string;
 }
 
 /**
- * Returns the hash of the active config: the one that most live members have. A tie keeps the present one. A member that
- * has just joined takes the one that most others take for active as the present one.
+ * Returns the hash of the active config: the one of most live members. A tie keeps the present one. For a member that
+ * has just joined, the present one is that which most others consider active.
  */
 export function activeConfig(live: readonly PublishedConfig[], present: string | null): string | null {
   const leading = mostCommon(live.map(({ config }) => config));

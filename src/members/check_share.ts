@@ -37,7 +37,7 @@ export class CheckShare {
     this.#places = placesOf(options.work.checks);
   }
 
-  /** Whether this member runs a check now. */
+  /** Returns whether this member runs a check now. */
   runs(check: string): boolean {
     return this.#runs.has(check);
   }
@@ -67,13 +67,13 @@ export class CheckShare {
     this.#dependencies = null;
   }
 
-  /** Runs all checks, without knowing the other members. */
+  /** Runs all checks, independently of the other members. */
   runAll(): void {
     this.#runs = new Set(this.#work.checks.map(({ name }) => name));
     this.#options.follower.spread();
   }
 
-  /** Reads again at the next {@linkcode follow} what the channels know of checks that another member has overtaken. */
+  /** At the next {@linkcode follow}, reads the delivery markers of checks again that another member has overtaken. */
   overtaken(checks: readonly string[]): void {
     for (const check of checks) this.#overtaken.add(check);
   }
@@ -108,7 +108,7 @@ export class CheckShare {
   }
 
   /**
-   * Reads the records of checks that other members run and this one has a use for.
+   * Reads the required records of checks that other members run.
    *
    * @throws {StoreError}
    */
@@ -138,7 +138,7 @@ export class CheckShare {
     }
   }
 
-  /** The same set until hosts or config change: with many checks it takes long. */
+  /** Returns the same set until hosts or config change: with many checks it takes long. */
   #checksHere(): ReadonlySet<string> {
     if (this.#here !== null) return this.#here;
     const placeOn = createPlacement(this.#hosts);

@@ -1,7 +1,10 @@
-/** The early looks that members call for: each publishes its own with its heartbeats, and goes by those of the others. */
+/**
+ * The early runs that members request: each publishes its own requests with its heartbeats, and reads those of the
+ * others.
+ */
 import type { EarlyLook, MemberHeartbeat } from "../domain/membership.ts";
 
-/** Long enough that each live member reads a call at least once. */
+/** Long enough that each live member reads a request at least once. */
 const PUBLISHED_FOR_MS = 5_000;
 /** If more fail at the same time, the others are run at their intervals. */
 const LOOKS_MAX = 200;
@@ -21,13 +24,13 @@ export class EarlyLooks {
     this.#own = [...this.#own, { look, untilMs: nowMs + PUBLISHED_FOR_MS }];
   }
 
-  /** What the next heartbeat publishes. */
+  /** Returns the requests for the next heartbeat. */
   published(nowMs: number): readonly EarlyLook[] {
     this.#drop(nowMs);
     return this.#own.map(({ look }) => look);
   }
 
-  /** Returns the calls of live members that were not received before. */
+  /** Returns the new requests of live members. */
   receive(members: readonly Pick<MemberHeartbeat, "id" | "looks">[]): readonly EarlyLook[] {
     const before = this.#received;
     this.#received = new Map(

@@ -1,9 +1,12 @@
-/** What a member runs at its location: each check with locations has one runner among the members of each location. */
+/**
+ * The checks that a member runs at its location: each check with locations has one runner among the members of each
+ * location.
+ */
 import type { Check } from "../domain/check.ts";
 import type { MemberHeartbeat } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
-/** What decides where a check with locations runs. */
+/** The fields that decide where a check with locations runs. */
 export type LocatedCheck = Pick<Check, "name" | "locations">;
 
 /** A member that shares the work. */
@@ -30,12 +33,12 @@ export class LocationShare {
     return this.#live;
   }
 
-  /** Whether this member runs a check at its location. */
+  /** Returns whether this member runs a check at its location. */
   runs(check: string): boolean {
     return this.#runs.has(check);
   }
 
-  /** Goes by the members that share the work; returns whether the checks to run here may have changed. */
+  /** Follows the members that share the work; returns whether the checks to run here may have changed. */
   update(members: readonly LocatedMember[], checks: readonly LocatedCheck[]): boolean {
     this.#live = new Set(members.flatMap(({ location }) => location ?? []));
     const hosts = members.filter(({ location }) => location === this.name).map(({ host }) => host).sort();

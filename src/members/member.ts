@@ -1,10 +1,10 @@
 /**
- * This process as a member: it sends heartbeats, and follows what they show of the others. It changes its share of the
- * checks and of the channel queues, and tells the {@linkcode MemberFollower}.
+ * This process as a member: it sends heartbeats, and reads those of the others. It changes its share of the checks
+ * and of the channel queues, and notifies the {@linkcode MemberFollower}.
  *
- * While the database is unreachable, it keeps its share of the checks and sends nothing. If it was so from the start, all
- * checks are its share. After some time it fails open: it sends notifications of its own checks, since a duplicate is
- * better than silence.
+ * While the database is unreachable, it keeps its share of the checks and sends nothing. If it was so from the start,
+ * all checks are its share. After some time it fails open: it sends notifications of its own checks, since a
+ * duplicate is better than silence.
  */
 import type { Clock } from "../domain/clock.ts";
 import {
@@ -27,7 +27,7 @@ import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } fr
 import { type ClockReading, maySend } from "./queue_ownership.ts";
 import { QueueShare, type QueueView } from "./queue_share.ts";
 
-/** What is to be logged of the members. */
+/** An event of the members, for the log. */
 export type MemberEvent =
   | { readonly event: "joined" | "left"; readonly host: string }
   /** Whether this process has the active config. */
@@ -53,13 +53,13 @@ export interface MemberOptions {
   readonly clock: Clock;
   readonly follower: MemberFollower;
   onEvent(event: MemberEvent): void;
-  /** Called when a newer process of this host takes part. */
+  /** Called when a newer process of this host participates. */
   onSuperseded(): void;
   /** Called with errors that must not happen. */
   onBug(error: unknown): void;
 }
 
-/** Makes a member, which takes no work before it has joined. */
+/** Creates a member, which has no share before it has joined. */
 export function createMember(options: MemberOptions): Member {
   return new Member(options);
 }
@@ -77,7 +77,7 @@ export class Member implements WorkShare {
   readonly #queueShare: QueueShare;
   readonly #location: LocationShare;
   readonly #earlyLooks = new EarlyLooks();
-  /** Whether it went by the other members at least once. */
+  /** Whether it followed the other members at least once. */
   #hasFollowed = false;
   /** When the first heartbeat failed of those that failed since the last good one; monotonic clock. */
   #failingSinceMs: number | null = null;
@@ -96,12 +96,12 @@ export class Member implements WorkShare {
     this.#location = new LocationShare(options);
   }
 
-  /** What it does at its location. */
+  /** The share at its location. */
   get location(): LocationShare {
     return this.#location;
   }
 
-  /** Calls on the other members to look at a check with locations at once. */
+  /** Requests the other members to run a check with locations at once. */
   callFor(check: string, why: EarlyLook["why"]): void {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }
@@ -111,7 +111,7 @@ export class Member implements WorkShare {
     return this.#checkShare.runs(check);
   }
 
-  /** Whether it prunes the state: one member does. */
+  /** Returns whether it prunes the state: one member does. */
   get prunes(): boolean {
     return this.#checkShare.isHere("prune");
   }
@@ -133,13 +133,13 @@ export class Member implements WorkShare {
     return this.#failingSinceMs === null;
   }
 
-  /** Whether it owns the queue of a channel for certain, and so may send what waits in it. */
+  /** Returns whether it certainly owns the queue of a channel, and so may send its pending notifications. */
   claims(channelKey: string): boolean {
     return this.#queueShare.holds(channelKey) && this.#options.store.owns(channelKey) &&
       maySend(this.#lastSent, this.#now());
   }
 
-  /** Whether each member that takes part, or died, is live: as this one sees it, by host. */
+  /** Returns whether each participating or dead member is live, as seen by this one, by host. */
   get members(): ReadonlyMap<string, boolean> {
     const others = [...this.#observed.others.values()]
       .filter(({ heartbeat }) => heartbeat.config !== "")
@@ -166,12 +166,12 @@ export class Member implements WorkShare {
     this.#look();
   }
 
-  /** Looks for notifications that were just persisted. */
+  /** Reads notifications that were just persisted. */
   poke(): void {
     this.#follow();
   }
 
-  /** Reads again what the channels know of checks whose results another member has overtaken. */
+  /** Reads the delivery markers of checks again whose results another member has overtaken. */
   overtaken(checks: readonly string[]): void {
     this.#checkShare.overtaken(checks);
     this.#follow();
@@ -287,7 +287,7 @@ export class Member implements WorkShare {
     for (const host of before) if (!live.has(host)) onEvent({ event: "left", host });
   }
 
-  /** Works out who shares the work. */
+  /** Computes which members share the work. */
   #look(): void {
     const { onEvent } = this.#options;
     const own = this.#published();

@@ -24,7 +24,7 @@ export interface MemberWork {
 export interface MemberFollower {
   /** Writes what is pending of the checks. */
   flush(): Promise<void>;
-  /** Goes by what other members have written: of checks that they run, or that this process will run. */
+  /** Loads the records of other members: of checks that they run, or that this process will run. */
   load(records: readonly CheckRecord[]): void;
   /** Reads what channels were last notified of, and goes by it. */
   know(
@@ -35,11 +35,11 @@ export interface MemberFollower {
   spread(): void;
   /** Goes by the changed share of the checks of its location. */
   spreadLocation(): void;
-  /** Looks at checks with locations at once. */
+  /** Runs checks with locations at once. */
   look(looks: readonly EarlyLook[]): void;
   /** Begins with a queue. */
   take(taken: TakenQueue): void;
-  /** Takes notifications of own queues. */
+  /** Receives notifications of own queues. */
   receive(received: ReceivedNotifications): void;
   /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */
   release(channelKey: string): Promise<void>;

@@ -1,22 +1,23 @@
 /**
- * What one member knows of the others, as a pure state machine. Each second a member increments its own heartbeat in the
- * database and reads those of all. Only the monotonic clock of the observer decides: no clock of another machine or of
- * the database does.
+ * The view of one member on the others, as a pure state machine. Each second a member increments its own heartbeat in
+ * the database and reads those of all. Only the monotonic clock of the observer decides: no clock of another machine
+ * or of the database does.
  *
- * - A member is dead once its heartbeat has not moved for {@linkcode DEAD_AFTER_MS} while the observer's own succeeded.
- * - It stays dead until its heartbeat moves.
- * - After a failed heartbeat of its own, or a stall, the observer starts counting anew.
+ * - A member is dead once its heartbeat has not changed for {@linkcode DEAD_AFTER_MS} while the observer's own
+ *   succeeded.
+ * - It stays dead until its heartbeat changes.
+ * - After a failed heartbeat of its own, or a stall, the observer starts counting again.
  * - A new member runs nothing before its second heartbeat, so that two that join at once see each other.
  */
 import { DEAD_AFTER_MS, type MemberHeartbeat } from "../domain/membership.ts";
 
-/** What an observer knows. */
+/** The state of an observer. */
 export interface Observed {
   /**
    * - `joining`: too few heartbeats so far.
-   * - `member`: takes part.
-   * - `uncertain`: the last heartbeat failed; the others are as they were.
-   * - `superseded`: a newer process of this host takes part.
+   * - `member`: participates.
+   * - `uncertain`: the last heartbeat failed; the others are unchanged.
+   * - `superseded`: a newer process of this host participates.
    */
   readonly status: "joining" | "member" | "uncertain" | "superseded";
   /** How many heartbeats succeeded since the start, as far as that matters. */
@@ -35,19 +36,19 @@ interface OtherMember {
   readonly isLive: boolean;
 }
 
-/** What became of the observer's own heartbeat; times are its monotonic clock. */
+/** The outcome of the observer's own heartbeat; times are its monotonic clock. */
 export type HeartbeatOutcome =
   | { readonly kind: "sent"; readonly sentAtMs: number; readonly members: readonly MemberHeartbeat[] }
   /** It failed, or its outcome is unknown. */
   | { readonly kind: "failed" }
   | { readonly kind: "superseded" };
 
-/** A member sends a heartbeat so often. */
+/** The interval of a member's heartbeats. */
 export const HEARTBEAT_EVERY_MS = 1_000;
 /** Between two own heartbeats so far apart this process stalled. */
 const STALL_MS = 2_500;
 
-/** What an observer knows at its start. */
+/** The initial state of an observer. */
 export const UNOBSERVED: Observed = {
   status: "joining",
   heartbeats: 0,
@@ -56,7 +57,7 @@ export const UNOBSERVED: Observed = {
   others: new Map(),
 };
 
-/** Returns what is known after a heartbeat of the host's own. */
+/** Returns the state after a heartbeat of the host's own. */
 export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: string): Observed {
   if (before.status === "superseded") return before;
   if (outcome.kind === "superseded") return { ...before, status: "superseded" };
@@ -81,14 +82,16 @@ export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: st
   };
 }
 
-/** The members that take part as the observer sees it, without itself. */
+/** Returns the participating members as seen by the observer, without itself. */
 export function liveOthers({ others }: Observed): readonly MemberHeartbeat[] {
   return [...others.values()].filter(({ isLive }) => isLive).map(({ heartbeat }) => heartbeat);
 }
 
 const HEARTBEATS_TO_JOIN = 2;
 
-/** A member that is new here counts as live until its heartbeat has not moved for long enough. */
+/**
+ * Returns the state of another member. A new one counts as live until its heartbeat has not changed for long enough.
+ */
 function nextOther(
   known: OtherMember | undefined,
   heartbeat: MemberHeartbeat,

@@ -1,11 +1,11 @@
 /**
- * Who sends what waits for a channel. Each channel queue has one owner with a token; taking it increments the token, and
- * every statement of a sender names its token. So two members that both believe to be the owner can't both send.
+ * The ownership of channel queues. Each queue has one owner with a token; claiming it increments the token, and every
+ * statement of a sender names its token. So two members that both believe to be the owner can't both send.
  */
 import { DEAD_AFTER_MS, type QueueRow } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
-/** What a member does about the queues. */
+/** The steps of a member for the queues. */
 interface QueueSteps {
   /** Queues to take, if the token is still the one that was read. */
   readonly take: readonly QueueRow[];
@@ -14,7 +14,7 @@ interface QueueSteps {
   readonly owned: readonly QueueRow[];
 }
 
-/** What decides about queues. */
+/** The inputs for these steps. */
 export interface QueueView {
   readonly own: { readonly host: string; readonly id: string };
   /** The hosts of the live members that have the active config. */
@@ -27,8 +27,8 @@ export interface QueueView {
 }
 
 /**
- * Returns what to take and to give back. A queue of a live owner is not taken: that one gives it back as soon as it sees
- * the same members.
+ * Returns the queues to claim and to release. A queue of a live owner is not claimed: that one releases it as soon as
+ * it sees the same members.
  */
 export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueView): QueueSteps {
   const rowOf = new Map(rows.map((row) => [row.channelKey, row]));
@@ -50,8 +50,8 @@ export interface ClockReading {
 }
 
 /**
- * Whether a member may send: the last heartbeat that succeeded was sent a short time ago by both clocks. The monotonic
- * clock stands still in a suspended system, and the wall clock may be set.
+ * Returns whether a member may send: the last successful heartbeat was sent a short time ago by both clocks. The
+ * monotonic clock stops in a suspended system, and the wall clock may be set.
  */
 export function maySend(lastSent: ClockReading | null, now: ClockReading): boolean {
   if (lastSent === null) return false;

@@ -1,6 +1,6 @@
 /**
- * The channel queues that a member sends: it takes those that are placed on its host, receives their notifications, and
- * gives them back.
+ * The channel queues that a member sends: it claims those that are assigned to its host, receives their
+ * notifications, and releases them.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { QueueRow, SharedStore } from "../domain/membership.ts";
@@ -8,7 +8,7 @@ import { StoreError } from "../domain/store.ts";
 import type { MemberFollower } from "./member_follower.ts";
 import { queueSteps } from "./queue_ownership.ts";
 
-/** The interval at which pending notifications of channels that left the config are looked for. */
+/** The interval of searches for pending notifications of channels that left the config. */
 const ABANDONED_EVERY_MS = 3_600_000;
 
 interface QueueShareOptions {
@@ -32,7 +32,7 @@ export interface QueueView {
   /** The processes that are alive, without this one. */
   readonly liveIds: readonly string[];
   readonly rows: readonly QueueRow[];
-  /** The channels of the config; `null`: this process is still joining, and takes no queue. */
+  /** The channels of the config; `null`: this process is still joining, and claims no queue. */
   readonly channelKeys: readonly string[] | null;
 }
 
@@ -59,7 +59,7 @@ export class QueueShare {
     return this.#held.has(channelKey);
   }
 
-  /** Looks for channels that left the config at the next {@linkcode follow}. */
+  /** Searches for channels that left the config at the next {@linkcode follow}. */
   expectAbandoned(): void {
     this.#abandonedAtMs = -Infinity;
   }
@@ -69,7 +69,7 @@ export class QueueShare {
     this.#held.clear();
   }
 
-  /** Resolves once nothing is being sent of queues that this member doesn't hold any more. */
+  /** Resolves once no message is in progress of queues that this member doesn't own any more. */
   async released(): Promise<void> {
     await Promise.all(this.#releasing.values());
   }
@@ -80,9 +80,9 @@ export class QueueShare {
   }
 
   /**
-   * Takes and gives back queues as the members and the config require.
+   * Claims and releases queues as the members and the config require.
    *
-   * @throws {StoreError} The next call goes on.
+   * @throws {StoreError} The next call continues.
    */
   async follow({ hosts, liveIds, rows, channelKeys }: QueueView): Promise<void> {
     const { store, host, id } = this.#options;
@@ -109,9 +109,9 @@ export class QueueShare {
   }
 
   /**
-   * Receives the notifications of held queues that other members have persisted.
+   * Receives the notifications of owned queues that other members have persisted.
    *
-   * @throws {StoreError} The next call goes on.
+   * @throws {StoreError} The next call continues.
    */
   async receive(): Promise<void> {
     const { store, clock, follower } = this.#options;
@@ -120,12 +120,12 @@ export class QueueShare {
       .map(({ row }) => row);
     if (ready.length === 0) return;
     const { notifications, markers } = await store.receive(ready);
-    // What belongs to a queue that was lost meanwhile is its next owner's.
+    // Notifications of a queue that was lost meanwhile belong to its next owner.
     const isHeld = ({ channelKey }: { readonly channelKey: string }): boolean => this.holds(channelKey);
     follower.receive({ notifications: notifications.filter(isHeld), markers: markers.filter(isHeld) });
   }
 
-  /** Looks now and then for channels that left the config. Their queues are taken like all others. */
+  /** Periodically searches for channels that left the config. Their queues are claimed like all others. */
   async #findAbandoned(channelKeys: readonly string[]): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = clock.monotonicMs();

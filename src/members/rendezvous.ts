@@ -1,6 +1,6 @@
 /**
- * Spreads work over members by rendezvous hashing (Thaler and Ravishankar): each name goes to the host that scores
- * highest with it. So a host that leaves gives away only its own names, and gets the same ones when it is back.
+ * Distributes work over members by rendezvous hashing (Thaler and Ravishankar): each name belongs to the host with
+ * the highest score for it. So only the names of a host that leaves are moved, and they return with it.
  */
 import { type Dependency, dependencyNames } from "../domain/check.ts";
 import { hash32, mix32 } from "../shared/hash.ts";
@@ -29,15 +29,15 @@ export function createPlacement(hosts: readonly string[]): (name: string) => str
   };
 }
 
-/** What decides the place of a check. */
+/** The fields that decide the host of a check. */
 export interface PlacedCheck {
   readonly name: string;
   readonly dependsOn: readonly Dependency[];
 }
 
 /**
- * Returns the name by which each check is placed: that of its root dependency. So a check and what decides on its
- * suppression run at the same member. Of several dependencies the first one counts.
+ * Returns the name by which each check is assigned: that of its root dependency. So a check and its parents run on
+ * the same member. Of several dependencies the first one counts.
  */
 export function placesOf(checks: readonly PlacedCheck[]): ReadonlyMap<string, string> {
   const byName = new Map(checks.map((check) => [check.name, check]));

@@ -1,7 +1,7 @@
 import { shellWord } from "./permission_flags.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Writes a command that runs a program with bubblewrap, as a POSIX shell reads it: one option a line. */
+/** Returns a command that runs `monitor` with bubblewrap, in the syntax of a POSIX shell: one option a line. */
 export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): string {
   const { readOnly, writable, network } = sandbox;
   const isWhole = readOnly.includes("/");

@@ -1,7 +1,7 @@
 import { NET_ALL, PERMISSION_CLASSES, type PermissionClass } from "../domain/runtime_permissions.ts";
 import type { RequiredPermission } from "./required_permissions.ts";
 
-/** What is needed of each class, sorted, each thing once. */
+/** The required values of each class, sorted, without duplicates. */
 export type PermissionsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 
 /** Groups needs by their class. */
@@ -26,7 +26,7 @@ export function permissionFlags(groups: PermissionsByClass): readonly string[] {
   );
 }
 
-/** One flag. The runtime takes a comma in a value for one where it is doubled. */
+/** Returns one flag. In a value, the runtime reads a doubled comma as a comma. */
 export function permissionFlag(permission: PermissionClass, values: readonly string[]): string {
   if (values.includes(NET_ALL)) return `--allow-${permission}`;
   return `--allow-${permission}=${values.map((value) => value.replaceAll(",", ",,")).join(",")}`;

@@ -1,4 +1,6 @@
-/** What checks, their channels and the heartbeat of a config must be permitted, and what of it is. */
+/**
+ * The required permissions of checks, their channels and the heartbeat of a config, and which of them are granted.
+ */
 import { channelEntryOf } from "../channels/registry.ts";
 import { entriesOf } from "../checks/registry.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -17,15 +19,15 @@ import type { System } from "../domain/system.ts";
 /** One thing that must be permitted. */
 export interface RequiredPermission {
   readonly permission: PermissionClass;
-  /** What of the class: a path, a host with its port, a name. */
+  /** The value within the class: a path, a host with its port, a name. */
   readonly value: string;
-  /** What needs it first, such as `check "web"`. */
+  /** The first that requires it, such as `check "web"`. */
   readonly neededBy: string;
   /** Whether nothing can run without it; otherwise only what needs it cannot. @default false */
   readonly isVital?: boolean;
-  /** What to know about it before using it. */
+  /** A caution about granting it. */
   readonly caution?: string;
-  /** Whether it holds for this machine only. @default false */
+  /** Whether it is valid for this machine only. @default false */
   readonly isOfMachine?: boolean;
 }
 
@@ -111,7 +113,7 @@ function aboutNet(
   };
 }
 
-/** What is needed and not granted. */
+/** Returns the required permissions that are not granted. */
 export function missingPermissions(
   requiredPermissions: readonly RequiredPermission[],
   permissions: Permissions,

@@ -1,11 +1,11 @@
-/** What a sandbox of the system must let through, so that a config can run in it. */
+/** The access that a sandbox of the system must grant, so that a config can run in it. */
 import { dirname } from "node:path";
 import { NET_ALL } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 import type { PermissionsByClass } from "./permission_flags.ts";
 
-/** What is let through; everything else is not. */
+/** The granted access; everything else is denied. */
 export interface Sandbox {
   /** Paths that are read, directories with their content; some may not exist. `/` is everything. */
   readonly readOnly: readonly string[];
@@ -16,19 +16,19 @@ export interface Sandbox {
   readonly network: SandboxNetwork;
 }
 
-/** `any`: somewhere, as a command may connect anywhere, or the addresses of a name are not known. */
+/** `any`: somewhere, as a command may connect anywhere, or the IP addresses of a name are unknown. */
 export type SandboxNetwork =
   | { readonly kind: "none" }
   | { readonly kind: "addresses"; readonly addresses: readonly string[] }
   | { readonly kind: "any" };
 
-/** What programs load before they do anything. */
+/** The libraries that commands load at their start. */
 export const LIBRARIES: readonly string[] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
 /** Local time, and the user's name. */
 const SETTINGS: readonly string[] = ["/etc/localtime", "/usr/share/zoneinfo", "/etc/passwd", "/etc/group"];
 
-/** Names, and the certificate authorities of Debian, Fedora and others. */
+/** The files for resolving names, and the CA certificates of Debian, Fedora and others. */
 const NETWORK_SETTINGS: readonly string[] = [
   "/etc/resolv.conf",
   "/etc/hosts",
@@ -40,7 +40,7 @@ const NETWORK_SETTINGS: readonly string[] = [
   "/usr/local/share/ca-certificates",
 ];
 
-/** What the interpreter of a script may need, and the sockets of the system's services. */
+/** The files that the interpreter of a script may require, and the sockets of the system's services. */
 const COMMAND_PLACES: readonly string[] = [
   "/usr",
   "/bin",
@@ -70,15 +70,15 @@ const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
   ],
 );
 
-/** Commands of this program that connect to no network. */
+/** System commands of `monitor` that use no network. */
 const LOCAL_COMMANDS = /\/(?:kill|ps|systemctl)$/;
 
 /**
  * Derives the sandbox of a config.
  *
  * Files are visible with their directory: a file that is replaced, as backups and edited configs are, would otherwise
- * stay the old one inside. `listen` is the address of the HTTP endpoint: its clients are unknown, unless only this
- * machine can connect.
+ * keep its old content inside. `listen` is the address of the HTTP endpoint: its clients are unknown, unless only
+ * this machine can connect.
  */
 export async function sandboxOf(
   { read, write, run, net }: PermissionsByClass,

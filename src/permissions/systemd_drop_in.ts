@@ -1,6 +1,6 @@
 import { LIBRARIES, type Sandbox, type SandboxNetwork } from "./sandbox.ts";
 
-/** Writes a drop-in for a service of systemd that runs a program with a config. */
+/** Returns a drop-in for a service of systemd that runs `monitor` with a config. */
 export function systemdDropIn(sandbox: Sandbox, command: readonly string[]): string {
   const { readOnly, writable, commands, network } = sandbox;
   const executable = command[0] ?? "";

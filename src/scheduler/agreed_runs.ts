@@ -12,7 +12,7 @@ import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
 interface AgreedRunsOptions {
   readonly store: Pick<SharedStore, "locationResults">;
   readonly clock: Clock;
-  /** Whether a location has a live member. */
+  /** Returns whether a location has a live member. */
   isLive(location: string): boolean;
   /** Whether it waits for the first results of live locations, and reads together; not in a single run. @default true */
   readonly waits?: boolean;
@@ -22,9 +22,9 @@ interface AgreedRunsOptions {
 
 /** Without a result, the next attempt comes so soon. */
 const AGAIN_AFTER_MS = 1_000;
-/** What is needed within this time is read together. */
+/** Results required within this time are read together. */
 const GATHER_MS = 100;
-/** A call takes up to two heartbeats, and the result of a run up to a second to be written. */
+/** A request takes up to two heartbeats, and the result of a run up to a second to be written. */
 const CALL_MS = 4_000;
 const POLL_MS = 250;
 

@@ -7,11 +7,11 @@ export interface Limiter {
   /** How many tasks wait. */
   readonly waiting: number;
   /**
-   * Runs a task once there is room, and answers what it answers or throws what it throws. A task for which there
-   * is room starts before `run` returns.
+   * Runs a task once there is a free slot, and returns or throws what the task does. With a free slot, the task
+   * starts before `run` returns.
    *
-   * The signal takes a waiting task out of the queue, and then its reason is thrown and the task never starts. What
-   * the signal does to a task that runs is for the task to say.
+   * The signal removes a waiting task from the queue; then its reason is thrown and the task never starts. A running
+   * task handles the signal itself.
    */
   run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }

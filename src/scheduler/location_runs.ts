@@ -1,6 +1,6 @@
 /**
- * The runs of this member at its location: a scheduler of its own, with a record of each check that counts nothing but
- * the last result here. What a result means is decided where the check is owned, see `agreed_runs.ts`.
+ * The runs of this member at its location: a separate scheduler, with a record of each check that contains only the
+ * last result here. The owner of the check decides on its condition, see `agreed_runs.ts`.
  */
 import type { Check } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
@@ -23,7 +23,7 @@ import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./schedu
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly location: string;
   readonly shared: Pick<SharedStore, "saveLocationResults">;
-  /** Which of the checks this member runs here. */
+  /** Decides which of the checks this member runs here. */
   readonly share: Pick<WorkShare, "runs">;
   readonly limits: Limits;
   readonly limiters: Limiters;
@@ -149,7 +149,7 @@ const WITHOUT_NOTIFICATIONS: SchedulerOptions["notifying"] = {
   send: () => {},
 };
 
-/** The checks of a location, each at an offset of its own in the interval. */
+/** Returns the checks of a location, each at its own offset in the interval. */
 function atLocation(config: ScheduledConfig, location: string): ScheduledConfig {
   const checks = config.checks.flatMap((check) => {
     const index = check.locations?.from.indexOf(location) ?? -1;

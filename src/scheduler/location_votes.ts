@@ -1,6 +1,6 @@
 /**
- * What the locations of a check contribute to its result. No clock of the database or of another member decides what is
- * too old: the age is bounded by when this process read that there was no newer result.
+ * The contributions of the locations of a check to its result. No clock of the database or of another member decides
+ * which ones are too old: the age is bounded by when this process read that there was no newer result.
  */
 import type { Check } from "../domain/check.ts";
 import type { LocationVote } from "../domain/location.ts";

@@ -54,7 +54,7 @@ export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: Plan
 /** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
 const MISSED_MAX = 1_000;
 
-/** An attentive interval does not move the times of the calendar: the earlier of the two comes next. */
+/** An attentive interval does not move cron times: the earlier of the two comes next. */
 function nextCronRun(
   times: CronTimes,
   { attentiveIntervalMs, plannedMs, nowMs }: {
@@ -85,7 +85,7 @@ function nextCronRun(
 
 export interface FirstRunOptions {
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
-  /** The answer is never before this. */
+  /** The returned time is never before this. */
   readonly nowMs: number;
   /** Whether a check that never ran is to let those go first that are overdue. @default false */
   readonly isBehindOverdue?: boolean;
@@ -117,7 +117,7 @@ export function overdueRun(
   return planFirst({ keptMs: nowMs, nowMs, intervalMs, splay: splayOfCheck(check) });
 }
 
-/** What is overdue at its times is spread as if it ran every minute, over 3 s. */
+/** Overdue cron checks are spread as if they ran every minute, over 3 s. */
 const OVERDUE_CRON_MS = 60_000;
 
 /** How many runs are left out when a check that was planned for one time runs at another, later one instead. */

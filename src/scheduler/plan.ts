@@ -1,8 +1,9 @@
 /**
- * When checks run. Pure: a time goes in, a time comes out, in milliseconds of whatever clock the caller uses.
+ * The times of runs. Pure: all times are in milliseconds of any clock of the caller.
  *
- * The regular runs of a check lie on a grid: its interval, moved by a phase that only its name decides. So checks
- * with one interval are spread, a few together, and a restart, a reload or another way of driving them changes nothing.
+ * The regular runs of a check are at a fixed offset in its interval that is derived from its name (splay). So checks
+ * with one interval are spread, a few together, and a restart, a reload or another way of driving them changes
+ * nothing.
  */
 
 import { hash32 } from "../shared/hash.ts";
@@ -21,7 +22,7 @@ const TOLERANCE_MS_MAX = 30_000;
 const FIRST_SHARE = 0.1;
 const FIRST_MS_MAX = 10_000;
 
-/** What is overdue at the start runs within half of that, 3 s at most. */
+/** Overdue runs at the start run within half of that, at most 3 s. */
 const OVERDUE_SHARE = 0.05;
 const OVERDUE_MS_MAX = 3_000;
 
@@ -33,7 +34,7 @@ export function splayOf(name: string): number {
   return hash32(name) / 2 ** 32;
 }
 
-/** The first time on a check's grid that is later than the given one. */
+/** Returns the next time at a check's offset after the given one. */
 export function nextAtOffset(afterMs: number, intervalMs: number, splay: number): number {
   const offset = Math.floor(splay * intervalMs / SPLAY_STEP_MS) * SPLAY_STEP_MS;
   return (Math.floor((afterMs - offset) / intervalMs) + 1) * intervalMs + offset;
@@ -60,15 +61,15 @@ interface PlanOptions {
 }
 
 /**
- * The run after a run. Fixed rate: it follows from the planned time, not from when the run really began or ended.
- * While a check is attentive its runs follow one another by the attentive interval; the first regular one
- * afterwards is back on the grid.
+ * Plans the run after a run. Fixed rate: it follows from the planned time, not from when the run really began or
+ * ended. While a check is attentive its runs follow one another by the attentive interval; the first regular one
+ * afterwards is back at the offset.
  */
 export function planNext(options: PlanOptions): Plan {
   const { plannedMs, nowMs, regularIntervalMs, attentiveIntervalMs, splay } = options;
   const intervalMs = attentiveIntervalMs ?? regularIntervalMs;
   const nextMs = attentiveIntervalMs === null
-    // From a time off the grid: at least half an interval later, so that two runs are never back to back.
+    // From a time off the offset: at least half an interval later, so that two runs are never back to back.
     ? nextAtOffset(plannedMs + regularIntervalMs / 2, regularIntervalMs, splay)
     : plannedMs + attentiveIntervalMs;
   if (nextMs > nowMs) return { atMs: nextMs, missed: 0 };
@@ -79,7 +80,7 @@ export function planNext(options: PlanOptions): Plan {
 interface FirstPlanOptions {
   /** The next run by the stored state; `null` if it never ran. */
   readonly keptMs: number | null;
-  /** The answer is never before this. */
+  /** The returned time is never before this. */
   readonly nowMs: number;
   readonly intervalMs: number;
   /** The offset of {@linkcode splayOf} for the check's name. */

@@ -195,17 +195,17 @@ export class RecordedPass {
     const { shared, repository, notifying } = this.#options;
     if (shared === null) return;
     const { store } = shared;
-    // What runs here now is not written yet.
+    // Results of running checks are not written yet.
     const names = combinedChecks(group).filter((name) => !this.#running.has(name));
     await this.#writeShared();
-    // What is in memory alone is newer than what would be read.
+    // Results in memory are newer than the stored ones.
     if (!repository.isWritable) return;
     try {
       repository.adopt([...await store.readOthers(names), ...await store.load([group.name])]);
       notifying.forget([group.name]);
       await notifying.know([group.name], store.known);
     } catch (error) {
-      // While the state can't be read, what is known counts.
+      // While the state can't be read, the last results count.
       if (!(error instanceof StoreError)) throw error;
     }
   }

@@ -51,7 +51,7 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** What is known of a check, for groups; see {@linkcode ObserveContext}. */
+  /** The conditions of other checks, for groups; see {@linkcode ObserveContext}. */
   readonly conditionsOf?: ObserveContext["conditionsOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
@@ -63,7 +63,7 @@ export interface PassOptions {
   readonly signal: AbortSignal;
   /** How much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   readonly redact: Redact;
   /** Called as each check finishes. */
   onResult(result: Result): void;

@@ -45,7 +45,7 @@ import {
 import { mayConfirmProblem } from "./trace/trace_depth.ts";
 import { TimerGroup } from "./timer_group.ts";
 
-/** What a scheduler runs; a reload replaces it whole. */
+/** The checks that a scheduler runs; a reload replaces them whole. */
 export interface ScheduledConfig {
   /** Active checks only. */
   readonly checks: readonly Check[];
@@ -98,11 +98,11 @@ export interface SchedulerOptions {
 /** A clock jump is noticed so soon after it, however far away the next run is. */
 const WAKE_EVERY_MS = 30_000;
 
-/** A task with what the scheduler holds for it. */
+/** A task with its callbacks and limits. */
 interface Slot {
   task: Task;
   cancelTimer: (() => void) | null;
-  /** What its timers call, made once: thousands of idle checks have a timer each. */
+  /** The callback of its timers, created once: thousands of idle checks have a timer each. */
   readonly wake: () => void;
   /** Ends the run in progress; `null`: none is, and idle checks keep nothing of their last run. */
   abort: AbortController | null;
@@ -135,7 +135,7 @@ export class Scheduler {
   /** Names of the checks that run, here or elsewhere. */
   #active: ReadonlySet<string> = new Set();
   #config: ScheduledConfig;
-  /** What all runs have: the system without the secrets of the config, and the like. */
+  /** The common options of all runs: the system without the secrets of the config, and the like. */
   #common: Omit<RunOptions, "signal">;
   #sending: Promise<void> = Promise.resolve();
   #isStopping = false;
@@ -196,7 +196,7 @@ export class Scheduler {
     return this.#slots.has(name);
   }
 
-  /** Runs a check at once from what is known of its locations, if it runs here. */
+  /** Runs a check at once from the stored results of its locations, if it runs here. */
   decideNow(name: string): void {
     const slot = this.#slots.get(name);
     if (!this.#isStopping && slot !== undefined) this.#happen(slot, { event: "requested" });

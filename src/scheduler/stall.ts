@@ -5,10 +5,10 @@ export const STALL_MS = 2_000;
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Detects stalls: this process was paused (SIGSTOP, a frozen container, a hung disk). What looks like a timeout then may
- * be a response that arrived in time and that the process did not read.
+ * Detects stalls: this process was paused (SIGSTOP, a frozen container, a hung disk). A timeout then may be a
+ * response that arrived in time and that the process did not read.
  *
- * While runs are in progress it looks at the clock every second. A look that comes much too late is a stall.
+ * While runs are in progress it samples the clock every second. A sample that is much too late is a stall.
  */
 export class StallDetector {
   readonly #clock: Clock;
@@ -17,7 +17,7 @@ export class StallDetector {
   #stalledMs = 0;
   #cancel = (): void => {};
 
-  /** A detector that looks as long as `isBusy`, once it was started. */
+  /** Creates a detector that samples while `isBusy`, once it was started. */
   constructor(clock: Clock, isBusy: () => boolean) {
     this.#clock = clock;
     this.#isBusy = isBusy;
@@ -39,7 +39,7 @@ export class StallDetector {
     if (this.#lookAtMs === Infinity) this.#planLook();
   }
 
-  /** Ends the looks. */
+  /** Stops sampling. */
   end(): void {
     this.#lookAtMs = Infinity;
     this.#cancel();

@@ -40,7 +40,7 @@ export type TaskState =
   }
   | { readonly status: "removed"; readonly hasStarted: boolean };
 
-/** What happens to a task. */
+/** An event of a task. */
 export type TaskEvent =
   | { readonly event: "due" }
   /** The result is needed at once. */
@@ -59,8 +59,8 @@ export type TaskEvent =
   | { readonly event: "clock_jumped"; readonly jumpMs: number };
 
 /**
- * What the scheduler does for a task: set its timer in place of the one before, start its run, abort it, report that it
- * is late, or forget the task with its timer.
+ * An effect of a transition for the scheduler: set its timer instead of the one before, start its run, abort it,
+ * report that it is late, or delete the task with its timer.
  */
 export type TaskEffect =
   | { readonly effect: "plan"; readonly atMs: number }
@@ -74,7 +74,7 @@ export interface TaskContext {
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
 }
 
-/** What a transition leads to. */
+/** The result of a transition. */
 export interface TaskTransition {
   readonly task: Task;
   /** In the order in which they are carried out. */
@@ -252,7 +252,7 @@ function withState(task: Task, state: TaskState): Task {
   return { ...task, state };
 }
 
-/** What decides a check's result; the rest of a check is about what follows from it. */
+/** Returns the part of a check that decides its result; the rest of a check concerns later steps. */
 function targetOf({ kind, parameters, timeoutMs }: Check): unknown {
   return { kind, parameters, timeoutMs };
 }

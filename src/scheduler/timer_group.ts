@@ -26,7 +26,7 @@ export class TimerGroup {
     return cancel;
   }
 
-  /** Cancels every timer, for good. */
+  /** Cancels every timer, permanently. */
   end(): void {
     this.#isEnded = true;
     for (const cancel of [...this.#cancels]) cancel();

@@ -122,7 +122,7 @@ export class TimerTable<Payload> {
     this.#set(head, PREVIOUS, row);
   }
 
-  /** Takes a row out of its list; returns the list's head when that leaves it empty, otherwise `NO_ROW`. */
+  /** Removes a row from its list; returns the list's head when that leaves it empty, otherwise `NO_ROW`. */
   unlink(row: number): number {
     const next = this.#get(row, NEXT);
     const previous = this.#get(row, PREVIOUS);

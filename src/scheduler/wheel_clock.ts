@@ -11,12 +11,12 @@ interface Call {
 }
 
 /**
- * Makes the clock that everything waits by. A wheel whose tick is a millisecond has all calls that are to come, and
- * the machine's one timer is set to the earliest.
+ * Creates the clock for all delays. A wheel whose tick is a millisecond has all pending calls, and the machine's one
+ * timer is set to the earliest.
  *
- * Hundreds of checks set a timeout, and nearly all cancel it. To set and clear a timer of the runtime costs as much as a
- * seventh of a request over loopback. So the timer that is set stays when its call is cancelled, and finds when it fires
- * that nothing is due. It goes with the last call, so that an idle process neither wakes up nor stays alive.
+ * Hundreds of checks set a timeout, and nearly all cancel it. Setting and clearing a timer of the runtime costs as
+ * much as a seventh of a request over loopback. So the timer stays when its call is cancelled, and nothing is due
+ * when it fires. It is cleared with the last call, so that an idle process neither wakes up nor stays alive.
  */
 export function createWheelClock(timer: RawTimer): Clock {
   const wheel = new TimerWheel<Call>(Math.floor(timer.monotonicMs()));

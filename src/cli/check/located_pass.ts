@@ -116,7 +116,7 @@ export class LocatedPass {
   }
 }
 
-/** By the age of the last result: each location has a schedule of its own. */
+/** Decides by the age of the last result: each location has its own schedule. */
 function isDueHere({ schedule }: Check, row: StoredLocationResult | undefined, nowMs: number): boolean {
   if (row === undefined || isCron(schedule)) return true;
   const { regularIntervalMs, attentiveIntervalMs } = schedule;

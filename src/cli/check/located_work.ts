@@ -12,7 +12,7 @@ interface LocatedWorkOptions extends Pick<SchedulerOptions, "system" | "onBug"> 
   readonly member: Pick<Member, "location" | "callFor">;
   readonly limits: Limits;
   readonly repository: Pick<StateRepository, "recordOf">;
-  /** Has the checks that this member owns; asked once it runs. */
+  /** The scheduler of the checks that this member owns; called once it runs. */
   scheduler(): Scheduler;
 }
 
@@ -78,13 +78,13 @@ export class LocatedWork {
     return this.#runs?.running ?? [];
   }
 
-  /** Calls on all members, this one included, to look at a check at once. */
+  /** Requests all members, this one included, to run a check at once. */
   callFor(check: string, why: EarlyLook["why"]): void {
     this.#options.member.callFor(check, why);
     this.look([{ check, why }]);
   }
 
-  /** Looks at checks at once: runs them here if that is asked for, and decides about those that this member owns. */
+  /** Runs requested checks here at once, and decides about those that this member owns. */
   look(looks: readonly Pick<EarlyLook, "check" | "why">[]): void {
     this.#runs?.look(looks);
     for (const { check, why } of looks) {

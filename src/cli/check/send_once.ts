@@ -19,7 +19,7 @@ interface GuestOptions {
   onBug(error: unknown): void;
 }
 
-/** Makes the member that a single run is: one that runs no checks for others. */
+/** Creates the member for a single run: one that runs no checks for others. */
 export function createGuest({ shared, system, config, notifying, onBug }: GuestOptions): Member {
   const id = system.randomId();
   return createMember({
@@ -64,7 +64,7 @@ interface SendOptions {
 
 const LOOK_EVERY_MS = 200;
 
-/** Tries everything that is pending once, unless members that run as services send it. */
+/** Sends every pending notification once, unless members that run as services send them. */
 export async function sendShared(
   { shared, guest, notifying, clock, deadlineMs }: SendOptions,
 ): Promise<void> {

@@ -64,8 +64,8 @@ export function createPrettyOutput({ stdout }: Pick<System, "stdout">): ServiceO
 }
 
 /**
- * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, since a program
- * reads stdout. Fields are only added.
+ * The output of the `ndjson` format: one event a line. Lines of the console channel go to the log, so that stdout has
+ * only JSON. Fields are only added.
  */
 export function createEventOutput(
   { stdout, clock }: Pick<System, "stdout" | "clock">,

@@ -25,7 +25,7 @@ interface ServiceOutputsOptions {
   readonly repository: StateRepository;
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
-  /** The member that this process is; `null` if it shares its state with none. */
+  /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
   /** Its checks with locations; `null` without a member. */
   readonly located: Pick<LocatedWork, "isAdvancing"> | null;
@@ -43,7 +43,7 @@ export interface ServiceOutputs {
   listen(): Promise<void>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
-  /** Writes report and metrics for the last time, as those of a stopped service. */
+  /** Writes HTML report and metrics for the last time, as those of a stopped service. */
   stopped(atMs: number): Promise<void>;
   end(): Promise<void>;
 }

@@ -43,7 +43,7 @@ interface ServicePartsOptions {
 export interface ServiceParts {
   readonly repository: StateRepository;
   readonly recorder: RunRecorder;
-  /** The member that this process is; `null` if it shares its state with none. */
+  /** This process as a member; `null` if its state isn't shared. */
   readonly member: Member | null;
   /** Its checks with locations; `null` without a member. */
   readonly located: LocatedWork | null;
@@ -156,7 +156,7 @@ interface Sharing {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** Makes the member that this process is, if its state is shared. */
+/** Creates the member of this process if its state is shared. */
 async function createSharing(
   options: ServicePartsOptions & { readonly repository: StateRepository; readonly limits: Limits },
   parts: () => Pick<ServiceParts, "notifying" | "scheduler">,

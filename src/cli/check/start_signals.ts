@@ -5,14 +5,14 @@ import { EXIT } from "../exit_code.ts";
 export interface StartSignals {
   /** The exit code, once a signal came that stops the run. */
   readonly stopped: Promise<number>;
-  /** Must be called when the run listens to stop signals itself, or has ended. */
+  /** Must be called when the run handles stop signals itself, or has ended. */
   stopIsHandled(): void;
-  /** Sets the callback of reload signals; one that came before is handed on at once. */
+  /** Sets the callback of reload signals; an earlier signal calls it at once. */
   handleReload(callback: () => void): void;
   end(): void;
 }
 
-/** Listens from the first moment of `check`. */
+/** Handles signals from the first moment of `check`. */
 export function listenAtStart(system: System, { once }: { readonly once: boolean }): StartSignals {
   const { promise: stopped, resolve } = Promise.withResolvers<number>();
   const stopIsHandled = system.onStopSignal((signal) => {

@@ -21,8 +21,8 @@ interface Stop {
 }
 
 /**
- * The first signal lets running checks finish. A second one ends everything at once; programs that still run are
- * killed with this process.
+ * The first signal waits for running checks. A second one terminates at once; running commands are killed with this
+ * process.
  */
 export function createStop(options: StopOptions): Stop {
   const {

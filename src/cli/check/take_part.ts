@@ -43,7 +43,7 @@ interface TakePartOptions {
   fail(error: unknown): void;
 }
 
-/** Makes the member that this process is; it takes part once it joins. */
+/** Creates the member of this process; it participates once it joins. */
 export function takePart(
   { shared, name, location, system, work, log, parts, fail }: TakePartOptions,
 ): Member {
@@ -93,7 +93,7 @@ export function takePart(
   });
 }
 
-/** The work of members by a config. Members with other options do not share work. */
+/** Returns the work of members from a config. Members with other options do not share work. */
 export function toWork(
   config: OpenConfig,
   { checks }: ScheduledConfig,

@@ -25,7 +25,7 @@ import { locateState, STATE_OPTION, type StateLocation } from "../state_location
 import { stateAlongside } from "../read_state.ts";
 import { usesColor } from "../terminal.ts";
 
-/** `monitor beat`: runs a job and notes how that went. */
+/** `monitor beat`: runs a job and records the outcome. */
 export const beatCommand: Command = {
   name: "beat",
   summary: "run a command and record its result for a job check",
@@ -154,7 +154,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
 interface OpenJobLog {
   readonly name: string;
   readonly place: StateLocation;
-  /** Takes the secrets of the config out of a text, as far as they are known here. */
+  /** Removes the secrets of the config from a text, as far as they can be read here. */
   redact(text: string): string;
 }
 

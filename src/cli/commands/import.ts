@@ -110,7 +110,7 @@ async function readFile(
   const path = pathFromHere(label, system);
   try {
     const isDatabase = importer.isDatabase?.(path) === true;
-    // A database is looked at and not read, for SQLite opens it.
+    // A database is not read here, since SQLite opens it.
     const files = isDatabase
       ? { ...system.files, read: () => Promise.resolve(new Uint8Array()) }
       : system.files;

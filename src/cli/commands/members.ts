@@ -57,7 +57,7 @@ async function runMembers(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-/** A member as it is shown. */
+/** A member for display. */
 interface MemberView extends MemberStatus {
   readonly isLive: boolean;
   /** A single run has none; `other`: most members have another one. */
@@ -70,7 +70,7 @@ function viewOf(member: MemberStatus, active: string | null): MemberView {
   return { ...member, isLive: isLiveMember(member), configState };
 }
 
-/** The number of checks of each member that runs some, by its name; of a config with errors nothing is known. */
+/** Returns the number of checks of each member that runs some, by its name; none for a config with errors. */
 function sharesOf(members: readonly MemberView[], config: OpenConfig | null): ReadonlyMap<string, number> {
   if (config === null) return new Map();
   const hosts = activeHosts(members);

@@ -89,7 +89,7 @@ async function runPermissions(invocation: Invocation, system: System): Promise<n
 interface RenderContext {
   /** Absolute path of the executable; from source, the command of the runtime. */
   readonly program: readonly string[];
-  /** What the runtime reads of the source, absolute paths. */
+  /** The source files that the runtime reads, absolute paths. */
   readonly source: readonly string[];
   /** The arguments of a service with the same config, state and checks. */
   readonly arguments: readonly string[];
@@ -125,7 +125,7 @@ async function sandboxed(
   return write({ ...sandbox, readOnly: [...sandbox.readOnly, ...source] }, [...program, ...words]);
 }
 
-/** How this program is started. */
+/** Returns the command line of this program. */
 function programOf(
   { executable, sourceModule, environment }: System,
   required: readonly RequiredPermission[],
@@ -151,7 +151,7 @@ function argumentsOf(
   return [
     "check",
     ...path === null ? [] : ["--config", resolve(system.workingDirectory, path)],
-    // The URL of a database may hold a password.
+    // The URL of a database may contain a password.
     ...state === undefined || state.includes("://")
       ? []
       : ["--state", state === "none" ? state : resolve(system.workingDirectory, state)],

@@ -17,7 +17,7 @@ import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
 import { printable } from "../../shared/printable.ts";
 
-/** The option that holds a config to one shape of the specification. */
+/** The option that validates a config against one specification profile. */
 export const SHAPE_OPTION: OptionSpec = {
   name: "shape",
   value: "SHAPE",
@@ -101,7 +101,7 @@ async function validate(invocation: Invocation, system: System): Promise<number>
   return EXIT.ok;
 }
 
-/** The result for programs: an invalid config is no failure of the command here. */
+/** Returns the result for programs: an invalid config is no failure of the command here. */
 async function findProblems(invocation: Invocation, system: System): Promise<Validation> {
   try {
     const { checks, placedWarnings: warnings, source } = await open(invocation, system);

@@ -12,7 +12,7 @@ export interface BashLine {
   readonly quote: "" | '"' | "'";
 }
 
-/** Takes a line apart; `breaks` is `COMP_WORDBREAKS`. */
+/** Splits a line; `breaks` is `COMP_WORDBREAKS`. */
 export function readBashLine(line: string, breaks: string): BashLine {
   const words: string[] = [];
   let word = "";
@@ -55,7 +55,7 @@ export function readBashLine(line: string, breaks: string): BashLine {
 /** Quotes a text so that bash reads one word, or the continuation of an open quote, which is not closed. */
 export function quoteForBash(text: string, quote: BashLine["quote"]): string {
   if (quote === "'") return text.replaceAll("'", "'\\''");
-  // An exclamation mark would be looked up in the history, and no backslash helps between double quotes.
+  // An exclamation mark would be replaced from the history, and a backslash does not escape it between double quotes.
   if (quote === '"') return text.replace(/[$`"\\]/g, "\\$&").replaceAll("!", `"'!'"`);
   return text.replace(
     /[\x20-\x7e]/g,

@@ -2,7 +2,7 @@ import { type Command, COMMON_OPTIONS, type ConfigNames, type OptionSpec } from 
 
 /** One way to go on. */
 export interface Candidate {
-  /** The whole word, as the program would get it: nothing is quoted. */
+  /** The whole word as an argument: without quotes. */
   readonly value: string;
   /** A line for people; may be empty. */
   readonly description: string;

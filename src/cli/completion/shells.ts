@@ -9,7 +9,7 @@ export type Shell = typeof SHELLS[number];
 interface ShellEntry {
   /** The script for the shell; it calls `monitor __complete SHELL -- …`. */
   readonly script: string;
-  /** The words after the program's name, up to the cursor, from those after `--`. */
+  /** Returns the words after `monitor`, up to the cursor, from those after `--`. */
   words(asked: readonly string[]): readonly string[];
   /** A candidate in the shell's syntax; `null` if it doesn't match the typed beginning. */
   line(candidate: Candidate, asked: readonly string[]): string | null;

@@ -49,7 +49,7 @@ async function collect(
   }
 }
 
-/** The first name of the first certificate that is no pattern; `null`: none, or it is of an authority. */
+/** Returns the first name of the first certificate that is no pattern; `null`: none, or it is of a CA. */
 function hostOf(text: string): string | null {
   const [block] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(text) ?? [];
   if (block === undefined) return null;

@@ -19,7 +19,9 @@ export async function choose(
   }
 }
 
-/** Reads numbers and ranges from 1 on, `all` or `none`; the answer counts from 0. An empty line is `none`. */
+/**
+ * Parses numbers and ranges from 1 on, `all` or `none`; the returned numbers count from 0. An empty line is `none`.
+ */
 export function readChoice(line: string, count: number): readonly number[] | null {
   const text = line.trim().toLowerCase();
   if (text === "" || text === "none") return [];

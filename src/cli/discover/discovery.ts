@@ -20,7 +20,7 @@ export interface Discovery {
   readonly system: System;
   /** The root of absolute paths. @default the root directory */
   readonly root?: string;
-  /** Notes what could not be looked at, and why. */
+  /** Notes an unreadable source with the reason. */
   note(text: string): void;
   /** Notes that a permission of the runtime is missing to look at something. */
   deny(what: string, need: Pick<RequiredPermission, "permission" | "value">): void;
@@ -41,7 +41,7 @@ interface PrintingCommand {
   readonly what: string;
   /** Exit codes with which it printed what there is. @default 0 */
   readonly codes?: readonly number[];
-  /** Called in place of a note if the command is missing. */
+  /** Called instead of a note if the command is missing. */
   missing?(): void;
 }
 

@@ -29,7 +29,7 @@ export async function discoverFileSystems(discovery: Discovery): Promise<readonl
   });
 }
 
-/** A file mounted on another one, as in containers, is no file system of its own. */
+/** A file mounted on another one, as in containers, is no separate file system. */
 function isDisk(type: string, path: string): boolean {
   return !OTHER_TYPES.test(type) && !/^\/(?:dev|proc|sys|run|snap)(?:\/|$)|^\/etc\/[^/]+$/.test(path);
 }

@@ -2,7 +2,7 @@ import { isLoopback } from "../../shared/ip_address.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { type Discovery, printedBy, type Proposal } from "./discovery.ts";
 
-/** A TCP port that a process of this machine listens to. */
+/** A TCP port that a process of this machine listens on. */
 interface Listener {
   /** Without brackets; `*`: every address. */
   readonly host: string;
@@ -14,7 +14,7 @@ interface Listener {
 /** Ports from here on are given to clients and to services that choose none. */
 const EPHEMERAL_MIN = 32_768;
 
-/** Proposes a connection to each TCP port that this machine listens to. */
+/** Proposes a connection to each TCP port that this machine listens on. */
 export async function discoverPorts(discovery: Discovery): Promise<readonly Proposal[]> {
   let isMissing = false;
   const printed = await printedBy({
@@ -48,7 +48,7 @@ export async function discoverPorts(discovery: Discovery): Promise<readonly Prop
 const EVERY_ADDRESS = "*";
 const NONE = { host: EVERY_ADDRESS, process: null };
 
-/** Reads a line of `ss`: state, two queues, the local and the other address, processes. */
+/** Parses a line of `ss`: state, two queues, the local and the other address, processes. */
 function readLine(line: string): readonly Listener[] {
   const [, , , local = "", , ...rest] = line.trim().split(/\s+/);
   const [, address = "", port = ""] = /^(.*):(\d+)$/.exec(local) ?? [];

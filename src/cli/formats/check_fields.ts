@@ -4,7 +4,7 @@ import { type LocationFields, locationFields } from "../../outputs/json/location
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { RunRecord } from "./format.ts";
 
-/** A finished check as `json` and `ndjson` print it. Members are only ever added; their order is part of it. */
+/** A completed check in `json` and `ndjson`. Fields are only ever added, in a fixed order. */
 export interface CheckFields {
   readonly name: string;
   /** The free text label, or `null` without one. */
@@ -22,18 +22,18 @@ export interface CheckFields {
   readonly metrics: Readonly<Record<string, number>>;
   /** The plugin's own text after `|`; often empty. */
   readonly performance_data: string;
-  /** Observations in a row at least as bad as this one; for `ok`: in a row. */
+  /** Consecutive check results of at least this severity; for `ok`: that were `ok`. */
   readonly occurrences: number;
   /** How many results in a row raise the confirmed condition. */
   readonly threshold: number;
   readonly confirmed: Condition;
   /** The check's tags; often empty. */
   readonly tags: readonly string[];
-  /** What each location found; absent if the check did not run at locations. */
+  /** The result at each location; absent if the check did not run at locations. */
   readonly locations?: readonly LocationFields[];
 }
 
-/** The members that `json` and `ndjson` print for a finished check. */
+/** Returns the fields that `json` and `ndjson` print for a completed check. */
 export function checkFields(record: RunRecord): CheckFields {
   const { result, occurrences, confirmed } = record;
   return {

@@ -4,7 +4,7 @@ import type { Result } from "../../domain/result.ts";
 /** One finished check of a run, with its confirmed condition. */
 export interface RunRecord {
   readonly result: Result;
-  /** Observations in a row at least as bad as this one; for `ok`: in a row. 1 or more. */
+  /** Consecutive check results of at least this severity; for `ok`: that were `ok`. 1 or more. */
   readonly occurrences: number;
   readonly confirmed: Condition;
 }

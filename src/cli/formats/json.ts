@@ -3,7 +3,7 @@ import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import type { Format } from "./format.ts";
 import { jsonText } from "../../shared/json_text.ts";
 
-/** One JSON object for the whole run, printed at its end. Members are only ever added. */
+/** One JSON object for the whole run, printed at its end. Fields are only ever added. */
 export const jsonFormat: Format = {
   record: () => "",
   summary: (summary) => {

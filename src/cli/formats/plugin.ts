@@ -41,9 +41,9 @@ export interface PluginItem {
 export const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
 
 /**
- * The whole run as the answer of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and
- * "Performance data"): a status line with performance data, then a line for each problem, highest severity first. The status
- * word goes with the exit code, so it leaves out what `--fail-on` lets pass.
+ * The whole run as the output of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and
+ * "Performance data"): a status line with performance data, then a line for each problem, highest severity first. The
+ * status word matches the exit code, so it ignores conditions that `--fail-on` excludes.
  */
 export const pluginFormat: Format = {
   withoutChecks: PLUGIN_WITHOUT_CHECKS,
@@ -179,7 +179,7 @@ function itemPerformanceData(item: PluginItem): readonly PerformanceDatum[] {
   ];
 }
 
-/** A core takes items of one label for one series, so the second `x` is called `x_2`. */
+/** A core stores values with one label as one series, so the second `x` is named `x_2`. */
 function withUniqueLabels(data: readonly PerformanceDatum[]): readonly PerformanceDatum[] {
   const nextNumbers = new Map<string, number>();
   return data.map((datum) => {
@@ -195,7 +195,7 @@ function withUniqueLabels(data: readonly PerformanceDatum[]): readonly Performan
   });
 }
 
-/** A label may hold no equals sign: a core takes the first one for its end. */
+/** A label must not contain an equals sign: a core reads the first one as its end. */
 function labelText(text: string): string {
   return plain(text).replaceAll("=", "_");
 }

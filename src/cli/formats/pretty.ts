@@ -10,13 +10,13 @@ import { believableColumns, renderTable, type TableRow } from "./table.ts";
 import { NO_RESULT } from "./unfinished.ts";
 import { wrap } from "../../shared/wrap.ts";
 
-/** Names of checks without a result that the last line has room for; the table has all of them. */
+/** Maximum number of names without a result in the last line; the table has all of them. */
 const UNFINISHED_NAMES_MAX = 5;
 const UNFINISHED_NAME_LENGTH_MAX = 60;
 
 /**
- * A table for people, lowest severity first, so that the highest is at the end, next to the prompt, and a summary line.
- * On a terminal, texts wrap within their column, or the output goes below the name if there is too little room;
+ * A table for people, lowest severity first, so that the highest is at the end, next to the prompt, and a summary
+ * line. On a terminal, texts wrap within their column, or the output is below the name if there is too little space;
  * elsewhere nothing is wrapped.
  */
 export const prettyFormat: Format = {

@@ -4,7 +4,7 @@ import { pad, wrap } from "../../shared/wrap.ts";
 
 /** Longer outputs and details are truncated with a mark: the most severe checks must stay visible. */
 const LINES_MAX = 10;
-/** With less room than this, the output is below the name instead of alongside it. */
+/** With less space than this, the output is below the name instead of alongside it. */
 const OUTPUT_COLUMNS_MIN = 28;
 /** A single long name does not push all outputs away: off a terminal it sticks out, on one it wraps. */
 const NAME_COLUMNS_MAX = 60;
@@ -67,9 +67,9 @@ interface Layout {
 }
 
 /**
- * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text
- * wraps within its column, and where that leaves too little room duration and output go below the name. At most
- * ten lines of an output and of a detail are shown.
+ * Lays out rows as lines: word, name, duration and output in columns, detail below. On a terminal each text wraps
+ * within its column, and if that leaves too little space, duration and output are below the name. At most ten lines
+ * of an output and of a detail are shown.
  */
 export function renderTable(rows: readonly TableRow[], options: TableOptions): readonly string[] {
   const { header, colors } = options;

@@ -59,7 +59,7 @@ function testPoint(name: string, point: { readonly ok: boolean; readonly id: num
 /** In a description a backslash and a hash are escaped, so that no name can add a directive. */
 function describe(name: string): string {
   const escaped = printable(name).trim().replaceAll("\\", "\\\\").replaceAll("#", "\\#");
-  // node-tap takes an open brace at the end for the start of a subtest and knows no escape for it.
+  // node-tap parses an open brace at the end as the start of a subtest and has no escape for it.
   return escaped.endsWith("{") ? `"${escaped}"` : escaped;
 }
 

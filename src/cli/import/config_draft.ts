@@ -11,13 +11,13 @@ import type {
 
 /** Longer names are cut. */
 const NAME_LENGTH_MAX = 60;
-/** More are refused: every check of a host group on every host can be very many. */
+/** More are rejected: every check of a host group on every host can be very many. */
 const CHECKS_MAX = 20_000;
 
 /** The most characters of all that is not imported; services on hosts multiply it as well. */
 const LEFT_OUT_LENGTH_MAX = 16 * 1024 * 1024;
 
-/** Thrown if a file is not malformed but exceeds a limit; the message says which. */
+/** Thrown if a file is not malformed but exceeds a limit; the message names it. */
 export class ImportLimitError extends RangeError {
   /** The name of the class. */
   override readonly name = "ImportLimitError";
@@ -105,9 +105,10 @@ export class ConfigDraft {
   }
 
   /**
-   * Returns a placeholder for a secret. Equal secrets have one variable. What holds a placeholder already stays.
+   * Returns a placeholder for a secret. Equal secrets have one variable. A value with a placeholder is returned
+   * unchanged.
    *
-   * @param name Words that the variable is named for
+   * @param name Words for the name of the variable
    * @param source The place of the secret in the source
    */
   secret(value: string, name: string, source: string): string {
@@ -247,7 +248,7 @@ function variableName(words: string): string {
     /^_+|_+$/g,
     "",
   );
-  // The end says which secret of an item it is.
+  // The end distinguishes the secrets of an item.
   const isLong = name.length > NAME_LENGTH_MAX;
   const short = isLong
     ? `${name.slice(0, NAME_LENGTH_MAX - 21)}_${name.slice(-20).replace(/^_+/, "")}`

@@ -11,7 +11,7 @@ interface ForeignProblem {
   readonly offset: number;
 }
 
-/** Makes the error for a file that cannot be imported, with each place that is known. */
+/** Returns the error for a file that cannot be imported, with its position if known. */
 export function importError(
   file: Pick<ForeignFile, "label">,
   reason: string,
@@ -67,21 +67,21 @@ export function parseJson(file: ForeignFile): unknown {
   }
 }
 
-/** Longer YAML is refused: the library needs about a second and 200 MB for so much. */
+/** Longer YAML is rejected: the library requires about a second and 200 MB for this length. */
 const YAML_LENGTH_MAX = 1024 * 1024;
-/** Deeper nesting is refused before the library recurses into it. */
+/** Deeper nesting is rejected before the library recurses into it. */
 const NESTING_MAX = 200;
 /** Values after all aliases are replaced. */
 const VALUES_MAX = 500_000;
-/** The library looks through the text for each. */
+/** The library searches the text for each. */
 const ALIASES_MAX = 10_000;
 /** Further errors are not listed. */
 const ERRORS_SHOWN = 20;
 
 /**
- * Reads one document of YAML 1.2, also with merge keys (`<<`).
+ * Parses one YAML 1.2 document, also with merge keys (`<<`).
  *
- * @throws {ConfigError} If it is malformed, or its aliases make too much of it.
+ * @throws {ConfigError} If it is malformed, or its aliases expand to too much.
  */
 export async function parseYaml(file: ForeignFile): Promise<unknown> {
   const text = decodeText(file);

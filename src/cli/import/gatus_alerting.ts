@@ -140,7 +140,7 @@ function customChannel(settings: Foreign, { name, source, draft }: MessageOption
   const body = asBody(fieldOf(settings, "body"));
   const headers = Object.entries(asObject(fieldOf(settings, "headers")))
     .map(([header, value]) => [header, fill(asText(value) ?? "")]);
-  // The body of a webhook is JSON unless a header says otherwise.
+  // The body of a webhook is JSON unless a header declares another type.
   if (
     !/^\s*(?:\{|\[\s*["{[\d])/.test(body ?? "{") &&
     !headers.some(([header]) => /^content-type$/i.test(header ?? ""))

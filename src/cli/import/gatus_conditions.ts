@@ -13,7 +13,7 @@ export interface GatusCondition {
   readonly right: string;
 }
 
-/** In the order in which Gatus looks for them. */
+/** In the order in which Gatus searches for them. */
 const OPERATORS = ["==", "!=", "<=", ">=", ">", "<"] as const;
 type Operator = typeof OPERATORS[number];
 

@@ -69,7 +69,7 @@ function translateStep(
   const filled = asObject(mapTexts(endpoint, fill));
   const [missing] = unknown;
   if (missing !== undefined) return `${missing} has no value, or one of a structure`;
-  // What a step captured cannot be an expected value.
+  // A value captured by a step cannot be an expected value.
   const conditions = asList(fieldOf(filled, "conditions")).filter((condition) => {
     const isComparable = !String(condition).includes("${captured:");
     if (!isComparable) {

@@ -89,7 +89,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "kernel-param": "use a script check with sysctl",
 };
 
-/** What the translation of a resource reads; the rest is listed. */
+/** The translated keys of a resource; the rest is listed. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   addr: ["reachable", "address"],
   command: ["exec", "exit-status", "stdout", "stderr"],

@@ -39,7 +39,7 @@ function isCheck(value: Foreign): boolean {
     (Object.hasOwn(value, "timeout") || Object.hasOwn(value, "schedule"));
 }
 
-/** Keywords count only where they are looked for. */
+/** Keywords count only in these fields. */
 const FILTERS: readonly string[] = ["filter_subject", "filter_body", "filter_http_body"];
 
 /** Settings that change what a ping means. */
@@ -91,7 +91,7 @@ type PeriodReader = (check: Foreign) => number | string;
 /** Each takes up to two tenths of a second. */
 const SCHEDULES_MAX = 100;
 
-/** Makes a reader that looks at each schedule once. */
+/** Returns a parser that reads each schedule once. */
 function createPeriodReader(): PeriodReader {
   const known = new Map<string, number | string>();
   const readCron = createCronReader();
@@ -125,7 +125,7 @@ const DENSE_STEPS_MAX = 24;
 /** Rarer runs than on 29 February have no use. */
 const SPAN_MS = 5 * 366 * 24 * HOUR_MS;
 
-/** Looks at one run an hour, and at those between only where the gap after them may be the longest. */
+/** Samples one run an hour, and those between only if the gap after them may be the longest. */
 function longestGap(after: (afterMs: number) => number): number {
   let longestMs = 0;
   let runMs = after(FROM_MS);

@@ -5,7 +5,7 @@ interface HostAndPort {
   readonly port: number | undefined;
 }
 
-/** Reads `host`, `host:port` or `[address]:port`, with what follows a slash cut off; `null` for anything else. */
+/** Parses `host`, `host:port` or `[address]:port`, ignoring a path after a slash; `null` for anything else. */
 export function parseHostAndPort(text: string): HostAndPort | null {
   const [authority = ""] = text.split(/[/?#]/);
   const match = /^(?:\[([0-9a-f:.%]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/i.exec(authority);

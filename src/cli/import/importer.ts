@@ -10,7 +10,7 @@ export interface ForeignFile {
   readonly bytes: Uint8Array;
 }
 
-/** A larger file is refused. Parsers need about a second for one of this size. */
+/** A larger file is rejected. Parsers need about a second for one of this size. */
 export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 
 /** How one tool is imported. */

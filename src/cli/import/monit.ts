@@ -55,7 +55,7 @@ interface Test {
   readonly shown: string;
 }
 
-/** One `check` statement: a check of its own, and one for each test that needs another kind. */
+/** One `check` statement: its own check, and one for each test that requires another kind. */
 class Service {
   readonly name: string;
   readonly dependsOn: readonly string[];
@@ -67,7 +67,7 @@ class Service {
   readonly #settings: MonitSettings;
   readonly #draft: ConfigDraft;
   readonly #keys: string[] = [];
-  /** What all checks of the service have in common. */
+  /** The common settings of all checks of the service. */
   #common: Partial<DraftCheck> | undefined;
 
   constructor(

@@ -5,7 +5,7 @@ import { after, comparisonIn, has, type MonitToken, timeIn } from "./monit_state
 import { intervalText, spanText } from "./span_text.ts";
 import { statusesThat } from "./status_codes.ts";
 
-/** What one test of a service becomes. */
+/** The translation of one test of a service. */
 export type MonitCheck = Pick<DraftCheck, "kind" | "parameters"> & Partial<Pick<DraftCheck, "timeout">>;
 
 interface ConnectionOptions {
@@ -16,7 +16,7 @@ interface ConnectionOptions {
   readonly draft: ConfigDraft;
 }
 
-/** What servers send first, by protocol. */
+/** The first text of a server, by protocol. */
 const BANNERS: Readonly<Record<string, string>> = {
   ftp: "220",
   imap: "* OK",

@@ -3,7 +3,7 @@ import { emailChannel } from "./message_channels.ts";
 import { after, has, type MonitStatement, type MonitToken } from "./monit_statements.ts";
 import { intervalText } from "./span_text.ts";
 
-/** What `set` statements say. */
+/** The values of `set` statements. */
 export interface MonitSettings {
   /** The time between two cycles. */
   readonly cycleMs: number;
@@ -81,7 +81,7 @@ function senderIn(format: readonly MonitToken[]): string | undefined {
   return /\bfrom:\s*([^\r\n}]+)/i.exec(block)?.[1]?.trim().replaceAll("$HOST", "localhost");
 }
 
-/** Makes a channel of each address once. */
+/** Returns a function that creates a channel for each address once. */
 function channelMaker(
   server: readonly MonitToken[],
   format: readonly MonitToken[],

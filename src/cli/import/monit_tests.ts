@@ -26,7 +26,7 @@ function sizeOf(value: number, unit: string): string | null {
   return name === undefined ? null : `${value} ${name}`;
 }
 
-/** How many failures a test takes: in a row, or of the last `within` results. */
+/** The number of failures of a problem: in a row, or of the last `within` results. */
 export interface Failures {
   readonly threshold: number;
   readonly within?: number;

@@ -275,7 +275,7 @@ function lacksEvents(options: readonly string[], events: readonly string[]): boo
 /** Of the host groups of a host; more would make the config larger than its limit. */
 const TAGS_MAX = 100;
 
-/** What a service has from its host, unless it says otherwise. */
+/** The settings that a service inherits from its host by default. */
 const INHERITED: readonly string[] = [
   "contacts",
   "contact_groups",

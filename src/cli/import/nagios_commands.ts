@@ -4,7 +4,7 @@ import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-/** What a check command becomes, or why it cannot. */
+/** The translation of a check command, or the reason why it has none. */
 type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };
@@ -131,7 +131,7 @@ export function splitWords(line: string): readonly string[] | null {
   return word === null ? words : [...words, word];
 }
 
-/** Plugins with a kind that does the same. Any option that is not known here leaves the plugin in place. */
+/** Plugins with an equivalent kind. A plugin with any unknown option stays a command. */
 const NATIVE: Readonly<Record<string, (args: readonly string[]) => NagiosCheck | null>> = {
   check_fping: (args) => pingCheck(args, { count: "-n" }),
   check_icmp: (args) => pingCheck(args, { count: "-n" }),

@@ -15,7 +15,7 @@ export interface NagiosNotifying {
   ): DraftSettings;
 }
 
-/** Makes a channel of each contact, and of each address one for itself. */
+/** Creates a channel of each contact, and one of each separate address. */
 export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): NagiosNotifying {
   const channels = new Map<string, string>();
   for (const { type, directives } of objects) {

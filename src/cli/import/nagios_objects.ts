@@ -105,7 +105,7 @@ function readSetting(
   } else if (name !== "") settings.set(name, value);
 }
 
-/** More levels of templates are refused, before recursion overflows the stack. */
+/** More levels of templates are rejected, before recursion overflows the stack. */
 const DEPTH_MAX = 100;
 
 /** Directives of a definition itself, which are not inherited. */

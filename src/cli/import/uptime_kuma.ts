@@ -46,7 +46,7 @@ function isDatabase(path: string): boolean {
   return /\.(?:db|sqlite3?)$/i.test(path);
 }
 
-/** What SQLite finds wrong is about the file. */
+/** Errors of SQLite are errors of the file. */
 async function openDatabase(file: ForeignFile, path: string): Promise<KumaBackup | null> {
   try {
     return await readDatabase(path);
@@ -139,7 +139,7 @@ function timingOf(fields: Foreign, type: string): Partial<DraftCheck> {
     // A retry is one more failure; one good result is a recovery.
     ...{ threshold: Math.max(1, Math.trunc(number("maxretries")) + 1), recovery_threshold: 1 },
     ...(repeats > 0 && { annoy: intervalText(repeats * intervalSeconds * 1000) }),
-    // A job is looked at often, however long its interval is.
+    // A `job` check runs often, however long the job's interval is.
     ...(type !== PUSH && {
       schedule: {
         regular_interval: interval,

@@ -23,7 +23,7 @@ export interface KumaMonitor {
   readonly fields: Foreign;
 }
 
-/** What is imported, whichever file it comes from. */
+/** The imported records of either file format. */
 export interface KumaBackup {
   readonly monitors: readonly KumaMonitor[];
   /** Each with `id`, `name` and `settings`. */

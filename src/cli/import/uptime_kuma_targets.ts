@@ -44,7 +44,7 @@ export const KUMA_TARGETS: Readonly<Record<string, (options: TargetOptions) => T
     },
   }),
   docker: dockerTarget,
-  // Its checks follow once all monitors are known.
+  // Its checks follow once all monitors are read.
   group: () => ({ kind: "group", parameters: { checks: [] } }),
   "system-service": ({ monitor: { fields } }) => {
     const unit = asText(kumaField(fields, "system_service_name"));

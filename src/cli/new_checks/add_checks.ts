@@ -22,10 +22,10 @@ interface AddOptions {
 }
 
 /**
- * Tries checks, prints their results, and writes them into the config; the answer is the exit code. Nothing is written
- * if the new config has an error, or if a signal ends the checks.
+ * Tries checks, prints their results, and writes them into the config; returns the exit code. Nothing is written if
+ * the new config has an error, or if a signal aborts the checks.
  *
- * @throws {UsageError} If a name is taken, or a check has an error.
+ * @throws {UsageError} If a name exists, or a check has an error.
  */
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
   const { invocation, system, target, isDryRun } = options;
@@ -120,7 +120,7 @@ function describeCronLine({ name, cronJob }: NewCheck, target: ConfigTarget, sys
   }\n`;
 }
 
-/** Cron looks for commands in few directories. */
+/** Cron searches few directories for commands. */
 function programOf(system: System): string {
   try {
     return /\/monitor$/.test(system.executable) ? system.executable : "monitor";

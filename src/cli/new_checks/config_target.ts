@@ -23,7 +23,7 @@ export interface ConfigTarget {
   readonly path: string;
   /** `null`: there is none yet. */
   readonly config: OpenConfig | null;
-  /** Without a byte order mark; for a new config, its beginning. */
+  /** Without a byte-order mark; for a new config, its beginning. */
   readonly text: string;
 }
 
@@ -57,9 +57,9 @@ export async function openTarget({ invocation, system }: Options): Promise<Confi
 }
 
 /**
- * Lists what writing a config takes.
+ * Lists the permissions that writing a config requires.
  *
- * @throws {MissingPermissionsError} If some of it is not granted.
+ * @throws {MissingPermissionsError} If some of them are not granted.
  */
 export async function permissionsOfWriting(
   { path, config }: ConfigTarget,

@@ -16,7 +16,7 @@ export interface CronJob {
   readonly every: string;
   /** The operands of `monitor add` for the job. */
   readonly words: readonly string[];
-  /** The line with its command behind the words of `monitor beat`. */
+  /** Returns the line with its command after the words of `monitor beat`. */
   lineBehind(words: readonly string[]): string;
 }
 
@@ -52,7 +52,7 @@ export function readCronLine(
   };
 }
 
-/** What names stand for. */
+/** The schedules of names. */
 const NAMED: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *",
   "@daily": "0 0 * * *",

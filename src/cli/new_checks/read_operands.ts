@@ -25,7 +25,7 @@ export interface NewCheck {
 /** The accepted operands of `monitor add` and `monitor try`. */
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
 
-/** What the operands are read with. */
+/** The options for reading operands. */
 interface Reading {
   readonly system: System;
   readonly reader: SchemaReader;
@@ -96,7 +96,7 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   throw denied !== null && PATH.test(text) ? denied : unknownTarget(word, reading.reader);
 }
 
-/** What can only be a path. */
+/** The beginning of a path. */
 const PATH = /^[./~]/;
 
 function unknownTarget({ text, path }: TargetWord, reader: SchemaReader): UsageError {
@@ -118,7 +118,7 @@ function hintForKind(text: string, reader: SchemaReader): string | null {
 
 const PLAIN_WORD = /^[\w-]+$/;
 
-/** Words that say too little by themselves. */
+/** Hints for ambiguous words. */
 const HINTS: readonly { readonly form: RegExp; hint(text: string): string }[] = [
   {
     form: /^[\w-]+(?:\.[\w-]+)+$/,

@@ -24,7 +24,7 @@ interface PageFactsOptions {
   readonly text: PageText | null;
   /** Where this page is written; `null`: to stdout. */
   readonly path: string | null;
-  /** Whether anything runs the checks, as far as that is known. */
+  /** Whether any process runs the checks, if known. */
   readonly notRunning: ReportSnapshot["notRunning"];
 }
 

@@ -21,15 +21,17 @@ import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 const CHANGES_EACH = 5;
 /** On the page of one check. */
 const CHANGES_OF_ONE_CHECK = 50;
-/** So many checks are looked up at a time; the store answers at once, and holds up everything else meanwhile. */
+/**
+ * The number of checks that are read at a time; the store reads synchronously, and blocks everything else meanwhile.
+ */
 const CHECKS_AT_A_TIME = 4;
 
 export interface GatherOptions {
-  /** What is kept; `null`: nothing yet. */
+  /** The opened state; `null`: nothing yet. */
   readonly store: Store | null;
   /** Every check that is to be shown, inactive ones included, in the config's order. */
   readonly checks: readonly ShownCheck[];
-  /** Whether these are all of the config: then what waits for checks that left it is shown too. */
+  /** Whether these are all of the config: then pending notifications of checks that left it are shown too. */
   readonly isWhole: boolean;
   /** Those of the page that need no looking up. */
   readonly facts: PageFacts;
@@ -40,7 +42,7 @@ export interface GatherOptions {
 }
 
 /**
- * Looks up everything that the page shows.
+ * Reads everything that the page shows.
  *
  * @throws {StoreError} If the state cannot be read.
  */
@@ -171,7 +173,7 @@ function toSlot(sum: RollupSum | undefined): PageSlot {
     : { highest: highestOf(sum), failedRuns: sum.failedRuns };
 }
 
-/** What is confirmed now counts for the present hour and day, though it has not lasted until another run. */
+/** Adds the confirmed condition to the present hour and day, though it has not lasted until another run. */
 function withPresent<Slot extends PageSlot>(
   slots: readonly Slot[],
   { condition, state }: CheckStatus,

@@ -1,4 +1,4 @@
-/** How much of everything has room on a page. A page of a thousand checks is to stay below a megabyte. */
+/** The limits of everything on a page. A page of a thousand checks is to stay below a megabyte. */
 export interface PageScale {
   /** How many days make one point of the line of durations; a divisor of the days shown. */
   readonly daysPerPoint: number;

@@ -9,7 +9,7 @@ import { pageFacts } from "./facts.ts";
 
 interface PublishedPageSource {
   readonly system: Pick<System, "clock" | "hostName" | "timeZone">;
-  /** Knows the checks as they are now, and the store with their past. */
+  /** The present checks, and the store with their history. */
   readonly repository: StateRepository;
   select(checks: readonly Check[]): readonly Check[];
   readonly isWhole: boolean;
@@ -51,7 +51,7 @@ export function publishedReportOf(
 /** The HTML report of a service. */
 interface ReportPublisher {
   adopt(config: LoadedConfig): void;
-  /** Looks whether the page is to be renewed because of what happened. */
+  /** Renders the page again after relevant events. */
   happened(event: SchedulerEvent): void;
   /** Writes it for the last time, as that of a stopped service. */
   stopped(atMs: number): Promise<void>;
@@ -61,7 +61,7 @@ interface ReportPublisher {
 interface ReportPublisherOptions extends PublishedPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   readonly log: Log;
-  /** Has the file of the report, if any. */
+  /** Contains the file of the HTML report, if any. */
   readonly config: LoadedConfig;
   /** Called with a bug. */
   onBug(error: unknown): void;

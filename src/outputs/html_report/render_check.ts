@@ -21,7 +21,7 @@ export const TEXT_MAX = {
   note: 1000,
 } as const;
 
-/** What of a check has room on the page. */
+/** The space for a check on the page. */
 export interface Room {
   /** So many of its changes. */
   readonly changes: number;
@@ -71,7 +71,7 @@ const CONDITION_WORDS: Readonly<Record<Condition, string>> = {
   critical: "Critical",
 };
 
-/** On a live page a link to all that is known of it. */
+/** On a live page a link to the page of the check. */
 function renderName({ check }: PageCheck, { snapshot, hasTags }: ItemOptions): string {
   const { isLive, isOfOneCheck, isPublic } = snapshot;
   const name = htmlLine(check.name, TEXT_MAX.name);
@@ -99,7 +99,7 @@ function renderSince(
   return ` since ${time(confirmedSinceMs)}${lasted}`;
 }
 
-/** What else is to be known of a condition at a glance. */
+/** Renders further properties of a condition. */
 function renderMarks(status: PageCheck, { time }: ItemOptions): string {
   const { maintenance, isSilenced, record } = status;
   const marks = [
@@ -112,7 +112,7 @@ function renderMarks(status: PageCheck, { time }: ItemOptions): string {
   return marks.map((mark) => ` <em>${mark}</em>`).join("");
 }
 
-/** The share of ok in each span, with how much of it was observed where that is not all. */
+/** Renders the share of ok in each span, and the part of it with data if that is not all. */
 function renderAvailability(spans: readonly PageSpan[]): string {
   if (spans.every(({ shares }) => shares === null)) return "";
   const shown = spans.map(({ label, ms, shares, observedMs }) => {
@@ -123,7 +123,7 @@ function renderAvailability(spans: readonly PageSpan[]): string {
   return `<p class=a>${shown.join(" ")}</p>`;
 }
 
-/** What else there was, confirmed or not; a span that adds nothing to the shorter one is left out. */
+/** Renders the other conditions, confirmed or not; a span that adds nothing to the shorter one is omitted. */
 function renderFaults(spans: readonly PageSpan[]): string {
   let failedBefore = 0;
   const shown = spans.flatMap((span) => {
@@ -183,7 +183,7 @@ function renderDetails(kind: "changes" | "trace" | "runs", summary: string, cont
   return content === "" ? "" : `<details class=${kind}><summary>${summary}</summary>${content}</details>`;
 }
 
-/** What a change of a confirmed condition was, and the output that decided it. */
+/** Renders a change of a confirmed condition, and the output that decided it. */
 export function renderMove({ from, to, output }: ConditionChange): string {
   const text = htmlLine(output, TEXT_MAX.changeOutput);
   return `${from} to <b>${to}</b>${text === "" ? "" : `: ${text}`}`;

@@ -32,13 +32,16 @@ function pageTitle({ text, hostName }: ReportSnapshot): string {
   return text?.title ?? (hostName === "" ? "monitor" : `monitor on ${hostName}`);
 }
 
-/** What the page may load. The endpoint sends the same as a header. */
+/** Returns the content security policy of the page. The endpoint sends the same as a header. */
 export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): string {
   const live = isLive ? "; script-src 'self'; connect-src 'self'" : "";
   return `default-src 'none'; style-src 'unsafe-inline'; img-src data:${live}`;
 }
 
-/** Where the live page of all checks is, seen from a page. Paths are relative, since a proxy may serve them below one of its own. */
+/**
+ * Returns the relative URL of the live page of all checks. It is relative, since a proxy may serve the pages below
+ * its own path.
+ */
 export function rootOf({ isOfOneCheck }: ReportSnapshot): string {
   return isOfOneCheck === true ? "../" : "";
 }

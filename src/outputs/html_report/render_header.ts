@@ -89,7 +89,7 @@ function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapsho
   }. After that, monitor is not running or cannot write this page.</p>\n`;
 }
 
-/** A page takes its time to be made, and others have their turn meanwhile. */
+/** Rendering takes some time, and is interrupted by other work. */
 const LATE_MS = 60_000;
 
 function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): string {

@@ -1,8 +1,8 @@
 /**
- * The page: one HTML document without scripts that asks for nothing else. A live page has one script, which renews it. Pure: a snapshot goes in, pieces of text come
- * out, a few milliseconds of work each.
+ * The page: one HTML file without scripts and external resources. A live page has one script, which reloads it. Pure:
+ * it turns a snapshot into pieces of text, a few milliseconds of work each.
  *
- * Everything that anybody but this file has written goes through `html_text.ts`.
+ * All text from outside this file is escaped by `html_text.ts`.
  */
 import { describeHeartbeat } from "../json/monitor_fields.ts";
 import { severity } from "../../domain/condition.ts";
@@ -161,7 +161,7 @@ function heading(id: string, text: string): string {
   return `<section aria-labelledby=${id}><h2 id=${id}>${text}</h2>\n`;
 }
 
-/** Gives the room there is for details to checks that are not ok first, then to those that changed last. */
+/** Distributes the space for details to checks that are not ok first, then to those that changed last. */
 function shareOut({ checks }: ReportSnapshot, scale: PageScale): (status: PageCheck) => Room {
   const places = new Map(
     checks.toSorted((one, other) =>

@@ -25,14 +25,14 @@ export interface PageDay extends PageSlot {
   readonly durationMeanMs: number | null;
 }
 
-/** What became of a check in a span of time up to now. */
+/** The summary of a check in a span of time up to now. */
 export interface PageSpan extends Availability, RunCounts {
   /** Such as `24 h`. */
   readonly label: string;
   readonly ms: number;
 }
 
-/** What the page shows of a check. */
+/** The data of a check on the page. */
 export interface PageCheck extends CheckStatus {
   /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
   readonly spans: readonly PageSpan[];
@@ -66,7 +66,10 @@ export interface ReportSnapshot {
   readonly isOfOneCheck?: boolean;
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
   readonly isPublic?: boolean;
-  /** Why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or nothing is known. */
+  /**
+   * The reason why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or it is
+   * unknown.
+   */
   readonly notRunning: { readonly stoppedAtMs: number | null } | null;
   /** Active checks, in the config's order. */
   readonly checks: readonly PageCheck[];

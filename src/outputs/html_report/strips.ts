@@ -63,7 +63,7 @@ export function renderStrips(
   }</p>`;
 }
 
-/** What tooltips say of stretches of slots. */
+/** The texts of tooltips for ranges of slots. */
 interface Words {
   labelOf(what: string, stretches: readonly Stretch[]): string;
   timesOf(stretch: Stretch): string;
@@ -91,7 +91,7 @@ function stripOf(
     }</title></path>`;
   };
   return {
-    // What is not ok is taller, and drawn over it.
+    // Slots that are not ok are taller, and drawn over the others.
     fine: stripPath(stretchesOf(slots, ({ highest }) => highest !== null), { ...options, offset }),
     others: [
       draw(

@@ -4,10 +4,10 @@ import { isLoopback } from "../../shared/ip_address.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
 import { respondText } from "./responses.ts";
 
-/** What a request may see: everything, or the public checks without their outputs. */
+/** The access of a request: everything, or the public checks without their outputs. */
 export type Access = "full" | "public";
 
-/** Decides what a request may see, or how it is refused. */
+/** Returns the access of a request, or its rejection. */
 export function accessOf(
   request: IncomingRequest,
   { token, public: publicTags }: Pick<ListenSettings, "token" | "public">,
@@ -19,7 +19,7 @@ export function accessOf(
   return isLocalHost(request.header("host")) ? "full" : MISDIRECTED;
 }
 
-/** Refuses what is not public: with a token it would be shown. */
+/** Rejects a request for private data: it requires a token. */
 export function refusePublic({ token }: Pick<ListenSettings, "token">): ServerResponse {
   return token === undefined ? respondText(404, "not public") : UNAUTHORIZED;
 }

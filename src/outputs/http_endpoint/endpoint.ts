@@ -1,6 +1,6 @@
 /**
- * The HTTP endpoint: what is known of the checks for browsers and programs, and check-ins of jobs. Except for check-ins, it
- * changes nothing.
+ * The HTTP endpoint: the state of the checks for browsers and programs, and check-ins of jobs. Only check-ins change
+ * anything.
  */
 import type { HttpServer, IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
 import { StoreError } from "../../domain/store.ts";
@@ -42,7 +42,7 @@ export class Endpoint {
   }
 
   /**
-   * Replaces the config. Rejects with a {@linkcode ListenError} if it can't listen at its address; then it does not
+   * Replaces the config. Rejects with a {@linkcode ListenError} if it can't listen on its address; then it does not
    * listen at all.
    */
   async adopt(next: EndpointConfig): Promise<void> {
@@ -107,7 +107,7 @@ export class Endpoint {
     return await handleCheckIn(request, words, { system, log, store, targets, redact });
   }
 
-  /** Everything for people and programs that only read. */
+  /** Responds to requests that only read. */
   async #show(
     [area, ...rest]: readonly string[],
     { request, access }: { readonly request: IncomingRequest; readonly access: Access },

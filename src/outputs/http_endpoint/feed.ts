@@ -13,7 +13,7 @@ const OUTPUT_MAX = 1_000;
 interface FeedOptions {
   readonly store: Pick<Store, "changes">;
   readonly checks: readonly Check[];
-  /** That of the config; `null`: the feed has one of its own. */
+  /** The title of the config; `null`: the feed has its own. */
   readonly title: string | null;
   /** Empty: it is not shown. */
   readonly hostName: string;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "../../domain/http_servers.ts";
 
-/** What every response has: no page of others may frame it, guess its type, or learn its address. */
+/** The headers of every response: no foreign page may frame it, guess its type, or learn its URL. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cross-origin-resource-policy": "same-origin",

@@ -31,7 +31,7 @@ interface ViewSources {
   readonly intervalMs: number;
 }
 
-/** What one reader may see, as texts. */
+/** The texts for one kind of access. */
 export class Views {
   readonly #sources: ViewSources;
   /** Inactive ones too. */

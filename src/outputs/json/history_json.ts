@@ -17,10 +17,10 @@ const SPANS = [
   { name: "30 days", key: "month", ms: 30 * DAY_MS },
 ] as const;
 
-/** What became of a check in a span of time up to now. */
+/** The summary of a check in a span of time up to now. */
 export type HistorySpan = typeof SPANS[number] & SpanSummary & Availability;
 
-/** What is known of the past of a check, except for its changes, which may be very many. */
+/** The history of a check, except for its changes, which may be very many. */
 interface History {
   readonly name: string;
   readonly spans: readonly HistorySpan[];

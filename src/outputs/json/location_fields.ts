@@ -1,7 +1,7 @@
 import type { LocationVote } from "../../domain/location.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 
-/** What a location contributed to a result, in JSON; fields are only ever added. */
+/** The contribution of a location to a result, in JSON; fields are only ever added. */
 export interface LocationFields {
   readonly location: string;
   /** `null`: it did not count. */

@@ -25,7 +25,7 @@ interface LocationStatus {
   readonly checks: number;
 }
 
-/** Says for each location that active checks name whether it has a live member. */
+/** Returns for each location that active checks name whether it has a live member. */
 export function locationStatuses(
   checks: readonly Pick<Check, "active" | "locations">[],
   members: readonly Pick<MemberStatus, "location" | "silentForMs">[],
@@ -38,7 +38,7 @@ export function locationStatuses(
   });
 }
 
-/** Whether a member is live, such as `no heartbeat for 5 min`. */
+/** Describes the heartbeat of a member, such as `no heartbeat for 5 min`. */
 export function describeHeartbeat(member: Pick<MemberStatus, "silentForMs">): string {
   return isLiveMember(member) ? "live" : `no heartbeat for ${describeDuration(member.silentForMs)}`;
 }

@@ -6,7 +6,7 @@ import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
-/** What is known of all checks by now. */
+/** The present status of all checks. */
 export interface StatusSnapshot {
   readonly statuses: readonly CheckStatus[];
   readonly notifications: QueuedNotifications;

@@ -18,9 +18,9 @@ export type MetricsFormat = "prometheus" | "openmetrics";
 /** Builds a text in one of the formats. */
 export interface Exposition {
   /**
-   * Adds samples to a family; one without samples is left out. Labels are those that `labelText` made. Of two samples
-   * in one call with the same labels the first stays, since a file with both is refused whole; that two calls share
-   * none is the caller's business. A number that is none is left out.
+   * Adds samples to a family; one without samples is omitted. Labels are those that `labelText` returned. Of two
+   * samples in one call with the same labels the first stays, since a file with both is rejected as a whole; the
+   * caller ensures that two calls share none. A value that is not a number is omitted.
    */
   add(family: Family, samples: Iterable<Sample>): void;
   text(): string;

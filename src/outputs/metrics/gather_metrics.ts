@@ -10,11 +10,11 @@ interface MetricSources {
   readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
   readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames">;
-  /** The member that this process is; absent where the state isn't shared. */
+  /** This process as a member; absent if the state isn't shared. */
   readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** What only the loop knows. */
+  /** The values that only the loop has. */
   readonly loop: Pick<
     MetricValues,
     "isRunning" | "lastLoopAtMs" | "schedulerLagMs" | "configLoadedAtMs" | "isReloadSuccessful"

@@ -8,7 +8,7 @@ export interface Measurement {
   readonly unit: string;
   /** Whether it only increases, until its source is reset. */
   readonly isCounter: boolean;
-  /** In that unit; `null` where the plugin does not know it. */
+  /** In that unit; `null` if the plugin returned none. */
   readonly value: number | null;
   /** The bounds that the plugin gave, in the same unit. */
   readonly bounds: readonly Bound[];
@@ -16,7 +16,7 @@ export interface Measurement {
 
 /** A limit of a measurement. */
 interface Bound {
-  /** What lies beyond `warning` and `critical` is no longer well; `low` is the lower end of such a range. */
+  /** Values beyond `warning` and `critical` are no longer ok; `low` is the lower end of such a range. */
   readonly kind: "warning" | "warning_low" | "critical" | "critical_low" | "min" | "max";
   readonly value: number;
 }

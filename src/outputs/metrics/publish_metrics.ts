@@ -27,7 +27,7 @@ interface MetricsPublisherOptions {
   readonly repository: StateRepository;
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
-  /** The member that this process is; `null` where the state isn't shared. */
+  /** This process as a member; `null` if the state isn't shared. */
   readonly member: SharingMetrics | null;
   readonly version: string;
   /** Has the metrics file, if any. */

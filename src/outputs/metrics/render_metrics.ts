@@ -46,7 +46,7 @@ export interface MetricValues {
   readonly name?: string;
   /** Whether the service runs, rather than having been stopped on purpose; `null` where there is no service. */
   readonly isRunning: boolean | null;
-  /** When the loop was last known to do its work. */
+  /** The time of the loop's last known activity. */
   readonly lastLoopAtMs: number;
   /** How late its last timer was; `null` where there is no loop. */
   readonly schedulerLagMs: number | null;
@@ -56,7 +56,7 @@ export interface MetricValues {
   readonly isReloadSuccessful: boolean | null;
   /** Whether the state could be written, the last time. */
   readonly isStateWritable: boolean;
-  /** The members that share the state; `null` where it isn't shared, or nothing takes part for long. */
+  /** The members that share the state; `null` if it isn't shared, or by a single run. */
   readonly sharing: SharingMetrics | null;
   readonly checks: readonly CheckMetrics[];
   /** How many checks of the config are inactive. */
@@ -244,7 +244,7 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
   };
 }
 
-/** Names that differ only in what no label can hold get numbers, as `x_2`, so that none hides another. */
+/** Numbers names that differ only in characters that no label can contain, as `x_2`, so that none hides another. */
 function withLabels(checks: MetricValues["checks"]): readonly LabelledCheck[] {
   const used = new Set<string>();
   return checks.map((one) => {

@@ -70,7 +70,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof DOMException;
 }
 
-/** What was received is shown in one piece: a secret may come in two. */
+/** Received data is shown in one piece: a secret may arrive in two. */
 function traceConnection(connection: Connection, tracer: Tracer): Connection {
   const decoder = new TextDecoder();
   let received = "";

@@ -1,7 +1,7 @@
 import type { Check } from "../../domain/check.ts";
 import type { CheckRecord } from "../../domain/store.ts";
 
-/** Whether the next result may confirm a problem, or a worse one, so that its run is worth a trace. */
+/** Returns whether the next result may confirm a problem, or a more severe one, so that its run is worth a trace. */
 export function mayConfirmProblem(
   { threshold }: Check,
   { condition }: Pick<CheckRecord, "condition">,

@@ -20,7 +20,7 @@ const LINE_LENGTH_MAX = 500;
 interface TracedRun {
   /** For the check. */
   readonly system: TracedSystem;
-  /** What the run did, without secrets. */
+  /** The trace of the run, without secrets. */
   text(redact: Redact): string;
 }
 

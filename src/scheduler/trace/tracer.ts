@@ -10,7 +10,7 @@ export const KEPT_LENGTH_MAX = 8 * EXCERPT_LENGTH_MAX;
 export interface Tracer {
   /** Adds a line, with the time since the begin of the run. */
   add(text: string): void;
-  /** Adds lines of what was sent or received; `mark` is before each. */
+  /** Adds lines of sent or received data; `mark` is before each. */
   addBlock(mark: string, text: string): void;
 }
 
