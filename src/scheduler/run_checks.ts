@@ -133,7 +133,9 @@ export async function runCheck(
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
     : unknownFor(`cannot run: ${check.lack}`);
+  const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
+  if (isTraced) await traced.finish(signal);
   const redactOwn = isTraced ? createRedactor(ownSecrets) : null;
   const trace = redactOwn === null
     ? undefined
@@ -146,7 +148,7 @@ export async function runCheck(
     ...trace !== undefined && { trace },
     check,
     startedAtMs,
-    durationMs: system.clock.monotonicMs() - startedMonotonicMs,
+    durationMs,
   };
 }
 

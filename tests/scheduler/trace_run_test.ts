@@ -5,6 +5,7 @@ import { mayConfirmProblem } from "../../src/scheduler/trace/trace_depth.ts";
 import type { TraceDepth } from "../../src/domain/trace.ts";
 import { createRedactor } from "../../src/shared/redact.ts";
 import { load } from "../../testing/config_system.ts";
+import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { httpContext } from "../support/http_check.ts";
 import { freePort, startServer } from "../support/http_servers.ts";
@@ -95,12 +96,12 @@ Deno.test("a full trace shows the addresses and the certificate of https, a brie
   const request = { target: `https://127.0.0.1:${port}/`, tls: { ca_file: path } };
   const check = { kind: "http_request", parameters: { request } };
   const full = (await traceOf(check)).filter((line) => /^(addresses|TLS|response)/.test(line));
-  assert.equal(full[0], "addresses 127.0.0.1");
+  assert.equal(full[0], "response 500");
+  assert.equal(full[1], "addresses of 127.0.0.1: 127.0.0.1");
   assert.match(
-    full[1] ?? "",
+    full[2] ?? "",
     /^TLS \(second connection\): certificate for .*127\.0\.0\.1.*, SHA-256 [0-9a-f]{64}; trusted$/,
   );
-  assert.equal(full[2], "response 500");
   const chain = (await traceOf(check)).filter((line) => /certificates sent|issued by CN/.test(line));
   assert.match(
     chain.join("\n"),
@@ -108,6 +109,88 @@ Deno.test("a full trace shows the addresses and the certificate of https, a brie
   );
   const brief = await traceOf(check, { depth: "brief" });
   assert.deepEqual(brief.filter((line) => /^(addresses|TLS)/.test(line)), []);
+  await Deno.remove(path);
+});
+
+/** Leads the first connections to a server, and accepts all others in silence. */
+function startStalling(port: number, forwardedMax: number): AsyncDisposable & { readonly port: number } {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open: Deno.Conn[] = [];
+  const serving = (async () => {
+    for (let count = 0;; count++) {
+      const client = await listener.accept().catch(() => null);
+      if (client === null) return;
+      open.push(client);
+      if (count >= forwardedMax) continue;
+      const server = await Deno.connect({ hostname: "127.0.0.1", port });
+      open.push(server);
+      client.readable.pipeTo(server.writable).catch(() => {});
+      server.readable.pipeTo(client.writable).catch(() => {});
+    }
+  })();
+  return {
+    port: listener.addr.port,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await serving;
+      for (const connection of open) {
+        try {
+          connection.close();
+        } catch {
+          // The other side has ended it.
+        }
+      }
+    },
+  };
+}
+
+Deno.test("a full trace never changes the result, though the server responds to nothing more", async (t) => {
+  await using steps = concurrentSteps(t);
+  const authority = createAuthority();
+  const { cert, key } = createCertificate({ authority, toDay: 60 });
+  const path = await Deno.makeTempFile();
+  await Deno.writeTextFile(path, authority.cert);
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {}, cert, key },
+    () => new Response("x"),
+  );
+  const rows = [
+    {
+      name: "http_request",
+      connections: 1,
+      parametersOf: (port: number) => ({
+        request: { target: `https://127.0.0.1:${port}/`, tls: { ca_file: path } },
+        response: { warning_duration: "1500 ms" },
+      }),
+      line: "TLS (second connection): no response in time",
+    },
+    {
+      name: "tls_certificate",
+      connections: 2,
+      parametersOf: (port: number) => ({ host: "127.0.0.1", port, ca_file: path }),
+      line: "certificates sent by the server: not read: no response in time",
+    },
+  ];
+  for (const { name, connections, parametersOf, line } of rows) {
+    steps.add(name, async () => {
+      await using stalling = startStalling(server.addr.port, connections);
+      const check = { kind: name, timeout: "2 seconds", parameters: parametersOf(stalling.port) };
+      const { checks: [loaded] } = await load({ defaults: {}, checks: { x: check } });
+      const { system, signal } = httpContext();
+      const { condition, output, durationMs, trace = "" } = await runCheck(loaded ?? assert.fail(), {
+        system,
+        jobs: null,
+        directory: "/",
+        signal,
+        redact: (text) => text,
+        traceOf: () => "full",
+      });
+      assert.equal(condition, "ok", output);
+      assert.ok(durationMs < 2_000, `${durationMs}`);
+      assert.ok(trace.includes(line), trace);
+    });
+  }
+  await steps[Symbol.asyncDispose]();
   await Deno.remove(path);
 });
 

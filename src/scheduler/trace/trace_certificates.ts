@@ -5,6 +5,9 @@ import { messageOf } from "../../shared/describe_error.ts";
 import { quote } from "../../shared/quote.ts";
 import type { Tracer } from "./tracer.ts";
 
+/** Why something for the trace alone is missing. */
+export const TOO_LATE = "no response in time";
+
 export function describeCertificate({ problem, facts }: CertificateReading): string {
   return [
     ...facts === null ? [] : [
@@ -31,7 +34,8 @@ export async function traceChain(
       tracer.addBlock("<", `${subject}; issued by ${issuer}; valid to ${dayOf(validToMs)}`);
     }
   } catch (error) {
-    if (!signal.aborted) tracer.add(`certificates sent by the server: not read: ${messageOf(error)}`);
+    const reason = signal.aborted ? TOO_LATE : messageOf(error);
+    tracer.add(`certificates sent by the server: not read: ${reason}`);
   }
 }
 

@@ -42,7 +42,7 @@ export function traceConnections(connections: Connections, tracer: Tracer, depth
           const reading = await connections.readCertificate(target, options);
           tracer.add(describeCertificate(reading));
           if (depth === "full") {
-            await traceChain(target, { connections, tracer, signal: options.signal });
+            tracer.addLater(placeOf(target), (signal) => traceChain(target, { connections, tracer, signal }));
           }
           return reading;
         },

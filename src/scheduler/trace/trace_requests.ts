@@ -4,7 +4,7 @@ import type { Connections } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
 import type { TraceDepth } from "../../domain/trace.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
-import { describeCertificate, traceChain } from "./trace_certificates.ts";
+import { describeCertificate, TOO_LATE, traceChain } from "./trace_certificates.ts";
 import { EXCERPT_LENGTH_MAX, headerLine, hideQuery, KEPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
 
 export function traceRequests(
@@ -25,7 +25,7 @@ export function traceRequests(
       const by = place === undefined ? "" : ` by ${place}`;
       tracer.add(`request ${method} ${url.origin}${url.pathname}${hideQuery(url)}${by}`);
       if (depth === "full" && url.protocol === "https:") {
-        await traceTls(url, { connections, tracer, signal, request });
+        tracer.addLater(url.host, (later) => traceTls(url, { connections, tracer, signal: later, request }));
       }
       for (const [name, value] of Object.entries(headers)) tracer.addBlock(">", headerLine(name, value));
       if (body !== undefined) tracer.addBlock(">", `(body of ${new TextEncoder().encode(body).length} B)`);
@@ -111,14 +111,14 @@ async function traceTls(
   const target = { host, port: given === "" ? 443 : Number(given) };
   try {
     const addresses = await connections.resolve(target, signal);
-    tracer.add(`addresses ${addresses.map(({ address }) => address).join(", ")}`);
+    tracer.add(`addresses of ${host}: ${addresses.map(({ address }) => address).join(", ")}`);
     const authority = request.tls?.authority;
     const tls = { serverName: host, authorities: authority === undefined ? [] : [authority] };
     const reading = await connections.readCertificate({ ...target, tls }, { signal });
     tracer.add(`TLS (second connection): ${describeCertificate(reading)}`);
     await traceChain({ ...target, tls }, { connections, tracer, signal });
   } catch (error) {
-    if (signal.aborted) return;
-    tracer.add(`TLS (second connection): ${connections.explain(error, target, "TLS").reason}`);
+    const reason = signal.aborted ? TOO_LATE : connections.explain(error, target, "TLS").reason;
+    tracer.add(`TLS (second connection): ${reason}`);
   }
 }

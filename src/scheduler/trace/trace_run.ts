@@ -5,6 +5,7 @@
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { TraceDepth } from "../../domain/trace.ts";
 import type { Redact } from "../../shared/redact.ts";
+import { startDeadline } from "../../shared/deadline.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { traceConnections } from "./trace_connections.ts";
 import { traceDns, traceFiles, traceProcesses } from "./trace_host.ts";
@@ -16,10 +17,14 @@ type TracedSystem = ObserveContext["system"];
 /** The length of all lines together, in UTF-16 units. */
 const TRACE_LENGTH_MAX = 64 * 1024;
 const LINE_LENGTH_MAX = 500;
+/** What is for the trace alone is read no longer than this. */
+const LATER_TIMEOUT_MS = 2_000;
 
 interface TracedRun {
   /** For the check. */
   readonly system: TracedSystem;
+  /** Reads what is for the trace alone. The run has its result by then, also if the signal aborts. */
+  finish(signal: AbortSignal): Promise<void>;
   /** The trace of the run, without secrets. */
   text(redact: Redact): string;
 }
@@ -37,7 +42,9 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
       length > TRACE_LENGTH_MAX ? { prefix: "", text: "… (the rest is left out)" } : { prefix, text },
     );
   };
+  const later = new Map<string, (signal: AbortSignal) => Promise<void>>();
   const tracer: Tracer = {
+    addLater: (key, work) => void later.set(key, work),
     add: (text) => push(`${(clock.monotonicMs() - startedMs).toFixed(1).padStart(8)} ms  `, text),
     addBlock: (mark, text) => push(`             ${mark} `, text),
   };
@@ -49,6 +56,10 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
       processes: traceProcesses(processes, tracer),
       files: traceFiles(files, tracer),
       dns: traceDns(dns, tracer),
+    },
+    async finish(signal) {
+      using deadline = startDeadline(clock, LATER_TIMEOUT_MS, signal);
+      for (const work of later.values()) await work(deadline.signal);
     },
     // Redacted before it is cut: a part of a secret would not be found.
     text: (redact) =>
