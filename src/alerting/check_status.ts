@@ -60,13 +60,15 @@ export function statusOf(
   { recordOf, inactive, silences = [], nowMs }: StatusOptions,
 ): CheckStatus {
   const record = recordOf(check.name);
-  const maintenance = openWindow(check.maintenanceWindows, nowMs);
-  const silenced = { name: check.name, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
+  const { name, tags, maintenanceWindows } = check;
+  const silenced = { name, tags, problemBeganAtMs: record?.condition.problemBeganAtMs ?? null };
+  const started = silencesOf(silenced, silences, { kind: "maintenance", nowMs });
+  const windows = started.length === 0 ? maintenanceWindows : [...maintenanceWindows, ...started];
   const [acknowledgement] = silencesOf(silenced, silences, { kind: "acknowledgement", nowMs });
   const common = {
     check,
     record,
-    maintenance,
+    maintenance: openWindow(windows, nowMs),
     isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
     acknowledged: acknowledgement?.reason ?? null,
   };

@@ -2,46 +2,64 @@
  * Maintenance windows: weekly times in local time. Whether one is open depends only on the present local time, so DST
  * changes require no rule: a skipped hour is in no window, a repeated hour is in its window twice.
  */
-import { type MaintenanceWindow, WEEKDAYS } from "../domain/maintenance_window.ts";
+import {
+  type CalendarWindow,
+  type MaintenanceWindow,
+  type OneOffWindow,
+  WEEKDAYS,
+} from "../domain/maintenance_window.ts";
 
+/** What is known of the windows that are open. */
 export interface OpenWindow {
-  /** The one that ends last, where several are. */
-  readonly window: MaintenanceWindow;
+  /** That of the window that ends last; may be empty. */
+  readonly reason: string;
   /** When none is open any more; `null`: not within a month. */
   readonly untilMs: number | null;
 }
 
 /** Whether any of the windows is open. */
 export function isInWindow(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
-  return windows.some((window) => isOpen(window, shownAt(nowMs, window)));
+  return windows.some((window) => isOpen(window, nowMs));
 }
 
-/** The window that is open, with its end; `null`: none is. */
+/** Returns the end of the windows that are open; `null`: none is. */
 export function openWindow(windows: readonly MaintenanceWindow[], nowMs: number): OpenWindow | null {
-  const openAt = (timeMs: number): MaintenanceWindow | undefined =>
-    windows.find((window) => isOpen(window, shownAt(timeMs, window)));
-  const window = openAt(nowMs);
-  if (window === undefined) return null;
   let untilMs = nowMs;
-  let latest = window;
+  let reason: string | null = null;
+  let repeatedMs = 0;
   // Where one ends, another may go on.
-  for (let next: MaintenanceWindow | undefined = window; next !== undefined; next = openAt(untilMs)) {
-    latest = next;
-    untilMs = endOf(next, untilMs);
-    if (untilMs - nowMs > MONTH_MS) return { window: latest, untilMs: null };
+  for (let window = openAt(windows, untilMs); window !== undefined; window = openAt(windows, untilMs)) {
+    const endMs = endOf(window, untilMs);
+    if (!isOneOff(window)) repeatedMs += endMs - untilMs;
+    untilMs = endMs;
+    reason = window.reason ?? "";
+    if (repeatedMs > MONTH_MS) return { reason, untilMs: null };
   }
-  return { window: latest, untilMs };
+  return reason === null ? null : { reason, untilMs };
 }
 
 const MONTH_MS = 31 * 24 * 3_600_000;
 const MINUTES_A_DAY = 24 * 60;
 
+function openAt(windows: readonly MaintenanceWindow[], timeMs: number): MaintenanceWindow | undefined {
+  return windows.find((window) => isOpen(window, timeMs));
+}
+
+function isOneOff(window: MaintenanceWindow): window is OneOffWindow {
+  return "fromMs" in window;
+}
+
+function isOpen(window: MaintenanceWindow, timeMs: number): boolean {
+  if (isOneOff(window)) return window.fromMs <= timeMs && timeMs < window.untilMs;
+  return isOpenAt(window, shownAt(timeMs, window));
+}
+
 /** Returns the local time in the window's time zone. */
-function shownAt(timeMs: number, { timeZone }: MaintenanceWindow): Temporal.ZonedDateTime {
+function shownAt(timeMs: number, { timeZone }: CalendarWindow): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
 }
 
-function isOpen(window: MaintenanceWindow, shown: Temporal.ZonedDateTime): boolean {
+function isOpenAt(window: CalendarWindow, shown: Temporal.ZonedDateTime): boolean {
   const { fromMinute, toMinute } = window;
   const minute = minuteOf(shown);
   if (fromMinute < toMinute) {
@@ -56,13 +74,14 @@ function minuteOf(shown: Temporal.ZonedDateTime): number {
 }
 
 /** Whether a window begins on a day of the week, Monday being 1. */
-function beginsOn({ days }: MaintenanceWindow, day: number): boolean {
+function beginsOn({ days }: CalendarWindow, day: number): boolean {
   const name = WEEKDAYS[day - 1];
   return days === undefined || (name !== undefined && days.includes(name));
 }
 
 /** When an open window ends: at its time, or earlier where the clock is set to a time that is not in it. */
 function endOf(window: MaintenanceWindow, nowMs: number): number {
+  if (isOneOff(window)) return window.untilMs;
   const shown = shownAt(nowMs, window);
   const endsToday = minuteOf(shown) < window.toMinute;
   const midnight = shown.toPlainDate().add({ days: endsToday ? 0 : 1 }).toPlainDateTime();
@@ -71,6 +90,6 @@ function endOf(window: MaintenanceWindow, nowMs: number): number {
     .map((disambiguation) => end.toZonedDateTime(window.timeZone, { disambiguation }).epochMilliseconds)
     .find((endMs) => endMs > nowMs) ?? nowMs + MINUTES_A_DAY * 60_000;
   const change = shown.getTimeZoneTransition("next");
-  const isCutShort = change !== null && change.epochMilliseconds < untilMs && !isOpen(window, change);
+  const isCutShort = change !== null && change.epochMilliseconds < untilMs && !isOpenAt(window, change);
   return isCutShort ? change.epochMilliseconds : untilMs;
 }

@@ -168,10 +168,10 @@ export class Notifying {
   }
 
   /** Returns the note of the administrator who acknowledged the problem of a check; `null`: not acknowledged. */
-  #acknowledgedOf({ name }: Check, nowMs: number): string | null {
+  #acknowledgedOf({ name, tags }: Check, nowMs: number): string | null {
     if (this.#silences.length === 0) return null;
     const { problemBeganAtMs } = this.#stateOf(name);
-    const [first] = silencesOf({ name, problemBeganAtMs }, this.#silences, {
+    const [first] = silencesOf({ name, tags, problemBeganAtMs }, this.#silences, {
       kind: "acknowledgement",
       nowMs,
     });

@@ -26,9 +26,10 @@ export function renderQueuedNotifications(
   { nowMs, columns }: QueuedNotificationsOptions,
 ): readonly (readonly string[])[] {
   const notifications = rows.map((row) => printable(describeRow(row, nowMs)));
-  const quiet = silences.map((silence) =>
-    printable(`${SILENCE_WORDS[silence.kind]}: ${describeSilence(silence, nowMs)}`)
-  );
+  const quiet = silences.flatMap((silence) => {
+    const word = SILENCE_WORDS[silence.kind];
+    return word === null ? [] : [printable(`${word}: ${describeSilence(silence, nowMs)}`)];
+  });
   return [shortenLines(notifications, "notifications"), shortenLines(quiet, "silences")]
     .filter((lines) => lines.length > 0)
     .map((lines) => lines.flatMap((line) => wrapHanging(line, columns)));
@@ -79,9 +80,11 @@ export function countSilences(silences: readonly Silence[]): readonly string[] {
   });
 }
 
-const SILENCE_WORDS: Readonly<Record<Silence["kind"], string>> = {
+/** `null`: each check shows it. */
+const SILENCE_WORDS: Readonly<Record<Silence["kind"], string | null>> = {
   silence: "silenced",
   acknowledgement: "acknowledged",
+  maintenance: null,
 };
 
 const STATES = ["pending", "rejected", "dropped"] as const;
@@ -133,9 +136,10 @@ export function queuedNotificationFields(
       last_failure: row.lastFailure,
       first_failed_at: time(row.firstFailedAtMs),
     })),
-    silences: silences.map(({ kind, check, fromMs, untilMs, problemBeganAtMs, reason }) => ({
+    silences: silences.map(({ kind, check, tag, fromMs, untilMs, problemBeganAtMs, reason }) => ({
       kind,
       check,
+      tag,
       from: time(fromMs),
       until: time(untilMs),
       until_ok: problemBeganAtMs !== null,

@@ -1,27 +1,32 @@
+import type { Check } from "../domain/check.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 
 /** The check that a silence may be about. */
-interface SilencedCheck {
-  readonly name: string;
+interface SilencedCheck extends Pick<Check, "name" | "tags"> {
   /** When its problem began; `null`: it has none. */
   readonly problemBeganAtMs: number | null;
 }
 
-/** Returns the silences, or acknowledgements, that apply to a check. One that ends with its problem outlives none. */
+/** Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its problem outlives none. */
 export function silencesOf(
-  { name, problemBeganAtMs }: SilencedCheck,
+  check: SilencedCheck,
   silences: readonly Silence[],
   { kind, nowMs }: Pick<Silence, "kind"> & { readonly nowMs: number },
 ): readonly Silence[] {
   return silences.filter((silence) =>
-    silence.kind === kind && (silence.check === null || silence.check === name) &&
+    silence.kind === kind && isAbout(silence, check) &&
     nowMs < silence.untilMs &&
     // Not by their times: the clock may have been set back since.
     (silence.problemBeganAtMs === null
       ? silence.fromMs <= nowMs
-      : silence.problemBeganAtMs === problemBeganAtMs)
+      : silence.problemBeganAtMs === check.problemBeganAtMs)
   );
+}
+
+/** Returns whether a silence is about a check; its tags are those that it has now. */
+export function isAbout({ check, tag }: Silence, { name, tags }: Pick<Check, "name" | "tags">): boolean {
+  return tag === null ? check === null || check === name : tags.includes(tag);
 }
 
 /** Returns the silences that can still apply: without those that ended with the problem that they were for. */

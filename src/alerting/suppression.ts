@@ -23,14 +23,16 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
 
   // An administrator asked for silence.
   const { problemBeganAtMs } = options.stateOf(check.name);
-  const silences = silencesOf({ name: check.name, problemBeganAtMs }, options.silences, {
-    kind: "silence",
-    nowMs: options.nowMs,
-  });
+  const { nowMs } = options;
+  const { name, tags } = check;
+  const silencesOfKind = (kind: Silence["kind"]): readonly Silence[] =>
+    silencesOf({ name, tags, problemBeganAtMs }, options.silences, { kind, nowMs });
+  const silences = silencesOfKind("silence");
   if (silences.some(({ problemBeganAtMs }) => problemBeganAtMs === null)) return "silence";
 
-  // The config names the time.
-  if (isInWindow(check.maintenanceWindows, options.nowMs)) return "maintenance";
+  // The config names the time, or an administrator started it.
+  if (isInWindow(check.maintenanceWindows, nowMs)) return "maintenance";
+  if (silencesOfKind("maintenance").length > 0) return "maintenance";
 
   // Last, since a recovery passes what follows.
   if (silences.length > 0) return "until_ok";

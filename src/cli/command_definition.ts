@@ -24,9 +24,12 @@ export type ConfigNames = "checks" | "channels" | "tags";
 
 /**
  * The meaning of an operand, for completions: the name of a check of the config, a path, or one of some words and then
- * paths.
+ * paths or names of checks.
  */
-type OperandKind = "check" | "path" | readonly string[];
+type OperandKind = "check" | "path" | readonly string[] | {
+  readonly first: readonly string[];
+  readonly then: "check";
+};
 
 /** The parsed command line. */
 export interface Invocation {

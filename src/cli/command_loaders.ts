@@ -21,6 +21,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   acknowledge: async () => (await import("./commands/acknowledge.ts")).acknowledgeCommand,
   silence: async () => (await import("./commands/silence.ts")).silenceCommand,
   unsilence: async () => (await import("./commands/unsilence.ts")).unsilenceCommand,
+  maintenance: async () => (await import("./commands/maintenance.ts")).maintenanceCommand,
   beat: async () => (await import("./commands/beat.ts")).beatCommand,
   members: async () => (await import("./commands/members.ts")).membersCommand,
   state: async () => (await import("./commands/state.ts")).stateCommand,

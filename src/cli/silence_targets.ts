@@ -1,4 +1,5 @@
 /** The common parts of the commands for silences and acknowledgements: the checks, the end, and the list. */
+import type { Check } from "../domain/check.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -15,6 +16,8 @@ import { stateAlongside, warnOfMissing } from "./read_state.ts";
 interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];
+  /** The chosen checks. */
+  readonly checks: readonly Pick<Check, "name" | "tags">[];
 }
 
 /**
@@ -36,7 +39,7 @@ export async function withSilences(
     const checks = configured ??
       selectChecks(checksOfState(await store.monitorRun(), await store.records()), selection);
     const names = invocation.options.has("all") ? [null] : checks.map((check) => check.name);
-    system.stdout.write(await act({ store, names }));
+    system.stdout.write(await act({ store, names, checks }));
   } finally {
     await store.close();
   }
@@ -93,7 +96,8 @@ export async function readSilences(
   store: Pick<Store, "silences" | "records">,
   nowMs: number,
 ): Promise<readonly Silence[]> {
-  return lastingSilences(await store.silences(nowMs), await store.records());
+  const silences = lastingSilences(await store.silences(nowMs), await store.records());
+  return silences.filter(({ kind }) => kind !== "maintenance");
 }
 
 /** The longest time that something lasts which ends with a problem: a year. */

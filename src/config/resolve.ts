@@ -1,6 +1,7 @@
 import type { Channel, ChannelFilters } from "../domain/channel.ts";
 import type { Check, CheckSettings } from "../domain/check.ts";
 import type { Locations } from "../domain/location.ts";
+import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
@@ -229,10 +230,7 @@ class Resolver {
   }
 
   #withZones(maintenanceWindows: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
-    return maintenanceWindows.map((window) => ({
-      ...window,
-      timeZone: window.timeZone ?? this.#options.timeZone,
-    }));
+    return maintenanceWindows.map((window) => withZone(window, this.#options.timeZone));
   }
 
   #schedule(schedule: ResolvedSettings["schedule"]): Schedule {
@@ -370,7 +368,12 @@ class Resolver {
 export function withZones<T extends ChannelFilters>(filters: T, timeZone: string): T {
   const { hours } = filters;
   if (hours === undefined) return filters;
-  return { ...filters, hours: hours.map((window) => ({ ...window, timeZone: window.timeZone ?? timeZone })) };
+  return { ...filters, hours: hours.map((window) => withZone(window, timeZone)) };
+}
+
+/** Gives a window without a time zone one. */
+function withZone(window: MaintenanceWindow, timeZone: string): MaintenanceWindow {
+  return { timeZone, ...window };
 }
 
 const LACKS_SHOWN_MAX = 3;

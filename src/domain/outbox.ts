@@ -74,12 +74,17 @@ export type SentOpen = Omit<DeliveryMarker, "certain">;
 
 /** An administrator's setting for the notifications of a check, for some time. */
 export interface Silence {
-  /** A silence suppresses them, an acknowledgement reminders and escalation. */
-  readonly kind: "silence" | "acknowledgement";
+  /**
+   * A silence suppresses them, an acknowledgement reminders and escalation. A maintenance is a maintenance window that
+   * was started by hand.
+   */
+  readonly kind: "silence" | "acknowledgement" | "maintenance";
   /** Unique; a persisted one of the same id is replaced. */
   readonly id: string;
-  /** `null`: all checks. */
+  /** `null`: all checks, or those with the tag. */
   readonly check: string | null;
+  /** Applies to the checks that have it while it lasts, also to those added later; `null`: `check` decides. */
+  readonly tag: string | null;
   /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;
   /** When notifications are sent again; wall time, milliseconds since 1970. */

@@ -229,8 +229,8 @@ export interface Store {
   /** Stores some silences in one transaction; each replaces a stored one of the same id. */
   addSilences(silences: readonly Silence[]): Promise<void>;
   /**
-   * Ends the silences of these checks that are not over yet (`null`: those of all checks at once), or all of both,
-   * and returns their number. Durable once this resolves.
+   * Ends the silences and acknowledgements of these checks that are not over yet (`null`: those of all checks at once),
+   * or all of both, and returns their number. Not maintenance windows. Durable once this resolves.
    */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): Promise<number>;
   /**

@@ -212,11 +212,12 @@ export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   countedAtMs: integer("counted_at_ms", { merge: "max" }),
 }, { unique: ["channel_key"] });
 
-/** Silences and acknowledgements of one check, or of all (`check_name` is NULL). */
+/** Silences, acknowledgements and started maintenance windows of one check, of a tag, or of all (both are NULL). */
 export const SILENCES: Table<Silence> = table("silences", {
   id: string("key"),
-  kind: field("kind", "TEXT NOT NULL", word<Silence["kind"]>(["silence", "acknowledgement"])),
+  kind: field("kind", "TEXT NOT NULL", word<Silence["kind"]>(["silence", "acknowledgement", "maintenance"])),
   check: stringOrNull("check_name"),
+  tag: stringOrNull("tag"),
   fromMs: integer("from_ms"),
   untilMs: integer("until_ms"),
   problemBeganAtMs: integerOrNull("problem_began_at_ms"),

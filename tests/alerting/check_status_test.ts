@@ -123,6 +123,7 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
       {
         id: "1",
         check: "web",
+        tag: null,
         fromMs: NOW - MINUTE,
         untilMs: NOW + MINUTE,
         reason: "",

@@ -11,7 +11,7 @@ import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionChange } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
-import { silenceOf } from "../state/records.ts";
+import { endMaintenance, silenceOf } from "../state/records.ts";
 import { createRandom } from "../life/chaos/random.ts";
 import { testCheck } from "../support/checks.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
@@ -217,13 +217,17 @@ async function runTrace(seed: number): Promise<Trace> {
   const annotate = async (id: string): Promise<void> => {
     const check = pick(checks);
     const fromMs = clock.wallMs();
-    const kind = random() < 0.5 ? "acknowledgement" : "silence";
+    if (random() < 0.1) return await endMaintenance(store, fromMs);
+    const kind = pick(["acknowledgement", "silence", "maintenance"] as const);
     const { problemBeganAtMs } = monitor.repository.recordOf(check.name, fromMs).condition;
-    const endsWithProblem = problemBeganAtMs !== null && (kind === "acknowledgement" || random() < 0.5);
+    const endsWithProblem = problemBeganAtMs !== null &&
+      (kind === "acknowledgement" || kind === "silence" && random() < 0.5);
     if (kind === "acknowledgement" && !endsWithProblem) return;
     if (kind === "acknowledgement") acknowledgements++;
+    const isOfTag = kind === "maintenance" && random() < 0.5;
     await store.addSilences([silenceOf(id, {
-      check: !endsWithProblem && random() < 0.1 ? null : check.name,
+      check: isOfTag || !endsWithProblem && random() < 0.1 ? null : check.name,
+      tag: isOfTag ? pick(["even", "odd"]) : null,
       kind,
       problemBeganAtMs: endsWithProblem ? problemBeganAtMs : null,
       fromMs,
@@ -261,6 +265,7 @@ async function runTrace(seed: number): Promise<Trace> {
   isHealed = true;
   checks = written;
   monitor.notifying.reload(configOf());
+  await endMaintenance(store, clock.wallMs());
   await store.endSilences("all", clock.wallMs());
   await clock.advance(3 * HOUR);
   for (let round = 0; round < 30; round++) {
@@ -313,6 +318,7 @@ function makeChecks(): readonly Check[] {
       ...index % 2 === 1 && { within: 4 },
       ...index % 3 === 1 && { flapping: "once" as const },
     }),
+    tags: [index % 2 === 0 ? "even" : "odd"],
     dependsOn: index === 4 ? ["check 0"] : index === 5 ? [{ any: ["check 0", "check 1"] }] : [],
     notifications: channels,
   }));

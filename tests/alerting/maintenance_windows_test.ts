@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type MaintenanceWindow, WEEKDAYS } from "../../src/domain/maintenance_window.ts";
+import {
+  type CalendarWindow,
+  type MaintenanceWindow,
+  WEEKDAYS,
+} from "../../src/domain/maintenance_window.ts";
 import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
 
 const MINUTE = 60_000;
@@ -10,8 +14,8 @@ const DAY = 24 * HOUR;
 function window(
   from: string,
   to: string,
-  options: Partial<Pick<MaintenanceWindow, "days" | "timeZone">> = {},
-): MaintenanceWindow {
+  options: Partial<Pick<CalendarWindow, "days" | "timeZone">> = {},
+): CalendarWindow {
   const minuteOf = (text: string): number => Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
   return { fromMinute: minuteOf(from), toMinute: minuteOf(to), timeZone: "Europe/Zurich", ...options };
 }
@@ -133,14 +137,14 @@ for (const { name, windows, from, to, open } of ROWS) {
 }
 
 Deno.test("openWindow() continues from one window to the next, and returns no end of endless ones", () => {
-  const night = [window("22:00", "24:00"), window("00:00", "06:00")];
+  const night = [window("22:00", "24:00"), { ...window("00:00", "06:00"), reason: "restart" }];
   const atMs = Date.parse("2026-01-10T22:00Z");
   assert.deepStrictEqual(openWindow(night, atMs), {
-    window: night[1],
+    reason: "restart",
     untilMs: Date.parse("2026-01-11T05:00Z"),
   });
   const always = [window("00:00", "24:00")];
-  assert.deepStrictEqual(openWindow(always, atMs), { window: always[0], untilMs: null });
+  assert.deepStrictEqual(openWindow(always, atMs), { reason: "", untilMs: null });
   assert.strictEqual(openWindow([], atMs), null);
 });
 

@@ -25,6 +25,7 @@ function silence(check: string | null): Silence {
   return {
     id: `of ${check}`,
     check,
+    tag: null,
     fromMs: START,
     untilMs: START + HOUR,
     reason: "",

@@ -14,6 +14,7 @@ import type { System } from "../../src/domain/system.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
+import { endMaintenance } from "../state/records.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
@@ -238,6 +239,7 @@ async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pro
   moods.heal();
   await clock.advance(3 * HOUR);
   // What was dropped last is due at the next observation.
+  await endMaintenance(store, clock.wallMs());
   await store.endSilences("all", clock.wallMs());
   for (let round = 0; round < 4; round++) {
     for (const check of checks) await look(check, conditions.get(check.name) ?? "ok");
@@ -338,15 +340,19 @@ async function changeSilences(
   { name }: Check,
   { random, nowMs, id }: { readonly random: () => number; readonly nowMs: number; readonly id: string },
 ): Promise<void> {
-  if (random() < 0.4) return void await store.endSilences("all", nowMs);
+  if (random() < 0.4) {
+    await endMaintenance(store, nowMs);
+    return void await store.endSilences("all", nowMs);
+  }
   const check = random() < 0.1 ? null : name;
   await store.addSilences([{
     id,
     check,
+    tag: null,
     fromMs: nowMs,
     untilMs: nowMs + 20 * MINUTE * random(),
     reason: "",
-    kind: "silence",
+    kind: random() < 0.5 ? "silence" : "maintenance",
     problemBeganAtMs: null,
   }]);
 }

@@ -9,6 +9,7 @@ function silence(check: string | null, fromMs: number, untilMs: number): Silence
   return {
     id: `${check} ${fromMs}`,
     check,
+    tag: null,
     fromMs,
     untilMs,
     reason: "",
@@ -18,7 +19,8 @@ function silence(check: string | null, fromMs: number, untilMs: number): Silence
 }
 
 function isSilenced(name: string, silences: readonly Silence[], nowMs: number): boolean {
-  return silencesOf({ name, problemBeganAtMs: null }, silences, { kind: "silence", nowMs }).length > 0;
+  return silencesOf({ name, tags: [], problemBeganAtMs: null }, silences, { kind: "silence", nowMs }).length >
+    0;
 }
 
 Deno.test("silencesOf() ends one until ok with its problem, also if the clock was set back", async (t) => {
@@ -33,7 +35,10 @@ Deno.test("silencesOf() ends one until ok with its problem, also if the clock wa
   };
   for (const [name, [problemBeganAtMs, nowMs, expected]] of Object.entries(rows)) {
     await t.step(name, () => {
-      const found = silencesOf({ name: "web", problemBeganAtMs }, silences, { kind: "silence", nowMs });
+      const found = silencesOf({ name: "web", tags: [], problemBeganAtMs }, silences, {
+        kind: "silence",
+        nowMs,
+      });
       assert.equal(found.length > 0, expected);
     });
   }
@@ -41,7 +46,7 @@ Deno.test("silencesOf() ends one until ok with its problem, also if the clock wa
 
 Deno.test("silencesOf() keeps silences and acknowledgements apart", () => {
   const silences = [{ ...silence("web", NOW - 5, NOW + 5), kind: "acknowledgement" } as const];
-  const check = { name: "web", problemBeganAtMs: null };
+  const check = { name: "web", tags: [], problemBeganAtMs: null };
   assert.deepEqual(silencesOf(check, silences, { kind: "silence", nowMs: NOW }), []);
   assert.deepEqual(silencesOf(check, silences, { kind: "acknowledgement", nowMs: NOW }), silences);
 });

@@ -17,6 +17,7 @@ const OPEN = { fromMinute: 0, toMinute: 1440, timeZone: "UTC" };
 const SILENCE = {
   id: "s",
   check: null,
+  tag: null,
   fromMs: NOW,
   untilMs: NOW + HOUR,
   reason: "",
@@ -52,6 +53,28 @@ const TABLE: readonly Row[] = [
     expected: "silence",
   },
   { name: "a silence that has ended", options: { silences: [{ ...SILENCE, untilMs: NOW }] }, expected: null },
+  {
+    name: "a started window",
+    options: { silences: [{ ...SILENCE, kind: "maintenance" }] },
+    expected: "maintenance",
+  },
+  {
+    name: "a started window of a tag that the check has",
+    options: { silences: [{ ...SILENCE, kind: "maintenance", tag: "front" }] },
+    web: { tags: ["front"] },
+    expected: "maintenance",
+  },
+  {
+    name: "a started window of another tag",
+    options: { silences: [{ ...SILENCE, kind: "maintenance", tag: "back" }] },
+    web: { tags: ["front"] },
+    expected: null,
+  },
+  {
+    name: "a started window that has ended",
+    options: { silences: [{ ...SILENCE, kind: "maintenance", untilMs: NOW }] },
+    expected: null,
+  },
   {
     name: "a window before a dependency",
     web: { maintenanceWindows: [OPEN] },

@@ -315,6 +315,14 @@ test("silences and dependencies count at every member, wherever they were made o
       assert.equal(hook.posts.length, before, describe());
       assert.equal((await run("unsilence", "--all")).code, 0);
       await turn(500);
+      assert.equal((await run("maintenance", "start", "--all", "--for", "1h")).code, 0);
+      const known = hook.posts.length;
+      for (let count = 0; count < 3; count++) await ranAgain();
+      names.forEach((name) => targets.statuses.set(name, 200));
+      for (let count = 0; count < 3; count++) await ranAgain();
+      assert.equal(hook.posts.length, known, describe());
+      assert.equal((await run("maintenance", "end", "--all")).code, 0);
+      await turn(200);
       await stop(...members);
     },
   );

@@ -296,6 +296,41 @@ test("monitor silence: holds back the notifications of a running monitor, and it
     assert.deepEqual(checksNotified(hook.posts), ["other", "web"]);
   }));
 
+test("monitor maintenance: suppresses notifications of a running monitor, also of a check that gets the tag later", () =>
+  withHarness(async (harness) => {
+    await using hook = startHook();
+    const front = { tags: ["front"] };
+    writeConfig(harness, [hook.channel], { web: fileCheck("web", front), other: fileCheck("other") });
+    const program = harness.start(["check", "--format", "ndjson"]);
+    await program.stdout.event("result", ({ name }) => name === "web");
+    await until(
+      "the notification of both",
+      () => hook.posts.length > 0 && checksNotified(hook.posts).length > 1,
+    );
+    const maintenance = (...args: readonly string[]) => harness.run(["maintenance", ...args]);
+    assert.equal((await maintenance("start", "--tag", "front", "--for", "1h", "--id", "deploy")).code, 0);
+    assert.equal((await harness.run(["unsilence", "--all"])).stdout, "ended 0 silences\n");
+    writeConfig(harness, [hook.channel], {
+      web: fileCheck("web", front),
+      new: fileCheck("new", front),
+      other: fileCheck("other"),
+    });
+    assert.equal((await harness.run(["reload"])).code, 0);
+    appear(harness, "web");
+    appear(harness, "other");
+    await program.stdout.event("result", ({ name, confirmed }) => name === "web" && confirmed === "ok");
+    await program.stdout.event("result", ({ name, confirmed }) => name === "new" && confirmed === "critical");
+    await until("the recovery of the other one", () => checksNotified(hook.posts).length > 2);
+    assert.deepEqual(checksNotified(hook.posts).toSorted(), ["other", "other", "web"]);
+    assert.match(
+      (await harness.run(["status"])).stdout,
+      /^maintenance: "web" for .*\nmaintenance: "new" for /m,
+    );
+    assert.equal((await maintenance("end", "--id", "deploy")).stdout, "ended 1 maintenance window\n");
+    await until("what was suppressed", () => checksNotified(hook.posts).length > 4);
+    assert.deepEqual(checksNotified(hook.posts).toSorted(), ["new", "other", "other", "web", "web"]);
+  }));
+
 function checksNotified(posts: readonly Post[]): readonly string[] {
   return posts.flatMap(({ notifications }) => notifications.map(({ check }) => check));
 }

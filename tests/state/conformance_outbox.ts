@@ -260,6 +260,7 @@ export function testOutbox(test: StoreTest): void {
     const longer: Silence = {
       id: "a",
       check: null,
+      tag: null,
       fromMs: 5,
       untilMs: NOW_MS + DAY_MS,
       reason: "longer",
@@ -278,6 +279,10 @@ export function testOutbox(test: StoreTest): void {
       silenceOf("of other", { check: "other" }),
       silenceOf("of null", { check: "null" }),
       silenceOf("of all", { check: null }),
+    ];
+    const maintenance = [
+      silenceOf("maintenance of web", { kind: "maintenance" }),
+      silenceOf("maintenance of a tag", { kind: "maintenance", check: null, tag: "front" }),
     ];
     const ids = kept.slice(1).map(({ id }) => id);
     const without = (...ended: readonly string[]): readonly string[] =>
@@ -301,13 +306,23 @@ export function testOutbox(test: StoreTest): void {
     ];
     for (const { name, checks, left } of table) {
       await t.step(name, async () => {
-        await store.addSilences(kept);
+        await store.addSilences([...kept, ...maintenance]);
         assert.equal(await store.endSilences(checks, NOW_MS), ids.length - left.length);
-        const found = (await store.silences(NOW_MS)).map(({ id }) => id);
-        assert.deepEqual(found.toSorted(), left.toSorted());
+        const found = await store.silences(NOW_MS);
+        const isMaintenance = ({ kind }: Silence): boolean => kind === "maintenance";
+        assert.deepEqual(found.filter(isMaintenance).toSorted(byId), maintenance.toSorted(byId));
+        const foundIds = found.filter((silence) => !isMaintenance(silence)).map(({ id }) => id);
+        assert.deepEqual(foundIds.toSorted(), left.toSorted());
         assert.equal(await store.endSilences(checks, NOW_MS), 0);
       });
     }
+  });
+
+  test("ends a maintenance window by putting an ended one in its place", async (store) => {
+    const window = silenceOf("a", { kind: "maintenance", check: null, tag: "front" });
+    await store.addSilences([window, silenceOf("b")]);
+    await store.addSilences([{ ...window, untilMs: NOW_MS }]);
+    assert.deepEqual(await store.silences(NOW_MS), [silenceOf("b")]);
   });
 
   test("forgets rows 7 days after they were given up", async (store, t) => {
@@ -404,4 +419,8 @@ export function testOutbox(test: StoreTest): void {
 
 async function sequencesIn(store: Store): Promise<readonly number[]> {
   return (await store.outbox()).notifications.map(({ sequence }) => sequence);
+}
+
+function byId(one: Silence, other: Silence): number {
+  return one.id.localeCompare(other.id);
 }

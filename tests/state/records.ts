@@ -10,6 +10,7 @@ import type {
   ConditionChange,
   KeptResult,
   RollupEntry,
+  Store,
 } from "../../src/domain/store.ts";
 import { HOUR_MS } from "../../src/shared/time_units.ts";
 
@@ -173,6 +174,7 @@ export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
   return {
     id,
     check: "web",
+    tag: null,
     fromMs: NOW_MS - 60_000,
     untilMs: NOW_MS + HOUR_MS - 60_000,
     reason: "maintenance",
@@ -180,6 +182,15 @@ export function silenceOf(id: string, fields: Partial<Silence> = {}): Silence {
     problemBeganAtMs: null,
     ...fields,
   };
+}
+
+/** Ends the started maintenance windows, as the command does. */
+export async function endMaintenance(
+  store: Pick<Store, "silences" | "addSilences">,
+  nowMs: number,
+): Promise<void> {
+  const started = (await store.silences(nowMs)).filter(({ kind }) => kind === "maintenance");
+  await store.addSilences(started.map((window) => ({ ...window, untilMs: nowMs })));
 }
 
 /** The end of a run of a job, with something in every member. */

@@ -159,6 +159,7 @@ export function copySilence(silence: Silence): Silence {
   return {
     id: silence.id,
     check: silence.check,
+    tag: silence.tag,
     fromMs: silence.fromMs,
     untilMs: silence.untilMs,
     reason: silence.reason,

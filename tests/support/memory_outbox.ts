@@ -54,8 +54,8 @@ export function createMemoryOutbox(): MemoryOutbox {
       for (const silence of added) silences.set(silence.id, copySilence(silence));
     },
     endSilences: (checks, nowMs) => {
-      const ended = [...silences.values()].filter(({ check, untilMs }) =>
-        untilMs > nowMs && (checks === "all" || checks.includes(check))
+      const ended = [...silences.values()].filter(({ kind, check, untilMs }) =>
+        kind !== "maintenance" && untilMs > nowMs && (checks === "all" || checks.includes(check))
       );
       for (const silence of ended) silences.set(silence.id, { ...silence, untilMs: nowMs });
       return ended.length;

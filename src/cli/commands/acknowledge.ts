@@ -61,6 +61,7 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
       id: `acknowledgement ${check}`,
       kind: "acknowledgement",
       check,
+      tag: null,
       fromMs: nowMs,
       untilMs,
       problemBeganAtMs,

@@ -87,6 +87,7 @@ async function runSilence(invocation: Invocation, system: System): Promise<numbe
       id: check === null ? "all checks" : `check ${check}`,
       kind: "silence",
       check,
+      tag: null,
       fromMs: nowMs,
       untilMs,
       problemBeganAtMs,

@@ -260,7 +260,7 @@ function maintenanceLines(
 ): readonly string[] {
   const lines = statuses.flatMap(({ check, maintenance }) => {
     if (maintenance === null) return [];
-    const { untilMs, window: { reason = "" } } = maintenance;
+    const { untilMs, reason } = maintenance;
     const forHow = untilMs === null ? "without end" : `for ${describeDuration(untilMs - nowMs)} more`;
     return [printable(`maintenance: "${check.name}" ${forHow}${reason === "" ? "" : ` (${reason})`}`)];
   });

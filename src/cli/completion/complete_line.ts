@@ -52,9 +52,10 @@ export async function complete(
   const { command, operands } = typed;
   if (command?.operandKind === undefined || operands.length >= command.operandsMax) return offer([]);
   if (command.operandKind === "path") return { offers: "files" };
-  if (command.operandKind !== "check") {
-    return operands.length === 0 ? offer(command.operandKind.map(toCandidate)) : { offers: "files" };
-  }
+  const { operandKind } = command;
+  const firstWords = operandKind === "check" ? [] : "then" in operandKind ? operandKind.first : operandKind;
+  if (firstWords.length > 0 && operands.length === 0) return offer(firstWords.map(toCandidate));
+  if (operandKind !== "check" && !("then" in operandKind)) return { offers: "files" };
   const named = await namesIn(typed.options.get("config"), "checks");
   return offer(
     named.filter(({ value }) =>

@@ -48,7 +48,7 @@ export function publicChange({ name, atMs, from, to }: ConditionChange): Conditi
   return { name, atMs, from, to, output: "", trace: "" };
 }
 
-/** A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown. */
+/** A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown, without its reason. */
 export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
   return {
     ...snapshot,
@@ -57,7 +57,7 @@ export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
     configLabel: "",
     checks: snapshot.checks.map((check) => ({
       ...publicStatus(check),
-      maintenance: check.maintenance,
+      maintenance: check.maintenance === null ? null : { ...check.maintenance, reason: "" },
       changes: check.changes.map(publicChange),
     })),
     rows: [],

@@ -4,6 +4,7 @@ import type { ConditionChange } from "../../domain/store.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import { describeFaults, describeObserved, describeRunCounts, percent } from "../../state/availability.ts";
 import { describeStatus } from "../../alerting/check_status.ts";
+import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
 import type { PageScale } from "./page_scale.ts";
 import { renderStrips, STROKE_CLASSES } from "./strips.ts";
 import { renderMeasures } from "./render_measures.ts";
@@ -104,13 +105,18 @@ function renderMarks(status: PageCheck, { time }: ItemOptions): string {
   const { maintenance, isSilenced, record } = status;
   const marks = [
     ...isUnconfirmed(status) ? [`${record?.last?.condition}, not confirmed`] : [],
-    ...maintenance === null
-      ? []
-      : [`maintenance${maintenance.untilMs === null ? "" : ` until ${time(maintenance.untilMs)}`}`],
+    ...maintenance === null ? [] : [renderMaintenance(maintenance, time)],
     ...isSilenced ? ["silenced"] : [],
   ];
   return marks.map((mark) => ` <em>${mark}</em>`).join("");
 }
+
+function renderMaintenance({ untilMs, reason }: OpenWindow, time: TimeText): string {
+  const end = untilMs === null ? "" : ` until ${time(untilMs)}`;
+  return `maintenance${end}${reason === "" ? "" : ` (${htmlLine(reason, REASON_MAX)})`}`;
+}
+
+const REASON_MAX = 200;
 
 /** Renders the share of ok in each span, and the part of it with data if that is not all. */
 function renderAvailability(spans: readonly PageSpan[]): string {

@@ -60,7 +60,7 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     tags: check.tags,
     maintenance: maintenance === null ? null : {
       until: time(maintenance.untilMs),
-      reason: maintenance.window.reason ?? "",
+      reason: maintenance.reason,
     },
     acknowledged,
     flapping_since: time(record?.condition.flappingSinceMs),

@@ -88,7 +88,7 @@ export async function addSilences(client: PostgresClient, silences: readonly Sil
   await client.query(upsertRows(SILENCES), encodeRows(SILENCES, lastByKey(silences, ({ id }) => id)));
 }
 
-const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1";
+const END_SILENCES = "UPDATE silences SET until_ms = $1 WHERE until_ms > $1 AND kind <> 'maintenance'";
 
 /** Implements `endSilences()` of the store. */
 export async function endSilences(

@@ -34,8 +34,9 @@ export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms
 export const SELECT_SILENCES =
   `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > ? ORDER BY until_ms, id`;
 
-/** Ends at a time the silences that are not over then. */
-export const END_ALL_SILENCES = "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1";
+/** Ends at a time the silences and acknowledgements that are not over then. */
+export const END_ALL_SILENCES =
+  "UPDATE silences SET until_ms = ?1 WHERE until_ms > ?1 AND kind <> 'maintenance'";
 
 /** Ends at a time those of one check, or with NULL those of all checks at once, that are not over then. */
 export const END_SILENCES = `${END_ALL_SILENCES} AND check_name IS ?2`;

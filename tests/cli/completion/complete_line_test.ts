@@ -45,6 +45,12 @@ Deno.test("complete() offers words for the first operand, then files", async () 
   assert.strictEqual(await offered("import", "gatus", ""), null);
 });
 
+Deno.test("complete() offers words for the first operand, then checks", async () => {
+  assert.deepStrictEqual(await offered("maintenance", ""), ["start", "list", "end"]);
+  assert.deepStrictEqual(await offered("maintenance", "end", "web", ""), ["of undefined"]);
+  assert.deepStrictEqual(await offered("maintenance", "start", "--tag", ""), ["tags of undefined"]);
+});
+
 Deno.test("complete() offers the checks of the config named earlier in the line", async () => {
   assert.deepStrictEqual(await offered("explain", ""), ["web", "of undefined"]);
   for (const words of [["-c", "x y"], ["-cx y"], ["--config", "x y"], ["--config=x y"]]) {
@@ -67,7 +73,7 @@ Deno.test("complete() offers no check twice, none beyond the accepted number, an
 
 Deno.test("complete() completes the operands of every command that are names or paths", async () => {
   for (const { name, operands } of COMMANDS) {
-    const answer = await offered(name, "");
+    const answer = name === "maintenance" ? await offered(name, "start", "") : await offered(name, "");
     if (operands.includes("NAME")) assert.ok(answer?.includes("web"), name);
     if (operands.includes("PATH")) assert.strictEqual(answer, null, name);
   }

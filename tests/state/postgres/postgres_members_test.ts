@@ -80,11 +80,12 @@ test(
     const nowMs = Date.now();
     const silence = {
       id: "s",
-      check: "web",
+      check: null,
+      tag: "front",
       fromMs: nowMs,
       untilMs: nowMs + 60_000,
       reason: "",
-      kind: "silence",
+      kind: "maintenance",
       problemBeganAtMs: null,
     } as const;
     try {

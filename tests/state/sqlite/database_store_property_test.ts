@@ -183,10 +183,11 @@ function silences(): fc.Arbitrary<Silence> {
   return fc.record({
     id: rowIds(),
     check: fc.option(fc.constantFrom(...NAMES)),
+    tag: fc.option(fc.string({ unit: "binary" })),
     fromMs: times(),
     untilMs: times(),
     reason: fc.string({ unit: "binary" }),
-    kind: fc.constantFrom("silence" as const, "acknowledgement" as const),
+    kind: fc.constantFrom("silence" as const, "acknowledgement" as const, "maintenance" as const),
     problemBeganAtMs: fc.option(times()),
   });
 }

@@ -1,0 +1,229 @@
+import type { Silence } from "../../domain/outbox.ts";
+import type { System } from "../../domain/system.ts";
+import { isAbout } from "../../alerting/silences.ts";
+import { isoTime } from "../../shared/json_values.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { timeText } from "../../shared/local_time.ts";
+import { printable } from "../../shared/printable.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  optionValue,
+  REPORT_FORMAT_OPTION,
+  REPORT_FORMATS,
+  UsageError,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { isEverything, readSelection, TAG_OPTION } from "../open_config.ts";
+import { readEnd, requireTargets, withSilences } from "../silence_targets.ts";
+import { STATE_OPTION } from "../state_location.ts";
+
+const ACTIONS = ["start", "list", "end"] as const;
+
+/** `monitor maintenance`: starts, lists and ends maintenance windows. */
+export const maintenanceCommand: Command = {
+  name: "maintenance",
+  summary: "start or end a maintenance window",
+  operands: "start|list|end [NAME…]",
+  operandsMax: Infinity,
+  operandKind: { first: ACTIONS, then: "check" },
+  description:
+    "start: opens a maintenance window of the named checks, of all checks with a tag, or of all checks. It ends by itself. " +
+    "A running monitor applies it at once. Started twice, a check stays in maintenance until the later end. With the --id of " +
+    "a window that is open, start replaces it. list: prints the started windows. end: ends those that were started for " +
+    "the same names, tags or --all, or with the same --id.",
+  page: "guides/schedules.md",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    { ...TAG_OPTION, description: "checks with this tag, also those added meanwhile (repeatable)" },
+    { name: "all", description: "every check" },
+    { name: "for", value: "INTERVAL", description: 'duration, such as "2 hours" or 90m' },
+    {
+      name: "until",
+      value: "TIME",
+      description: "local end time, such as 18:30, 2026-12-24 or 2026-12-24T08:00",
+    },
+    { name: "note", value: "TEXT", description: "note, shown by list, status and the HTML report" },
+    { name: "id", value: "ID", description: "ID to end it with (default: a random one)" },
+    REPORT_FORMAT_OPTION,
+  ],
+  examples: [
+    ["monitor maintenance start --tag web --for 2h --note deploy", "before a deployment"],
+    ["monitor maintenance end --tag web", "after it"],
+    ["monitor maintenance list --format json", "list the started windows"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+  run: runMaintenance,
+};
+
+/** A call without its action. */
+type Call = (invocation: Invocation, system: System) => Promise<void>;
+
+async function runMaintenance(invocation: Invocation, system: System): Promise<number> {
+  const [word, ...operands] = invocation.operands;
+  const action = ACTIONS.find((one) => one === word);
+  if (action === undefined) {
+    throw new UsageError(
+      word === undefined ? "missing start, list or end" : `maintenance has no action "${word}"`,
+      START_EXAMPLE,
+    );
+  }
+  const { call, options } = CALLS[action];
+  for (const name of ["tag", "all", "for", "until", "note", "id", "format"]) {
+    if (invocation.options.has(name) && !options.includes(name)) {
+      throw new UsageError(`--${name} cannot be used with ${action}`);
+    }
+  }
+  await call({ ...invocation, operands }, system);
+  return EXIT.ok;
+}
+
+const START_EXAMPLE = "monitor maintenance start --tag web --for 2h";
+
+const CALLS: Readonly<
+  Record<typeof ACTIONS[number], { readonly call: Call; readonly options: readonly string[] }>
+> = {
+  start: { call: start, options: ["tag", "all", "for", "until", "note", "id", "format"] },
+  list: { call: list, options: ["format"] },
+  end: { call: end, options: ["tag", "all", "id"] },
+};
+
+async function start(invocation: Invocation, system: System): Promise<void> {
+  requireTargets(invocation, START_EXAMPLE);
+  const { tags, names } = readSelection(invocation);
+  if (tags.length > 0 && names.length > 0) throw namesAndTags();
+  const nowMs = system.clock.wallMs();
+  const timeZone = system.timeZone();
+  const untilMs = readEnd(invocation, { timeZone, nowMs });
+  if (untilMs === null) throw new UsageError("missing --for or --until", START_EXAMPLE);
+  const id = readId(invocation) ?? system.randomId().slice(0, RANDOM_LENGTH);
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  await withSilences(invocation, system, async ({ store, names: checks }) => {
+    const targets: readonly Target[] = tags.length > 0
+      ? tags.map((tag) => ({ check: null, tag }))
+      : checks.map((check) => ({ check, tag: null }));
+    const started = [...new Map(targets.map((target) => [keyOf(id, target), target]))].map((
+      [key, target],
+    ): Silence => ({
+      id: key,
+      kind: "maintenance",
+      ...target,
+      fromMs: nowMs,
+      untilMs,
+      problemBeganAtMs: null,
+      reason: optionValue(invocation, "note") ?? "",
+    }));
+    const replaced = (await readWindows(store, nowMs))
+      .filter((window) => idOf(window) === id && !started.some((other) => other.id === window.id));
+    await store.addSilences([...ended(replaced, nowMs), ...started]);
+    return render(started, { format, timeZone });
+  });
+}
+
+async function list(invocation: Invocation, system: System): Promise<void> {
+  if (!isEverything(readSelection(invocation))) throw new UsageError("list accepts no names of checks");
+  const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
+  await withSilences(invocation, system, async ({ store }) => {
+    const windows = await readWindows(store, system.clock.wallMs());
+    return render(windows, { format, timeZone: system.timeZone() }) || "no started maintenance windows\n";
+  });
+}
+
+async function end(invocation: Invocation, system: System): Promise<void> {
+  const id = readId(invocation);
+  const { tags, names } = readSelection(invocation);
+  const hasTargets = invocation.options.has("all") || tags.length + names.length > 0;
+  if (id === undefined) requireTargets(invocation, "monitor maintenance end --tag web");
+  else if (hasTargets) throw new UsageError("--id cannot be used with names of checks, --tag or --all");
+  if (tags.length > 0 && names.length > 0) throw namesAndTags();
+  const nowMs = system.clock.wallMs();
+  await withSilences(invocation, system, async ({ store, checks }) => {
+    const isMeant = (window: Silence): boolean => {
+      if (id !== undefined) return idOf(window) === id;
+      if (window.tag !== null) return tags.includes(window.tag);
+      return window.check === null ? invocation.options.has("all") : names.includes(window.check);
+    };
+    const { meant = [], others = [] } = Object.groupBy(
+      await readWindows(store, nowMs),
+      (window) => isMeant(window) ? "meant" : "others",
+    );
+    await store.addSilences(ended(meant, nowMs));
+    const left = hasTargets ? others.filter((window) => checks.some((check) => isAbout(window, check))) : [];
+    const count = new Set(meant.map(idOf)).size;
+    const rest = left.length === 0
+      ? ""
+      : `still active:\n${render(left, { format: "pretty", timeZone: system.timeZone() })}`;
+    return `ended ${count} maintenance ${count === 1 ? "window" : "windows"}\n${rest}`;
+  });
+}
+
+function namesAndTags(): UsageError {
+  return new UsageError("--tag cannot be used with names of checks");
+}
+
+const RANDOM_LENGTH = 8;
+const ID = /^[\w.:@/+-]{1,100}$/;
+
+/** @throws {UsageError} If the ID has other characters. */
+function readId(invocation: Invocation): string | undefined {
+  const id = optionValue(invocation, "id");
+  if (id === undefined || ID.test(id)) return id;
+  throw new UsageError(`--id is ${JSON.stringify(id)}, expected up to 100 of a-z A-Z 0-9 . : @ / + - _`);
+}
+
+/** What a window is about; neither: all checks. */
+type Target = Pick<Silence, "check" | "tag">;
+
+/** Returns the key of a window with an ID, which has no spaces. */
+function keyOf(id: string, { check, tag }: Target): string {
+  return `maintenance ${id} ${tag === null ? check === null ? "all" : `check ${check}` : `tag ${tag}`}`;
+}
+
+function idOf({ id }: Silence): string {
+  return id.split(" ")[1] ?? "";
+}
+
+function ended(windows: readonly Silence[], nowMs: number): readonly Silence[] {
+  return windows.map((window) => ({ ...window, untilMs: nowMs }));
+}
+
+/** Reads the started windows that are open. */
+async function readWindows(
+  store: { silences(nowMs: number): Promise<readonly Silence[]> },
+  nowMs: number,
+): Promise<readonly Silence[]> {
+  return (await store.silences(nowMs)).filter(({ kind }) => kind === "maintenance");
+}
+
+interface RenderOptions {
+  readonly format: typeof REPORT_FORMATS[number];
+  readonly timeZone: string;
+}
+
+/** Lists windows, one a line; without any, JSON is a list all the same. */
+function render(windows: readonly Silence[], { format, timeZone }: RenderOptions): string {
+  if (format === "json") return `${jsonText(windows.map(fieldsOf), { indent: 2 })}\n`;
+  return windows.map((window) => {
+    const { check, tag, untilMs, reason } = window;
+    const target = tag === null ? check ?? "all checks" : `checks with the tag "${tag}"`;
+    const note = reason === "" ? "" : ` (${reason})`;
+    const until = timeText(untilMs, timeZone);
+    return printable(`${target}: in maintenance until ${until}${note}, ID ${idOf(window)}`) + "\n";
+  }).join("");
+}
+
+function fieldsOf(window: Silence): unknown {
+  const { check, tag, fromMs, untilMs, reason } = window;
+  return {
+    id: idOf(window),
+    check,
+    tag,
+    from: isoTime(fromMs),
+    until: isoTime(untilMs),
+    reason,
+  };
+}
