@@ -6,5 +6,5 @@ import { onUncaughtError } from "./src/system/uncaught.ts";
 
 const system = createSystem(createWheelClock(createRawTimer()));
 onUncaughtError((error) => Deno.exit(reportUncaught(error, system)));
-// What a hanging target may have left open must not keep the program alive, so it ends by itself.
+// A hanging target may have left resources open that would keep the process alive, so it exits explicitly.
 Deno.exit(await run(Deno.args, system));

@@ -3,7 +3,7 @@
  * of work when it is due, evenly spread. It keeps nothing and ends nothing that hangs.
  */
 
-/** What is done again and again, on an address or a program. */
+/** The repeated operation, on a URL or a command. */
 export type RateWork = (target: string) => Promise<void>;
 
 /** The pieces of work by name. */
@@ -18,7 +18,7 @@ export const RATE_WORK = {
 export interface Rate {
   /** How often in a second. */
   readonly perSecond: number;
-  /** How many may be under way; what is due beyond that waits. */
+  /** Maximum number of operations in progress; further ones wait. */
   readonly atATime: number;
 }
 
@@ -61,15 +61,15 @@ function bareRequest(read: (response: Response) => Promise<unknown> | undefined)
   };
 }
 
-/** Runs a program and asks for its exit code. */
+/** Runs a command and reads its exit code. */
 async function bareScript(target: string): Promise<void> {
   const { code } = await new Deno.Command(target).output();
   if (code !== 0) throw new Error(`${target} ended with code ${code}`);
 }
 
-/** Runs a program in a process group of its own, without which what it leaves behind could not be ended. */
+/** Runs a command in its own process group, without which its leftover processes could not be terminated. */
 async function bareScriptInGroup(target: string): Promise<void> {
-  // `output()` keeps more memory, and a process of more memory takes longer to copy.
+  // `output()` keeps more memory, and a process with more memory takes longer to fork.
   const child = new Deno.Command(target, { detached: true, stdin: "null", stdout: "piped", stderr: "piped" })
     .spawn();
   const [{ code }] = await Promise.all([child.status, drain(child.stdout), drain(child.stderr)]);

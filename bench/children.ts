@@ -3,7 +3,7 @@ import { runArguments } from "../testing/source.ts";
 
 const running = new Set<Deno.ChildProcess>();
 
-/** Starts a program that {@linkcode endChildren} knows of until it has ended. */
+/** Starts a process that {@linkcode endChildren} terminates unless it has exited. */
 export function startChild(
   [program = "", ...args]: readonly string[],
   options: Deno.CommandOptions = {},
@@ -15,7 +15,7 @@ export function startChild(
   return child;
 }
 
-/** Runs a module of the project with this very Deno, with all permissions, and answers what it prints. */
+/** Runs a module of the project with this Deno, with all permissions, and returns its output. */
 export async function askModule(path: string | undefined, args: readonly string[]): Promise<string> {
   const child = startChild(
     [Deno.execPath(), ...runArguments(), path ?? "", ...args],

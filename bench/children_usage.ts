@@ -1,4 +1,4 @@
-/** `RUSAGE_CHILDREN` of getrusage(2), whose answer begins with user and system time, in seconds and microseconds. */
+/** `RUSAGE_CHILDREN` of getrusage(2), whose result begins with user and system time, in seconds and microseconds. */
 const OF_CHILDREN = -1;
 const ANSWER_WORDS = 18;
 

@@ -2,7 +2,7 @@
 
 import { BODY_PART } from "./server.ts";
 
-/** What the checks of a config look at. */
+/** The target of a config's checks. */
 export interface ConfigSubject {
   /** Their kind and its parameters, as the config has them. */
   readonly check: Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export interface ConfigSubject {
   readonly count: number;
   /** Their interval. */
   readonly intervalSeconds: number;
-  /** Where reports go. @default nowhere */
+  /** The channels. @default none */
   readonly notifications?: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -38,7 +38,7 @@ export function requestCheck(
   return { kind: "http_request", parameters: { request: { target }, response } };
 }
 
-/** A check that runs a program. */
+/** Returns a check that runs a command. */
 export function scriptCheck(path: string): ConfigSubject["check"] {
   return { kind: "script", parameters: { path } };
 }

@@ -2,12 +2,12 @@ import { DatabaseSync } from "node:sqlite";
 import type { BenchServer } from "./server.ts";
 import type { Counter } from "./steady_process.ts";
 
-/** Counts what a server has answered. */
+/** Counts the responses of a server. */
 export function serverCounter(server: BenchServer): Counter {
   return () => server.count();
 }
 
-/** Counts what the process itself says is done. */
+/** Counts the operations that the process itself reports. */
 export async function ownCounter(ask: () => Promise<string>): Promise<number> {
   return Number(await ask());
 }

@@ -8,7 +8,7 @@ export interface Effort {
   seconds(enough: number): number;
 }
 
-/** As long as it takes. */
+/** Without a limit of time. */
 export const FULL_EFFORT: Effort = {
   isShort: false,
   rounds: (enough) => enough,

@@ -1,5 +1,5 @@
 /**
- * Watches checks an hour apart in a process of its own for some seconds, or only sleeps, and prints what that cost.
+ * Schedules checks an hour apart in a separate process for some seconds, or only sleeps, and prints the cost.
  *
  *     deno run --allow-all bench/idle_process.ts '{"checks":"hourly","seconds":10}'
  */
@@ -18,7 +18,7 @@ import { withRealStore } from "../scripts/soak/store.ts";
 import { askModule } from "./children.ts";
 import { HOUR_MS } from "../src/shared/time_units.ts";
 
-/** What is watched. */
+/** The scheduled checks. */
 export interface IdleSubject {
   /** `none`: the process only sleeps. */
   readonly checks: "none" | "hourly";
@@ -26,7 +26,7 @@ export interface IdleSubject {
   readonly seconds: number;
 }
 
-/** What it cost. */
+/** The measured cost. */
 export interface IdleSample {
   /** User and system time of those seconds. */
   readonly cpuMs: number;
@@ -38,7 +38,7 @@ const COUNT = 1000;
 /** Some time after its last work the runtime tidies its heap, once. */
 const BEGIN_SECONDS = 30;
 
-/** Watches in a process of its own. */
+/** Measures in a separate process. */
 export async function measureIdle(subject: IdleSubject): Promise<IdleSample> {
   return JSON.parse(await askModule(import.meta.filename, [JSON.stringify(subject)]));
 }

@@ -6,7 +6,7 @@ import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { openSqliteStore } from "../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../src/system/store_files.ts";
 
-/** What a state knows of checks. */
+/** The records of checks in a state. */
 export interface KeptChecks {
   /** The checks' names. */
   readonly names: readonly string[];
@@ -38,7 +38,7 @@ export async function keepChecks(path: string, { names, intervalMs }: KeptChecks
   await store.close();
 }
 
-/** All that a state knows of checks, read beside whoever owns it. */
+/** Reads all records of a state alongside its owner. */
 export async function readRecords(path: string): Promise<readonly CheckRecord[]> {
   const { store } = await openSqliteStore(path, { ...options(Date.now()), access: "read" });
   const records = await store.records();
@@ -67,7 +67,7 @@ interface KeptRun {
   readonly intervalMs: number;
 }
 
-/** What one run of a check changes in a state. */
+/** Returns the changes of one run of a check in a state. */
 export function updateOf(
   name: string,
   { atMs, nextRunAtMs, intervalMs }: KeptRun,

@@ -1,7 +1,7 @@
 export interface LoadOptions {
   /** How many requests or scripts. */
   readonly count: number;
-  /** The address to ask, or the program to run. */
+  /** The URL to request, or the command to run. */
   readonly target: string;
 }
 

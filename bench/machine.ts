@@ -1,6 +1,6 @@
 import os from "node:os";
 
-/** What a result was measured on, as far as it matters; nothing that tells whose machine it is. */
+/** The machine of a measurement, as far as it matters; nothing that identifies its owner. */
 export interface Machine {
   /** The processor's model. */
   readonly processor: string;
@@ -14,7 +14,7 @@ export interface Machine {
   readonly kernel: string;
   /** Version of the runtime. */
   readonly runtime: string;
-  /** The form in which programs were measured. */
+  /** The form of the measured programs. */
   readonly programs: string;
 }
 
@@ -25,7 +25,7 @@ export function describeMachine(programs: string): Machine {
     cores: navigator.hardwareConcurrency,
     memoryGigabytes: Math.round(Deno.systemMemoryInfo().total / 1e9),
     target: Deno.build.target,
-    // What comes behind the numbers often is a provider's own word.
+    // The text after the version often names the provider.
     kernel: /^[\d.]+\d/.exec(Deno.osRelease())?.[0] ?? "unknown",
     runtime: `Deno ${Deno.version.deno}`,
     programs,

@@ -1,6 +1,6 @@
 /**
  * Runs the benchmarks and prints tables: numbers of this machine, now, most of them as ratios to the bare runtime.
- * docs/concepts/performance.md tells how to read them.
+ * docs/concepts/performance.md explains them.
  *
  *     deno task bench
  *     deno task bench startup rates
@@ -25,7 +25,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<Benchmark>>> = {
   shared: async () => (await import("./shared_bench.ts")).benchShared,
 };
 
-/** None takes so long; the longest, `rates`, some ten minutes. */
+/** Longer than any benchmark; the longest, `rates`, takes some ten minutes. */
 const TIMEOUT_MS = 40 * 60_000;
 
 const OPTIONS = {
@@ -41,7 +41,7 @@ Benchmarks, all unless some are named: ${Object.keys(BENCHMARKS).join(", ")}
 
 docs/concepts/performance.md tells how to read what is printed.`;
 
-/** Runs the named benchmarks, or all; the answer is the exit code. An aim that is missed is no failure. */
+/** Runs the named benchmarks, or all; returns the exit code. A missed aim is no failure. */
 async function runBenchmarks(args: readonly string[]): Promise<number> {
   const { values: { short = false, help = false }, positionals: names } = parseArgs({
     args: [...args],
@@ -58,7 +58,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
     throw new Error(`there is no benchmark "${unknown}", expected some of ${known.join(", ")}`);
   }
   const directory = await Deno.makeTempDir({ prefix: "monitor_bench_" });
-  // Whatever anybody writes goes there, and with it.
+  // All temporary files are created there, and deleted with it.
   Deno.env.set("TMPDIR", directory);
   const stopListening = cleanUpWhenStopped(directory);
   try {
@@ -91,7 +91,7 @@ async function runBenchmarks(args: readonly string[]): Promise<number> {
 async function runWithin(limitMs: number, name: string, workplace: Workplace): Promise<readonly Row[]> {
   const benchmark = await BENCHMARKS[name]?.();
   let isLate = false;
-  // What waits for a process fails when that ends.
+  // Everything that waits for a process fails when that is terminated.
   const timer = setTimeout(() => {
     isLate = true;
     endChildren();

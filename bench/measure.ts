@@ -50,7 +50,7 @@ export function millisecondsText(milliseconds: number): string {
   return `${milliseconds.toFixed(milliseconds < 100 ? 1 : 0)} ms`;
 }
 
-/** What a share of some numbers is at most; 0.99 stands for all but the largest hundredth. */
+/** Returns the value below which a share of some numbers lies; 0.99 means all but the largest hundredth. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;

@@ -1,14 +1,14 @@
-/** Measures, from outside, what a program takes from its start to its end. */
+/** Measures, from outside, the cost of a process from its start to its exit. */
 import { startChild } from "./children.ts";
 import { childrenCpuMs } from "./children_usage.ts";
 
-/** What a program took. */
+/** The measured cost of a process. */
 export interface RunSample {
   /** From before its start to after its end. */
   readonly wallMs: number;
   /** User and system time of all its threads and of its ended children. */
   readonly cpuMs: number;
-  /** What it printed. */
+  /** The output. */
   readonly output: string;
 }
 
@@ -18,9 +18,9 @@ export interface RunOptions {
 }
 
 /**
- * Runs a program to its end.
+ * Runs a process until it exits.
  *
- * @throws {Error} If it ends with another exit code than it should.
+ * @throws {Error} If it exits with another code than expected.
  */
 export async function measureRun(
   command: readonly string[],
@@ -38,16 +38,18 @@ export async function measureRun(
   return { wallMs, cpuMs: childrenCpuMs() - cpuBeforeMs, output: new TextDecoder().decode(stdout) };
 }
 
-/** Tells the most memory that a program had resident: of a process that ended, the system tells its parent alone. */
+/**
+ * Measures the peak of a process's resident memory: the system reports that of an exited process only to its parent.
+ */
 const TIME_PROGRAM = "/usr/bin/time";
 
 /** Whether {@linkcode measurePeak} can measure anything here. */
 export const CAN_MEASURE_PEAKS = isThere(TIME_PROGRAM);
 
-/** What to say where it cannot. */
+/** The note if it is missing. */
 export const NO_PEAKS_NOTE = `there is no ${TIME_PROGRAM}: apt-get install time`;
 
-/** Runs a program to its end; the answer is the most memory that was resident at a time, in bytes. */
+/** Runs a process until it exits; returns the peak of its resident memory, in bytes. */
 export async function measurePeak(
   command: readonly string[],
   { codes = [0] }: RunOptions = {},

@@ -1,4 +1,4 @@
-/** What several members and their PostgreSQL take of one machine, and how long a take-over lasts. */
+/** Measures the load of several members and their PostgreSQL on one machine, and the duration of a failover. */
 import type { Clock } from "../src/domain/clock.ts";
 import { DEAD_AFTER_MS, type SharedStore } from "../src/domain/membership.ts";
 import { createMember, type Member } from "../src/members/member.ts";
@@ -102,7 +102,7 @@ const CHECKS = 100_000;
 const BATCH = 1_000;
 const TAKE_OVER_AIM = 1.6;
 
-/** Lets one of two members die that has 100,000 checks, and waits until the other one runs them. */
+/** Kills one of two members that has 100,000 checks, and waits until the other one runs them. */
 export async function benchTakeOver({ effort }: Workplace): Promise<Row> {
   await using server = await startPostgres();
   const place = server.place();

@@ -11,7 +11,7 @@ const SECONDS = 120;
 const SHARE_AIM = 8;
 const MEMORY_AIM = 160;
 
-/** What watching takes that asks 10,000 addresses once a minute, in two of them. */
+/** Measures the load of 10,000 requests once a minute, for two minutes. */
 export async function benchMinute(workplace: Workplace): Promise<readonly Row[]> {
   const perSecond = CHECKS / INTERVAL_SECONDS;
   const span = {

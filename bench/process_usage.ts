@@ -1,6 +1,6 @@
 /** What a process takes of the machine, seen from outside, after proc_pid_stat(5) and proc_pid_status(5): Linux only. */
 
-/** What a process and its ended children have taken so far. */
+/** The resource usage of a process and its exited children so far. */
 export interface ProcessUsage {
   /** User and system time of all its threads, and of all its children that have ended. */
   readonly cpuMs: number;
@@ -25,19 +25,19 @@ export function forgetPeak(processId: number): void {
   Deno.writeTextFileSync(`/proc/${processId}/clear_refs`, "5");
 }
 
-/** The kernel counts in hundredths of a second for programs, whatever its own tick is. */
+/** The kernel counts in hundredths of a second for processes, whatever its own tick is. */
 const CLOCK_TICK_MS = 10;
 
-/** Takes the processor time out of a `stat` file: `utime`, `stime`, `cutime` and `cstime`. */
+/** Parses the processor time of a `stat` file: `utime`, `stime`, `cutime` and `cstime`. */
 export function parseCpuMs(stat: string): number {
-  // The program's name may have blanks and brackets in it. Counted from 1 with the two fields before, 14 is utime.
+  // The command's name may contain blanks and brackets. Counted from 1 with the two fields before, 14 is utime.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   if (fields.length < 15 || Number.isNaN(ticks)) throw new Error(`Cannot read processor time of "${stat}"`);
   return ticks * CLOCK_TICK_MS;
 }
 
-/** Takes a size out of a `status` file. */
+/** Parses a size of a `status` file. */
 export function parseBytes(status: string, name: string): number {
   const kibibytes = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];
   if (kibibytes === undefined) throw new Error(`Cannot read "${name}" of a process: it says none`);

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { bundle } from "../scripts/bundle.ts";
 import { compileModule, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
 
-/** What is measured: the monitor, the bare program that it is held against, and one that does nothing. */
+/** The measured programs: the monitor, the bare program that it is compared with, and one that does nothing. */
 export type ProgramName = "monitor" | "bare" | "empty";
 
 /** The programs, all in one form. */
@@ -19,7 +19,7 @@ export interface AllPrograms {
   readonly modules: Programs;
   /** As executables on one base; `null` where none can be made. */
   readonly executables: Programs | null;
-  /** What users have, where that can be made. */
+  /** The form that users run, if it can be built. */
   readonly best: Programs;
 }
 
@@ -38,7 +38,7 @@ const RUN = [
   ...GENERAL_PERMISSIONS,
 ];
 
-/** Bundles and, where it can be, compiles the programs. They are in the directory, and gone with it. */
+/** Bundles and, if possible, compiles the programs. They are in the directory, and deleted with it. */
 export async function makePrograms(directory: string): Promise<AllPrograms> {
   const paths: Record<ProgramName, string> = {
     monitor: (await bundle(fileURLToPath(new URL("../dist/bundle", import.meta.url)))).main,

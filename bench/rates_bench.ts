@@ -1,4 +1,7 @@
-/** What a watching monitor takes at steady rates, against a bare loop that does the same work at the same rate. */
+/**
+ * The load of a running monitor at steady rates, compared with a bare loop that does the same operations at the same
+ * rate.
+ */
 import { type ConfigSubject, scriptCheck } from "./configs.ts";
 import { measureAtOnce, measureInTurn } from "./measure.ts";
 import type { Row } from "./row.ts";
@@ -24,7 +27,7 @@ const REQUEST_AIM = 1.25;
 const BODY_AIM = 1.3;
 const SCRIPT_AIM = 1.15;
 
-/** Takes some ten minutes. */
+/** Runs for some ten minutes. */
 export async function benchRates(workplace: Workplace): Promise<readonly Row[]> {
   return [
     ...await benchRequests(workplace, { perSecond: 200 }),
@@ -42,7 +45,7 @@ function spanOf({ effort }: Workplace): Span {
 
 interface RequestsOptions {
   readonly perSecond: number;
-  /** Whether to tell what the state costs. */
+  /** Whether to show the cost of the state. */
   readonly withoutState?: boolean;
   /** Whether the checks look at the body. */
   readonly readsBody?: boolean;

@@ -1,13 +1,13 @@
 /** One number that a benchmark found. */
 export interface Row {
-  /** What was measured, and against what. */
+  /** The measured value, and its baseline. */
   readonly name: string;
-  /** `null` when it could not be measured here; the note says why. */
+  /** `null` if it could not be measured here; the note has the reason. */
   readonly value: number | null;
   /** `×` for a ratio, else a unit such as `ms` or `checks/s`. */
   readonly unit: string;
-  /** What the value was made of, such as the absolute times behind a ratio. */
+  /** The inputs of the value, such as the absolute times of a ratio. */
   readonly note?: string;
-  /** What the value is to be at most; left out where there is no aim. */
+  /** The maximum aimed for; absent if there is no aim. */
   readonly aim?: number;
 }

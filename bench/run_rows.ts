@@ -2,17 +2,17 @@ import { measureInTurn, median, megabytesText, millisecondsText } from "./measur
 import { CAN_MEASURE_PEAKS, measurePeak, measureRun, NO_PEAKS_NOTE, type RunOptions } from "./measure_run.ts";
 import type { Row } from "./row.ts";
 
-/** A program that runs to its end. */
+/** A process that runs until it exits. */
 export interface RunSubject extends RunOptions {
   /** The command line. */
   readonly command: readonly string[];
-  /** What has to be done before each run. @default nothing */
+  /** Prepares each run. @default nothing */
   readonly prepare?: () => Promise<void>;
-  /** Looks at what came of a run; throws where it did not do its work. @default nothing */
+  /** Evaluates the output of a run; throws if it did not do its work. @default nothing */
   readonly evaluate?: (output: string) => Promise<void>;
 }
 
-/** What a program takes, as medians. */
+/** The cost of a process, as medians. */
 export interface RunCost {
   /** From start to end. */
   readonly wallMs: number;
@@ -22,7 +22,7 @@ export interface RunCost {
   readonly peakBytes: number | null;
 }
 
-/** How often programs run. */
+/** The number of runs. */
 export interface RunRounds {
   /** For the times. */
   readonly rounds: number;
@@ -30,7 +30,7 @@ export interface RunRounds {
   readonly peakRounds: number;
 }
 
-/** Runs programs in turn, first for the times and then for the memory, which another program has to watch. */
+/** Runs processes in turn, first for the times and then for the memory, which another process has to measure. */
 export async function measureRuns<Name extends string>(
   subjects: Readonly<Record<Name, RunSubject>>,
   { rounds, peakRounds }: RunRounds,
@@ -62,7 +62,7 @@ export async function measureRuns<Name extends string>(
   return Object.fromEntries(costs) as Record<Name, RunCost>;
 }
 
-/** What one program takes against another: wall time, processor time and memory. */
+/** Compares the cost of one process with another: wall time, processor time and memory. */
 export function compareRuns(
   name: string,
   cost: RunCost,

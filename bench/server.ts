@@ -1,21 +1,21 @@
-/** A small server on loopback, in a process of its own, so that its work is not in the numbers of those who ask it. */
+/** A small server on loopback, in a separate process, so that its load is not part of the clients' numbers. */
 import { runArguments } from "../testing/source.ts";
 import { endChild, startChild } from "./children.ts";
 
-/** A text in its answers. */
+/** A text in its responses. */
 export const BODY_PART = "all is well";
 
 /** A server that runs. */
 export interface BenchServer extends AsyncDisposable {
-  /** Where it answers, such as `http://127.0.0.1:40123/`. */
+  /** Its URL, such as `http://127.0.0.1:40123/`. */
   readonly address: string;
-  /** How many requests it has answered. */
+  /** Returns the number of its responses. */
   count(): Promise<number>;
 }
 
 const COUNT_PATH = "/count";
 
-/** Starts a server; it ends when the answer is disposed of. */
+/** Starts a server; it stops when the returned object is disposed of. */
 export async function startServer(): Promise<BenchServer> {
   const args = [...runArguments(["--allow-net=127.0.0.1"]), import.meta.filename ?? ""];
   const child = startChild([Deno.execPath(), ...args], { stdout: "piped" });

@@ -16,21 +16,21 @@ export interface Span {
   readonly seconds: number;
 }
 
-/** What is watched, and how. */
+/** The checks, and the options of the service. */
 export interface ServiceSubject extends ConfigSubject, Span {
-  /** Whether the state is kept, as it is unless one says otherwise. @default true */
+  /** Whether the state is kept. @default true */
   readonly isKept?: boolean;
-  /** Who knows how many runs there were. @default the state */
+  /** Counts the runs. @default the state */
   readonly counter?: Counter;
 }
 
-/** What watching took. */
+/** The measured load. */
 export interface ServiceSample extends SteadySample {
   /** How late the last run of each check began; nothing where no state is kept. */
   readonly lagMs: readonly number[];
 }
 
-/** Watches checks that have run before, and answers what that takes. */
+/** Runs checks that have run before, and returns the load. */
 export async function measureService(
   { programs, directory }: Workplace,
   subject: ServiceSubject,
@@ -63,15 +63,15 @@ async function readLag(state: string): Promise<readonly number[]> {
   });
 }
 
-/** What a bare loop does. */
+/** The operation of a bare loop. */
 export interface BareSubject extends Span {
-  /** What it does. */
+  /** The operation. */
   readonly work: keyof typeof RATE_WORK;
-  /** On which address or program. */
+  /** Its URL or command. */
   readonly target: string;
   /** How often. */
   readonly perSecond: number;
-  /** Who knows how often it did. @default the loop itself */
+  /** Counts the operations. @default the loop itself */
   readonly counter?: Counter;
 }
 
@@ -83,7 +83,7 @@ const AT_A_TIME: Readonly<Record<BareSubject["work"], number>> = {
   scripts_in_groups: DEFAULT_LIMITS.process,
 };
 
-/** Lets a bare loop run, and answers what that takes. */
+/** Runs a bare loop, and returns the load. */
 export function measureBare({ programs }: Workplace, subject: BareSubject): Promise<SteadySample> {
   const { work, target, perSecond, counter = ownCounter } = subject;
   return measureSteady({

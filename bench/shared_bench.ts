@@ -15,7 +15,7 @@ const ROUNDS = 40;
 const AIM = 1.6;
 const INTERVAL_MS = 60_000;
 
-/** What a state in PostgreSQL costs. */
+/** Measures the cost of a state in PostgreSQL. */
 export async function benchShared(workplace: Workplace): Promise<readonly Row[]> {
   if (missingTools().includes("postgres")) {
     return [{ name: SAVE_NAME, value: null, unit: "×", note: "PostgreSQL is not installed" }];

@@ -16,8 +16,8 @@ const DOCUMENT = `{
 `;
 
 /**
- * What a whole `check --once` of one `test` check takes against a program that does nothing, without state and with
- * kept state: both programs as modules that Deno runs, and both as executables, where those can be made.
+ * Compares a whole `check --once` of one `test` check with a program that does nothing, without state and with kept
+ * state: both programs as modules that Deno runs, and both as executables, if those can be built.
  */
 export async function benchStartup({ programs, directory, effort }: Workplace): Promise<readonly Row[]> {
   const place = { directory, rounds: effort.rounds(ROUNDS), peakRounds: effort.rounds(PEAK_ROUNDS) };

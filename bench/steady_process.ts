@@ -1,4 +1,4 @@
-/** Measures, from outside, what a process takes that works steadily until it is ended. */
+/** Measures, from outside, the load of a process with a steady rate until it is terminated. */
 import { endChild, startChild } from "./children.ts";
 import { forgetPeak, readUsage } from "./process_usage.ts";
 
@@ -14,10 +14,10 @@ export interface SteadySubject {
   readonly seconds: number;
 }
 
-/** Answers how many pieces of work are done; the line comes from the process, which prints one at SIGUSR1. */
+/** Returns the number of completed operations; the line comes from the process, which prints one at SIGUSR1. */
 export type Counter = (ask: () => Promise<string>) => Promise<number>;
 
-/** What it took in the time that was measured. */
+/** The load during the measured time. */
 export interface SteadySample {
   /** The time that was measured. */
   readonly seconds: number;
@@ -77,7 +77,7 @@ async function measureChild(
 }
 
 interface Lines {
-  /** The next line that comes; what nobody waits for is dropped. */
+  /** The next line; lines without a waiting reader are dropped. */
   readonly next: () => Promise<string>;
   /** Resolves when there are no more. */
   readonly ended: Promise<void>;
@@ -85,7 +85,7 @@ interface Lines {
 
 /** Reads a stream to its end. */
 function followLines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Lines {
-  // The first line may come before anybody asks.
+  // The first line may arrive before it is requested.
   let waiting = Promise.withResolvers<string>();
   let isFirst = true;
   const follow = async (): Promise<void> => {

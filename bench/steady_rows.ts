@@ -4,17 +4,17 @@ import type { SteadySample } from "./steady_process.ts";
 
 /** One side of a comparison at a steady rate. */
 export interface SteadySide {
-  /** What people call it. */
+  /** The display name. */
   readonly name: string;
-  /** What it took, round by round. */
+  /** The samples, round by round. */
   readonly samples: readonly (SteadySample & { readonly lagMs?: readonly number[] })[];
   /** How many pieces of work it was to do in a second. */
   readonly perSecond: number;
 }
 
 /**
- * The processor time for each piece of work, and the memory, of one side against another. Both must have kept the
- * rate, or the row says so: a side that did less did not do it cheaper.
+ * Compares the processor time for each operation, and the memory, of two sides. Both must have kept the rate, or the
+ * row notes it: a side that did less did not do it cheaper.
  */
 export function compareSteady(
   name: string,
@@ -60,15 +60,15 @@ export function shareOf({ samples }: SteadySide): number {
   return median(samples.map(({ cpuMs, seconds }) => cpuMs / seconds / 10));
 }
 
-/** The middle of what the rounds say. */
+/** Returns the median of the rounds. */
 export function typical({ samples }: SteadySide, member: "residentBytes" | "peakBytes"): number {
   return median(samples.map((sample) => sample[member]));
 }
 
-/** How far a rate may be off before a row says so: checks are spread by their names, so not evenly. */
+/** The tolerance of a rate before a row notes it: checks are spread by their names, so not evenly. */
 const RATE_TOLERANCE = 0.05;
 
-/** Says so where a side did not do the work that it was to do. */
+/** Describes a side that did not reach its rate. */
 export function rateText(...sides: readonly SteadySide[]): string {
   const rates = sides.map(({ samples }) => median(samples.map(({ runs, seconds }) => runs / seconds)));
   const isKept = sides.every(({ perSecond }, index) =>
@@ -78,7 +78,7 @@ export function rateText(...sides: readonly SteadySide[]): string {
   return isKept ? `${text} done a second` : `NOT THE RATE: ${text} done a second`;
 }
 
-/** How late runs began, where that is known. */
+/** Describes the lag of runs, if measured. */
 export function lagText({ samples }: SteadySide): string {
   const lagMs = samples.flatMap((sample) => sample.lagMs ?? []);
   if (lagMs.length === 0) return "";

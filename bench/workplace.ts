@@ -1,11 +1,11 @@
 import type { Effort } from "./effort.ts";
 import type { AllPrograms } from "./programs.ts";
 
-/** What benchmarks have in common. */
+/** The common parameters of benchmarks. */
 export interface Workplace {
   /** For what they write; it is removed in the end. */
   readonly directory: string;
-  /** What they measure. */
+  /** The measured programs. */
   readonly programs: AllPrograms;
   /** How long they measure. */
   readonly effort: Effort;

@@ -11,13 +11,14 @@ export interface Bundle {
 }
 
 /**
- * Bundles the program, or another module of the project that starts it, into minified modules in a directory, which is emptied first. What the program imports only when
- * it needs it is a module of its own, so that a run that does without it does not read it.
+ * Bundles the program, or another module of the project that starts it, into minified modules in a directory, which
+ * is emptied first. Modules that the program imports dynamically are separate, so that a run that does not use them
+ * does not load them.
  *
- * The bundle of one commit is the same wherever and whenever it is made.
+ * The bundle of a commit is reproducible.
  */
 export async function bundle(directory: string, entry = "main.ts"): Promise<Bundle> {
-  // The names change with the contents, so what was made before would stay beside it.
+  // The names change with the contents, so old files would remain alongside the new ones.
   await emptyDirectory(directory);
   // The maps are for their lists of sources alone.
   const args = [

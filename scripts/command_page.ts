@@ -76,7 +76,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): r
   return [line(head), line(head.map(() => "---")), ...rows.map((cells) => line(cells.map(escaped)))];
 }
 
-/** What would be markup elsewhere than in code. */
+/** Escapes text that would be markup outside of code. */
 function escaped(text: string): string {
   return text.split(/(`[^`]*`)/).map((part, index) =>
     index % 2 === 1 ? part : part.replaceAll(/[|<>*_]/g, "\\$&")

@@ -1,16 +1,17 @@
 /**
- * Makes executables of the program: bundles it first, since `deno compile` would otherwise take along every package
+ * Builds executables of the program: bundles it first, since `deno compile` would otherwise include every package
  * that the project names, used or not.
  *
  *     deno task compile                   dist/monitor, for this machine
  *     deno task compile --target TARGET   dist/monitor_system_machine, for another one
- *     deno task compile --all             one for each of the five targets whose base executable can be had
- *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, permitted what that needs and no more
+ *     deno task compile --all             one for each of the five targets whose base executable is available
+ *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, with exactly the permissions that it
+ * requires
  *
- * Beside them `dist/SHA256SUMS` has the checksums of all that are there. Two builds of one commit by one version of
- * Deno are the same byte for byte, wherever and whenever they are made.
+ * `dist/SHA256SUMS` has the checksums of all executables there. Two builds of one commit by one version of Deno are
+ * identical byte for byte.
  *
- * `DENORT_BIN` names a base executable of this machine's kind, for where Deno's own download cannot be reached.
+ * `DENORT_BIN` names a base executable of this machine's kind, if Deno's own download is unreachable.
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -34,7 +35,7 @@ export type Target = keyof typeof RELEASE_NAMES;
 /** The targets of a release. */
 export const TARGETS = Object.keys(RELEASE_NAMES) as readonly Target[] as readonly [Target, ...Target[]];
 
-/** What the general executable may do: no FFI, no prompt, and only the system facts it uses. */
+/** The permissions of the general executable: no FFI, no prompt, and only the system facts it uses. */
 export const GENERAL_PERMISSIONS: readonly string[] = [
   "--allow-read",
   "--allow-write",
@@ -44,7 +45,7 @@ export const GENERAL_PERMISSIONS: readonly string[] = [
   "--allow-sys=uid,hostname,statfs,systemMemoryInfo,loadavg",
 ];
 
-/** What the engine is told when the executable starts. */
+/** The flags of the engine at the start of the executable. */
 const ENGINE_FLAGS: readonly string[] = [
   // Nothing that came from outside can become code.
   "--disallow-code-generation-from-strings",
@@ -52,8 +53,9 @@ const ENGINE_FLAGS: readonly string[] = [
   // is written to costs a fault, and new objects are written to one page after another: with four megabytes a script
   // took a sixth more processor time, and one of a thousand requests a second 3 % less.
   "--max-semi-space-size=2",
-  // Where many checks begin together, what a run makes lives long enough for the engine to place the like of it among
-  // old objects ever after. Those hold on to new ones: until the next full collection nothing of any run would go.
+  // If many checks begin together, the objects of a run live long enough for the engine to allocate similar ones in
+  // the old generation ever after. Those keep new ones alive: until the next full collection no object of any run
+  // would be freed.
   "--no-allocation-site-pretenuring",
   // A full collection comes when old objects take so many percent more than after the last, and not only at several
   // times as much: a third less memory where a thousand requests run a second, for some 3 % more processor time.
@@ -61,9 +63,9 @@ const ENGINE_FLAGS: readonly string[] = [
 ];
 
 export interface CompileOptions {
-  /** What it may do, as Deno's flags. @default GENERAL_PERMISSIONS */
+  /** Its permissions, as Deno's flags. @default GENERAL_PERMISSIONS */
   readonly permissionFlags?: readonly string[];
-  /** What it is for. @default this machine */
+  /** Its platform. @default this machine */
   readonly target?: Target;
   /** V8's own flags. @default ENGINE_FLAGS */
   readonly engineFlags?: readonly string[];
@@ -107,10 +109,10 @@ export function executableName(target: Target): string {
 export const OWN_NAME = Deno.build.os === "windows" ? "monitor.exe" : "monitor";
 
 /**
- * Bundles the program for executables, beginning with another module than `main.ts` where one is named.
+ * Bundles the program for executables, beginning with another module than `main.ts` if one is named.
  *
- * @throws {Error} If the licenses that are kept are not those of the packages in it, or if it imports by a name that
- * is not built in: an executable may import whatever file it likes.
+ * @throws {Error} If the stored licenses are not those of its packages, or if it imports by a name that is not built
+ * in: an executable may import any file.
  */
 export async function bundleProgram(entry?: string): Promise<string> {
   const directory = fileURLToPath(new URL("dist/bundle", PROJECT));
@@ -123,9 +125,9 @@ export async function bundleProgram(entry?: string): Promise<string> {
 }
 
 /**
- * Looks through the modules of a bundle.
+ * Validates the imports of a bundle.
  *
- * @throws {Error} If one of them imports by anything but the plain name of a module beside it or of Node's.
+ * @throws {Error} If a module imports by anything but the plain name of a module of the bundle or of Node.
  */
 export async function refuseComputedImports(directory: string): Promise<void> {
   for await (const { name } of Deno.readDir(directory)) {
@@ -148,7 +150,7 @@ function readConfig(args: readonly string[]): string | null {
   return parseArgs({ args: [...args], options: OPTIONS }).values.config ?? null;
 }
 
-/** What is asked of this script; `null` stands for this machine's own executable. */
+/** Parses the options of this script; `null` means this machine's own executable. */
 export function readTargets(
   args: readonly string[],
   baseExecutable: string | undefined,

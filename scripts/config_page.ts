@@ -5,7 +5,7 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 
 /** A part of the schema, as its JSON is parsed. */
 export interface JsonObject {
-  /** A keyword, or a member's name where those are listed. */
+  /** A keyword, or a key in a list of keys. */
   [name: string]: Json;
 }
 

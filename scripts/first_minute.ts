@@ -1,7 +1,7 @@
 /**
- * Writes the first minute with the program into the README, between two marks: what is shown there has been run, in a
- * fresh directory. Times, durations and the disk's numbers are made the same. A test fails if the
- * README shows something else.
+ * Writes the first minute with the program into the README, between two marks: the output of commands in a new
+ * directory. Times, durations and the disk's numbers are replaced by fixed ones. A test fails if the README shows
+ * something else.
  *
  *     deno run -A scripts/first_minute.ts
  */
@@ -12,7 +12,7 @@ const README = `${PROJECT}README.md`;
 const BEGIN = "<!-- What follows is made by scripts/first_minute.ts. -->\n\n```console\n";
 const END = "```\n\n<!-- Up to here. -->\n";
 
-/** What somebody types in the first minute. */
+/** The commands of the first minute. */
 const COMMANDS: readonly string[] = [
   "monitor init",
   "monitor check --once",
@@ -21,9 +21,9 @@ const COMMANDS: readonly string[] = [
 ];
 
 /**
- * Puts a transcript between the marks of the README.
+ * Inserts a transcript between the marks of the README.
  *
- * @throws {Error} If the marks are not there.
+ * @throws {Error} If the marks are missing.
  */
 export function withFirstMinute(readme: string, transcript: string): string {
   const begin = readme.indexOf(BEGIN);
@@ -32,7 +32,7 @@ export function withFirstMinute(readme: string, transcript: string): string {
   return `${readme.slice(0, begin + BEGIN.length)}${transcript}${readme.slice(end)}`;
 }
 
-/** Runs the commands and answers what a terminal would show. */
+/** Runs the commands and returns the output of a terminal. */
 export async function runFirstMinute(): Promise<string> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_first_minute_" });
   try {

@@ -1,5 +1,5 @@
 /**
- * Makes everything that follows from `schemas/source.json`: the three published schemas, the one that the program
+ * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
  * reads, validators (so that it compiles no schema when it starts), and the page that lists every key.
  *
  *     deno task generate           writes them
@@ -50,7 +50,10 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
-/** The schema of one shape: members that are not in it are left out, others take the shape's own keywords (`null`: none). */
+/**
+ * Returns the schema of one profile: keys that are not in it are dropped, others use the profile's own keywords
+ * (`null`: none).
+ */
 function deriveSchema(source: JsonObject, marker: string | null, title: string): JsonObject {
   const { $defs, ...top } = source;
   const derive = (node: Json): Json | undefined => {
@@ -94,7 +97,7 @@ function withEachPlaceholders(schema: JsonObject): JsonObject {
   return { ...top, $defs: change($defs, "$defs") };
 }
 
-/** A format of texts says nothing where a shape takes numbers only. */
+/** Returns whether a profile accepts texts: a format does not apply if it accepts only numbers. */
 function hasText(schema: JsonObject): boolean {
   if (schema["format"] !== "interval") return true;
   return schema["type"] === undefined || (schema["type"] as Json[]).includes("string");
@@ -112,10 +115,10 @@ function dropUnusedDefinitions(schema: JsonObject): JsonObject {
   }
 }
 
-/** What a schema says to people, and the program reads nowhere; what it calls free names is read. */
+/** Keywords for people that the program never reads; descriptions of free names are read. */
 const TEXTS: readonly string[] = ["$comment", "title", "description", "examples"];
 
-/** Returns the schema that the program reads at every start: without what is for people alone. */
+/** Returns the schema that the program reads at every start: without texts for people. */
 function withoutTexts(schema: JsonObject): JsonObject {
   const stripObject = (object: JsonObject, where: string): JsonObject => {
     const isOfNames = where === "properties" || where === "$defs" || where.startsWith("x-");

@@ -11,9 +11,9 @@ const PROJECT = new URL("..", import.meta.url);
 const KEPT = new URL("src/cli/generated/licenses.json", PROJECT);
 
 /**
- * The licenses of a program that was bundled from these sources.
+ * Returns the licenses of a program that was bundled from these sources.
  *
- * @throws {Error} If a package does not say what its license is.
+ * @throws {Error} If a package does not declare its license.
  */
 export async function readLicenses(sources: Iterable<string>): Promise<Licenses> {
   const files = [...sources].sort().filter((source) => PACKAGE_DIRECTORY.test(source));
@@ -25,10 +25,10 @@ export async function readLicenses(sources: Iterable<string>): Promise<Licenses>
   return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages: [...packages, ...parts] };
 }
 
-/** A comment that says what follows and gives its license. */
+/** A comment that declares the license of the code after it. */
 const PART = /^\/\*\n \* (?<name>\S+) version (?<version>\d\S*)\n(?<rest>(?: \*.*\n)*?) \*\/$/gm;
 
-/** What a file holds that somebody has published by itself as well. */
+/** Finds parts of a file that were also published separately. */
 function findParts(text: string): readonly LicensedPackage[] {
   return [...text.matchAll(PART)].map(({ groups: { name = "", version = "", rest = "" } = {} }) => {
     const lines = rest.split("\n").map((line) => line.replace(/^ \* ?/, "").trimEnd());

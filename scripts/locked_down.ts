@@ -1,11 +1,11 @@
-/** What an executable for one config is made of: a first module that knows the config, and its permissions. */
+/** The parts of an executable for one config: a first module that contains the config, and its permissions. */
 import { resolve } from "node:path";
 import { runArguments } from "../testing/source.ts";
 import { permissionFlags, type PermissionsByClass } from "../src/permissions/permission_flags.ts";
 
 const PROJECT = new URL("..", import.meta.url);
 
-/** What goes into an executable for one config. */
+/** The parts of an executable for one config. */
 export interface LockedDownBuild {
   /** Path of the module to start with, in the project's directory. */
   readonly entry: string;
@@ -13,7 +13,7 @@ export interface LockedDownBuild {
   readonly ending: string;
   /** Absolute path of the config. */
   readonly config: string;
-  /** What may surprise whoever runs it; `null`: nothing. */
+  /** A surprise for its users; `null`: none. */
   readonly warning: string | null;
   /** Deno's flags, with nothing granted but what the config needs. */
   readonly permissionFlags: readonly string[];
@@ -22,10 +22,10 @@ export interface LockedDownBuild {
 /**
  * Reads a config, as the program does, and writes the first module of an executable for it alone.
  *
- * @throws {Error} If the config is not valid; the program has said what is wrong.
+ * @throws {Error} If the config is not valid; the program has printed the errors.
  */
 export async function readLockedDownBuild(configPath: string): Promise<LockedDownBuild> {
-  // A task runs in the project's directory, whoever calls it wherever.
+  // A task runs in the project's directory, whatever directory it is called from.
   const path = await Deno.realPath(resolve(Deno.env.get("INIT_CWD") ?? Deno.cwd(), configPath));
   const { machine_specific, ...requiredPermissions } = await askPermissions(path);
   if (machine_specific.length > 0) {

@@ -1,11 +1,11 @@
 /**
- * Makes a past for checks: 90 days and more of observations, entered into the real repository and kept by a real store, as
- * fast as the machine allows. The same seed and end make the same past.
+ * Makes a history for checks: 90 days and more of results, recorded by the real repository and stored by a real
+ * store, as fast as the machine allows. The same seed and end make the same history.
  *
- *     deno run --allow-all scripts/make_history.ts FOLDER [COUNT]
+ *     deno run --allow-all scripts/make_history.ts DIRECTORY [COUNT]
  *
- * writes FOLDER/monitor.json with so many checks (3 unless given) and FOLDER/state.sqlite with their past, to look at
- * with `monitor status`, `monitor history` and `monitor report`.
+ * writes DIRECTORY/monitor.json with so many checks (3 by default) and DIRECTORY/state.sqlite with their history, for
+ * `monitor status`, `monitor history` and `monitor report`.
  */
 import { createRealClock } from "../testing/real_clock.ts";
 import type { Check, TestCheck } from "../src/domain/check.ts";
@@ -16,22 +16,22 @@ import type { Store } from "../src/domain/store.ts";
 import { openStateRepository } from "../src/state/state_repository.ts";
 import { DAY_MS, HOUR_MS } from "../src/shared/time_units.ts";
 
-/** As long as roll-ups are hourly, checks are looked at more often than before. */
+/** As long as roll-ups are hourly, checks run more often than before. */
 const FINE_DAYS = 9;
 const COARSE_STEP_MS = 12 * HOUR_MS;
 
 export interface HistoryOptions {
-  /** Takes what is made; nothing is kept of its checks yet. */
+  /** The store for the history; it contains nothing of its checks yet. */
   readonly store: Store;
   /** Whose past it is. */
   readonly checks: readonly Check[];
-  /** The last observation; wall time, milliseconds since 1970. */
+  /** The last result; wall time, milliseconds since 1970. */
   readonly endMs: number;
   /** How far back it goes. @default 92 */
   readonly days?: number;
   /** Another past for another seed. @default 1 */
   readonly seed?: number;
-  /** From one observation to the next in the last days. @default an hour */
+  /** The interval of results in the last days. @default an hour */
   readonly fineStepMs?: number;
 }
 
@@ -128,7 +128,10 @@ const DATABASE: Findings = {
   troubles: [["critical", "connecting to db.example.org:5432 failed: connection refused"]],
 };
 
-/** What a check saw at any time. Every tenth check has trouble often, and every fourteenth has some at the end. */
+/**
+ * Returns the results of a check at any time. Every tenth check fails often, and every fourteenth has a problem at
+ * the end.
+ */
 function createPast(seed: number, endMs: number, days: number, index: number): (nowMs: number) => Seen {
   const { ok, troubles } = checkAt(index).findings;
   const random = createRandom(seed);
@@ -164,7 +167,7 @@ function incidentOf(
   return { fromMs, untilMs, condition, output };
 }
 
-/** A report whose mail server is down. */
+/** Returns a pending notification whose SMTP server is down. */
 function pendingRow(report: Notification, nowMs: number): QueuedNotification {
   return {
     id: `${report.id} email`,

@@ -1,6 +1,6 @@
 /**
- * Validators of JSON schemas as modules without imports, made by ajv. What a kind of check or channel accepts is a
- * module of its own: a process reads those of the kinds that its config has.
+ * Creates validators of JSON schemas as modules without imports, by ajv. The validator of each kind of check or
+ * channel is a separate module: a process loads those of the kinds in its config.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
@@ -24,7 +24,7 @@ export function makeValidator(schema: JsonObject): string {
     allowUnionTypes: true,
     // Formats have rules of their own, in `formats.ts`.
     validateFormats: false,
-    // It only has to say that "unicode" below is deprecated; what matters throws.
+    // Its only message is that "unicode" below is deprecated; errors throw.
     logger: false,
     code: { source: true, esm: true, lines: true },
     // Text lengths in UTF-16 code units: we only ask for "not empty", and need no further module for it.
@@ -62,7 +62,7 @@ export function makeValidatorsByKind(schema: JsonObject): ReadonlyMap<string, st
   return files.set("validators_by_kind.js", HEADER + tables);
 }
 
-/** What a schema says of one kind. */
+/** The schema of one kind. */
 interface Branch {
   readonly if: { readonly properties: { readonly kind: { readonly const: string } } };
   readonly then: { readonly properties: { readonly parameters: { readonly $ref: string } } };

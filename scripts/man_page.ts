@@ -112,7 +112,7 @@ function row(term: string, meaning: string): readonly string[] {
   return [".TP", term, text(meaning)];
 }
 
-/** A paragraph in short lines. A sentence begins a new one: that is how roff knows where one ends. */
+/** Returns a paragraph in short lines. A sentence begins a new one: roff detects the end of a sentence by it. */
 function text(words: string): string {
   const lines = words.replace(/([.:]) (?=[A-Z])/g, "$1\n").split("\n");
   return escaped(lines.map((line) => line.replace(/(.{1,64})(?: |$)/g, "$1\n").trimEnd()).join("\n"));

@@ -1,11 +1,11 @@
 /**
- * Makes what a release carries, from the executables in `dist/`: an archive for each, Debian packages for Linux, and
+ * Creates the files of a release from the executables in `dist/`: an archive for each, Debian packages for Linux, and
  * the checksums of all.
  *
  *     deno task compile && deno task package     dist/packages/
  *
- * The same commit and the same executables make the same bytes. Its time is that of the commit, or
- * `SOURCE_DATE_EPOCH`. It takes GNU tar, and for the Debian packages `dpkg-deb`, where that is installed.
+ * The same commit and the same executables result in the same bytes. Its time is that of the commit, or
+ * `SOURCE_DATE_EPOCH`. It requires GNU tar, and for the Debian packages `dpkg-deb`, if that is installed.
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ import { companions, readReleaseTime, type ReleaseFile } from "./package/release
 
 const PROJECT = new URL("..", import.meta.url);
 
-/** Where executables are looked for, and where the packages go. */
+/** The directories of the executables and of the packages. */
 export interface PackageDirectories {
   /** With a slash at its end, as the other. */
   readonly executables: URL;
@@ -24,7 +24,7 @@ export interface PackageDirectories {
   readonly packages: URL;
 }
 
-/** Makes the packages of all executables that are there, and answers the names of what it made. */
+/** Creates the packages of all executables in the directory, and returns their names. */
 export async function makePackages(
   { executables, packages }: PackageDirectories,
 ): Promise<readonly string[]> {

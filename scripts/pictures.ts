@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the README from the program itself: the HTML report in both color schemes, at desktop and phone
- * width, and a terminal. Needs Chromium and `script`, both of Debian.
+ * Creates the pictures of the README from the program itself: the HTML report in both color schemes, at desktop and
+ * phone width, and a terminal. Requires Chromium and `script`, both of Debian.
  *
  *     deno task pictures     docs/images/
  */

@@ -149,7 +149,7 @@ async function main(args: readonly string[]): Promise<void> {
     return await runAll([uploadCommand(tag, names)], { isDry, cwd: PACKAGES });
   }
   if (step === "image" && extra !== undefined) {
-    // Where the Containerfile looks for it.
+    // The path in the Containerfile.
     if (!isDry) {
       await Deno.copyFile(new URL("dist/monitor_linux_amd64", PROJECT), new URL("dist/monitor", PROJECT));
     }

@@ -1,6 +1,6 @@
 /**
- * Simulates members that share a state, with the code that decides in them: who runs which check, and who is dead. Prints
- * a table for docs/concepts/scale.md. Nothing is started, and no time passes.
+ * Simulates members that share a state, with their code that decides which one runs which check, and which one is
+ * dead. Prints a table for docs/concepts/scale.md. Nothing is started, and no time passes.
  *
  *     deno run scripts/simulate_members.ts
  */
@@ -21,11 +21,11 @@ export interface Installation {
   readonly intervalSeconds: number;
 }
 
-/** What is to be expected of it. */
+/** The expected behavior. */
 export interface Expectation {
-  /** The largest share of a member, next to the mean. */
+  /** The largest share of a member, relative to the mean. */
   readonly shareMax: number;
-  /** From the death of a member until the first and the last of the others takes it for dead. */
+  /** From the death of a member until the first and the last of the others considers it dead. */
   readonly detectionMs: readonly [first: number, last: number];
   /** How many checks move when it dies, and how many of these were not its own. */
   readonly moved: number;
@@ -46,7 +46,7 @@ const WAL_BYTES_OF_HEARTBEAT = 250;
 const SERVER_MS_OF_RESULT = 0.02;
 const SERVER_MS_OF_HEARTBEAT = 0.3;
 
-/** Members write what they have about once a second. */
+/** Members write their pending updates about once a second. */
 const SAVES_PER_SECOND = 1;
 
 /** More checks would not change the shares. */
@@ -86,7 +86,7 @@ export function expect({ members, checks, intervalSeconds }: Installation): Expe
 const DEATH_MS = 60_000;
 const STEP_MS = 50;
 
-/** Lets all send heartbeats, each with a phase of its own, and one of them die just after its heartbeat. */
+/** Simulates the heartbeats of all, each at its own offset, and the death of one of them just after its heartbeat. */
 function detect(hosts: readonly string[]): Expectation["detectionMs"] {
   const [dead = ""] = hosts;
   const phaseOf = new Map(

@@ -1,6 +1,6 @@
 /**
- * What takes minutes and is therefore no part of the tests. Each part prints numbers, and fails where one is not
- * what it should be.
+ * Tests that take minutes and are therefore not part of the suite. Each part prints numbers, and fails if one is out
+ * of range.
  *
  *     deno task soak
  *     deno task soak rate memory
@@ -22,13 +22,13 @@ import { soakHandles, soakWheel } from "./soak_wheel.ts";
 interface SoakOptions {
   /** How long the checks of `rate` run, and those of each scenario of `endpoint`. */
   readonly seconds: number;
-  /** How long `chaos` takes. */
+  /** The duration of `chaos`. */
   readonly minutes: number;
-  /** How often `kill` kills, how many random walks `walk` takes, and how many seeds `traces`. */
+  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `traces`. */
   readonly rounds: number;
   /** The first seed of `traces`, and that of `shared`. */
   readonly seed: number;
-  /** Steps of the condition machine; the wheel takes 20 times as many. */
+  /** Steps of the condition machine; the wheel does 20 times as many. */
   readonly steps: number;
   /** Runs of checks on a fake clock. */
   readonly runs: number;
@@ -123,7 +123,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
 What was found is printed; the exit code is 1 where something is not as it should be.`;
 
-/** Soaks the named parts, or all; the answer is the exit code. */
+/** Soaks the named parts, or all; returns the exit code. */
 async function soak(names: readonly string[], options: SoakOptions): Promise<number> {
   const unknown = names.find((name) => PARTS[name] === undefined);
   if (unknown !== undefined) {
@@ -148,7 +148,7 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
-/** Each seed is a trace of its own: the same for the same seed. */
+/** Each seed is a separate trace: reproducible from its seed. */
 async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
   const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
@@ -159,9 +159,9 @@ async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
 }
 
 interface TestRun {
-  /** Variables of the environment that say what to do, and how much. */
+  /** Environment variables with the task and its size. */
   readonly variables: Readonly<Record<string, number | string>>;
-  /** Longer than the tests give what they run, so that they say themselves what hangs. */
+  /** Longer than the timeouts of the tests, so that these report a hang themselves. */
   readonly minutesMax: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Walks the timer wheel beside a sorted list for as many steps as asked for, and uses up the handles of a row:
- * what takes too long for the tests. `deno run scripts/soak_wheel.ts [STEPS] [SEED]`, 20 million steps from seed
- * 100 where nothing is said, a new seed each million.
+ * Walks the timer wheel alongside a sorted list for the requested steps, and exhausts the handles of a row: too slow
+ * for the tests. `deno run scripts/soak_wheel.ts [STEPS] [SEED]`, 20 million steps from seed 100 by default, a new
+ * seed each million.
  */
 import { TimerWheel } from "../src/scheduler/wheel.ts";
 import { walkWheel } from "../testing/wheel_walk.ts";

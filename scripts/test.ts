@@ -1,15 +1,15 @@
 /**
- * Runs the tests, ends those that hang, and lists the tools that were missing.
+ * Runs the tests, terminates those that hang, and lists the missing tools.
  *
- *     deno task test                        # what needs a missing tool is ignored
+ *     deno task test                        # tests of a missing tool are ignored
  *     deno task test:all                    # a missing tool is a failure
  *     deno task test tests/cli --filter=x   # paths and options of `deno test`
  *     deno task test --packages             # prints the Debian packages of all tools
- *     deno task test --paths                # prints where the tools are that this machine has
+ *     deno task test --paths                # prints the paths of the tools on this machine
  *
- * The runtime has no time limit for a test. So each test module notes the test that runs and what it waits for
- * (testing/test_notes.ts), and this process ends `deno test` with everything that it started when a note
- * stays for longer than a minute. A few tests that take that long are part of all tests alone.
+ * The runtime has no timeout for a test. So each test module notes the test that runs and what it waits for
+ * (testing/test_notes.ts), and this process terminates `deno test` with all its children when a note stays for longer
+ * than a minute. A few tests that take that long are part of all tests alone.
  */
 import { type FailedTest, NOTES_DIRECTORY, type TestNote } from "../testing/test_notes.ts";
 import { BUNDLE } from "../testing/source.ts";
@@ -21,7 +21,7 @@ import { stripVTControlCharacters } from "node:util";
 
 const PROJECT = new URL("..", import.meta.url);
 const LIMIT_MS = 60_000;
-/** What takes a minute is part of all tests alone. It runs after the others, since it measures times. */
+/** Tests that take a minute are part of all tests alone. They run after the others, since they measure times. */
 const SLOW: Suite = {
   args: ["tests/life/members_faults_test.ts"],
   variables: { MEMBER_FAULTS_SECONDS: "60" },
@@ -33,7 +33,7 @@ const POLL_MS = 500;
 /** The runtime's place of a test whose registration is wrapped. */
 const WRAPPER_PLACE = /\.\/tests\/support\/(?:preload|concurrent_tests)\.ts:\d+:\d+/;
 
-/** What one `deno test` runs. */
+/** The tests of one `deno test`. */
 interface Suite {
   readonly args: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
@@ -226,7 +226,7 @@ function descendantsOf(root: number): readonly number[] {
 
 function parentOf(pid: string): number | null {
   try {
-    // The command's name is in parentheses and may hold any character.
+    // The command's name is in parentheses and may contain any character.
     const parent = /^.*\) \S (\d+)/s.exec(Deno.readTextFileSync(`/proc/${pid}/stat`))?.[1];
     return parent === undefined ? null : Number(parent);
   } catch {

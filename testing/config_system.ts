@@ -6,8 +6,7 @@ import { createMemorySystem } from "./memory_system.ts";
 
 export interface ConfigSystemOptions {
   /**
-   * Files by absolute path; of the other paths only `/x` exists, a command. An error is thrown when the file is looked
-   * at.
+   * Files by absolute path; of the other paths only `/x` exists, a command. An error is thrown when the file is read.
    */
   readonly files?: Readonly<Record<string, string | Uint8Array | Partial<FileFacts> | Error>>;
   readonly environment?: Readonly<Record<string, string>>;
@@ -118,7 +117,7 @@ export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "
   return `${path}: ${message}${hint === null ? "" : ` (${hint})`}`;
 }
 
-/** What this machine lacks of what a valid config names, one line each. */
+/** Returns the missing requirements of a valid config on this machine, one line each. */
 export async function lacksOf(config: unknown, options: LoadTestOptions = {}): Promise<readonly string[]> {
   const { lacks, place } = await load(config, options);
   return lacks.map((lack) => describe(place(lack)));

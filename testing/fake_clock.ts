@@ -2,14 +2,14 @@ import { CHECK_KINDS } from "../src/checks/registry.ts";
 import { setImmediate } from "node:timers";
 import type { Clock } from "../src/domain/clock.ts";
 
-// What is read when it is first used takes real time, which no clock of ours would wait for.
+// Loading modules at their first use takes real time, which the fake clock would not wait for.
 for (const load of Object.values(CHECK_KINDS)) await load();
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test advances. */
 export interface FakeClock extends Clock {
   /** Moves both clocks on, firing timers on the way, each with its promises confirmed before the next. */
   advance(ms: number): Promise<void>;
-  /** Moves the wall clock alone, as a suspend or somebody who sets it does. */
+  /** Steps the wall clock alone, as a suspend or an administrator does. */
   stepWall(ms: number): void;
   /** Moves both clocks on while nothing happens, as for a process that is stopped: timers on the way fire late. */
   freeze(ms: number): void;

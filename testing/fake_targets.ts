@@ -4,7 +4,7 @@ import { explainRequestError } from "../src/system/http/request_failure.ts";
 import type { FakeClock } from "./fake_clock.ts";
 import { createMemorySystem } from "./memory_system.ts";
 
-/** What a played target does with one request. */
+/** The response of a fake target to one request. */
 export interface FakeResponse {
   readonly status: number;
   /** On the fake clock. */
@@ -12,8 +12,8 @@ export interface FakeResponse {
 }
 
 /**
- * A system on a fake clock whose HTTP targets a test plays, and which tells when a request has been answered or
- * ended; everything else is the real machine.
+ * Creates a system on a fake clock with fake HTTP targets, which reports when a request has completed or was aborted;
+ * everything else is the real machine.
  */
 export function createFakeTargets(
   clock: FakeClock,

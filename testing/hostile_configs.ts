@@ -1,4 +1,4 @@
-/** Configs that try to be slow, to overflow or to get at the program, each made to a size. */
+/** Configs that try to be slow, to overflow or to attack the program, each created in any size. */
 
 const NAMES_OF_OBJECTS = [
   "__proto__",
@@ -74,7 +74,7 @@ export const HOSTILE_NAMES: readonly string[] = [
   "x".repeat(10_000),
 ];
 
-/** Numbers as they are written, that a program may take for others. */
+/** Numbers as written that a parser may read as others. */
 export const NUMBERS: readonly string[] = [
   "1e400",
   "-1e400",
@@ -98,7 +98,7 @@ const ZONES = Intl.supportedValuesOf("timeZone");
 /** Something made as large as asked for, in characters. */
 type Make = (size: number) => string;
 
-/** What a row of a config's checks is, by its number. */
+/** The check of a row, by its number. */
 type Row = (index: number) => string;
 
 function rows(size: number, row: Row): string {
@@ -122,7 +122,7 @@ const asked = (response: string): string =>
   `"kind":"http_request","parameters":{"request":{"target":"http://a/"},"response":{${response}}}`;
 const repeated = (text: string): Make => (size) => text.repeat(Math.max(1, Math.ceil(size / text.length)));
 
-/** Configs by what they are. Those that hold nothing but one thing find what costs more for each the more there are. */
+/** Configs by description. Those with only one kind of item find costs that grow faster than their number. */
 export const HOSTILE_DOCUMENTS: Readonly<Record<string, Make>> = {
   "brackets": repeated("["),
   "braces": repeated('{"a":'),

@@ -36,11 +36,11 @@ export function createMemorySink(columns: number | null = null): MemorySink {
 export interface MemorySystem extends System {
   readonly stdout: MemorySink;
   readonly stderr: MemorySink;
-  /** The classes of permissions that were given up. The test's own process keeps them. */
+  /** The dropped classes of permissions. The test's own process keeps them. */
   readonly dropped: ReadonlySet<PermissionClass>;
-  /** Sends a reload signal to whoever listens. */
+  /** Sends a reload signal to all listeners. */
   reload(): void;
-  /** Sends a stop signal to whoever listens. */
+  /** Sends a stop signal to all listeners. */
   stop(signal: "SIGINT" | "SIGTERM"): void;
 }
 
@@ -53,7 +53,7 @@ export interface MemorySystemOptions {
   readonly columns?: number;
   /** Another user's id, to see files as they do. */
   readonly userId?: number;
-  /** What of the runtime's permissions is granted; everything unless it says otherwise. */
+  /** Returns whether a permission of the runtime is granted; by default all are. */
   isGranted?(permission: PermissionClass, value?: string): boolean;
 }
 

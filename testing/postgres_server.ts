@@ -13,7 +13,7 @@ export interface PostgresServer extends AsyncDisposable {
   readonly target: DatabaseTarget;
   /** Its port on loopback, if it has a certificate. */
   readonly port: number;
-  /** A place on it, a schema of its own unless one is given. */
+  /** Returns the address of a new schema on it, unless one is given. */
   place(members?: Partial<PostgresPlace>): PostgresPlace;
   /** Ends it as a crash does, and starts it again. */
   kill(): Promise<void>;
@@ -130,12 +130,12 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** Starts the server and waits until it takes connections; `null` if it ends before. */
+/** Starts the server and waits until it accepts connections; `null` if it exits before. */
 export async function startServer(
   [path, args]: DatabaseCommand,
   data: string,
 ): Promise<Deno.ChildProcess | null> {
-  // A file that a killed server left says "ready", too.
+  // A file that a killed server left contains "ready", too.
   await Deno.remove(`${data}/postmaster.pid`).catch(() => {});
   const child = startChild(path, args, { cwd: "/", stdout: "null", stderr: "null", limitMs: LIMIT_MS });
   let hasEnded = false;
@@ -148,7 +148,7 @@ export async function startServer(
   return child;
 }
 
-/** The eighth line of the file says how far the server is. */
+/** The eighth line of the file has the state of the server. */
 function isReady(data: string): boolean {
   try {
     const state = Deno.readTextFileSync(`${data}/postmaster.pid`).split("\n")[7]?.trim();
@@ -164,10 +164,12 @@ interface DatabaseUser {
   readonly groupId: number;
 }
 
-/** A program of the database and its arguments. */
+/** A command of the database and its arguments. */
 export type DatabaseCommand = readonly [path: string, args: readonly string[]];
 
-/** The user for programs of the database, since they refuse to run as root; `null`: this process is not root. */
+/**
+ * Returns the user for commands of the database, since they refuse to run as root; `null`: this process is not root.
+ */
 export async function databaseUser(): Promise<DatabaseUser | null> {
   if (Deno.uid() !== 0) return null;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await Deno.readTextFile("/etc/passwd"));
@@ -175,7 +177,7 @@ export async function databaseUser(): Promise<DatabaseUser | null> {
   return { userId: Number(line[1]), groupId: Number(line[2]) };
 }
 
-/** Returns the command that runs a program as that user. */
+/** Returns the command line that runs a command as that user. */
 export function databaseCommand(
   user: DatabaseUser | null,
   name: Parameters<typeof tool>[0],
@@ -193,7 +195,7 @@ export async function giveToDatabaseUser(path: string): Promise<void> {
   if (user !== null) await Deno.chown(path, user.userId, user.groupId);
 }
 
-/** What a client needs of this machine. */
+/** Returns the options of a client on this machine. */
 export function clientOptions(): PostgresClientOptions {
   const clock = createRealClock();
   return { clock, connections: createConnections(clock), randomId: () => crypto.randomUUID() };

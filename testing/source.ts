@@ -1,5 +1,5 @@
 /**
- * How the project's source runs in a process of its own. `deno.json` names no lock file, so that `deno task` downloads
+ * Runs the project's source in a separate process. `deno.json` names no lock file, so that `deno task` downloads
  * nothing: each command that loads modules with packages passes it.
  */
 import { fileURLToPath } from "node:url";

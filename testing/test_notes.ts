@@ -1,12 +1,12 @@
 /**
  * Notes which test runs and what it waits for, in a file that the test runner (`scripts/test.ts`) reads: the runtime
- * has no time limit for a test, so the runner ends one that hangs and prints the note.
+ * has no timeout for a test, so the runner terminates one that hangs and prints the note.
  *
- * Every test module runs in a worker of its own and writes a file of its own. Without the runner nothing is written.
- * The file is opened by `startNotes()`, before any test, and stays open: a test may have no permission to write.
+ * Every test module runs in its own worker and writes its own file. Without the runner nothing is written. The file
+ * is opened by `startNotes()`, before any test, and stays open: a test may have no permission to write.
  */
 
-/** What is written: the present test, its steps and waits from the outside in, and what this module did so far. */
+/** The note: the present test, its steps and waits from the outside in, and the progress of this module. */
 export interface TestNote {
   /** `null` between two tests. */
   readonly test: string | null;
@@ -17,7 +17,7 @@ export interface TestNote {
   readonly failed: number;
 }
 
-/** A test that failed: the runtime takes the module that wraps `Deno.test` for its place. */
+/** A test that failed: the runtime reports the module that wraps `Deno.test` as its location. */
 export interface FailedTest {
   readonly test: string;
   /** `./tests/cli/check_test.ts:12:6` */

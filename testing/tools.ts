@@ -14,7 +14,7 @@ interface Tool {
   readonly path?: string;
 }
 
-/** What not every Debian has. */
+/** Tools that are not part of every Debian. */
 export const TOOLS = {
   "busybox": { package: "busybox-static" },
   "bwrap": { package: "bubblewrap" },
@@ -70,7 +70,7 @@ function plugin(name: string): Tool {
   return { package: "monitoring-plugins-basic", path: `/usr/lib/nagios/plugins/${name}` };
 }
 
-/** A program of PostgreSQL, of whatever version. */
+/** A command of PostgreSQL, of any version. */
 function postgresql(name: string): Tool {
   return { package: "postgresql", path: `/usr/lib/postgresql/*/bin/${name}` };
 }
@@ -83,7 +83,7 @@ export const CI_PACKAGES: readonly string[] = [
   "time",
 ];
 
-/** What every Debian has (essential packages), and what has brought the tests here: Deno and Node. */
+/** Tools of every Debian (essential packages), and those that run the tests: Deno and Node. */
 export const ESSENTIAL = [
   "bash",
   "df",
@@ -180,7 +180,7 @@ export interface ChildEnd {
 
 const LIMIT_MS = 45_000;
 
-/** Starts a child process, by the path that `tool()` returned or that of a program of the project. */
+/** Starts a child process, by the path that `tool()` returned or that of a command of the project. */
 export function startChild(
   path: string,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * A wheel and, beside it, the plainest thing that does the same: a list sorted by deadline, in which equals stand
- * in the order of their insertion. Each call goes to both and throws where they differ.
+ * A wheel alongside the simplest equivalent: a list sorted by deadline, in which equal ones are in the order of their
+ * insertion. Each call goes to both and throws if they differ.
  */
 import { TimerWheel } from "../src/scheduler/wheel.ts";
 import type { TimerHandle } from "../src/scheduler/timer_table.ts";
@@ -76,7 +76,7 @@ export class ComparedWheel {
     return expected.map(({ handle }) => handle);
   }
 
-  /** Advances to where the wheel says that something is due, as its driver does. */
+  /** Advances to the next deadline of the wheel, as its driver does. */
   advanceToNext(): readonly TimerHandle[] {
     const next = this.#wheel.nextDeadline();
     if (next === null) return [];

@@ -1,8 +1,8 @@
-/** A long random walk of a wheel beside its oracle, the same one each time for a seed. */
+/** A long random walk of a wheel alongside its oracle, reproducible from a seed. */
 import type { TimerHandle } from "../src/scheduler/timer_table.ts";
 import { ComparedWheel } from "./wheel_oracle.ts";
 
-/** What a walk did. */
+/** The summary of a walk. */
 export interface WalkSummary {
   readonly inserted: number;
   readonly expired: number;

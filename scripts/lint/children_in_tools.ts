@@ -3,7 +3,7 @@ import { isIn, placedRule } from "./place.ts";
 import { isGlobalUse } from "./scope.ts";
 import { membersTaken } from "./syntax.ts";
 
-/** The one place, and programs that tests run as child processes of their own. */
+/** The module that starts children, and scripts that tests run as separate processes. */
 const ALLOWED: readonly string[] = [
   "testing/tools.ts",
   // Tries what the runtime's permissions allow.

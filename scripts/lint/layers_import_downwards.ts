@@ -34,10 +34,10 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["cli", { imports: [...TOP_MAY, "outputs", "permissions"], packages: true }],
 ]);
 
-/** What main.ts may import: all of src. */
+/** The imports that main.ts may have: all of src. */
 const MAIN: Layer = { imports: [...LAYERS.keys()], packages: true };
 
-/** Files that are code, as against data that a room may embed. */
+/** Files with code, as opposed to data that a layer may embed. */
 const CODE = /\.[cm]?[jt]sx?$/;
 
 /**
@@ -65,7 +65,7 @@ interface Importer {
   /** Project path of the importing file. */
   readonly path: string;
   readonly name: string;
-  /** `null` for what is not part of the program (tests, scripts …). */
+  /** `null` for files outside the program (tests, scripts …). */
   readonly layer: Layer | null;
 }
 

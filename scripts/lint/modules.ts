@@ -12,7 +12,7 @@ export interface ModuleUse {
   readonly typeOnly: boolean;
 }
 
-/** A visitor that tells every use of another module. */
+/** A visitor that reports every use of another module. */
 export function visitModules(found: (use: ModuleUse) => void): Deno.lint.LintVisitor {
   return {
     ImportDeclaration(node) {

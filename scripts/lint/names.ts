@@ -2,7 +2,7 @@ import { placedRule } from "./place.ts";
 
 const SNAKE_CASE = /^[a-z0-9]+(_[a-z0-9]+)*$/;
 
-/** Names that say nothing of what is in a file, and so gather everything. */
+/** Names that do not describe the contents of a file, and so attract everything. */
 const EMPTY_NAMES: ReadonlySet<string> = new Set([
   "common",
   "helper",

@@ -12,7 +12,7 @@ const MACHINE = "use an interface of src/domain/system.ts, or add what is missin
 const FILES = "use `Files` of src/domain/system.ts, or add what is missing there and in src/system";
 const PROCESSES = "use `Processes` of src/domain/system.ts, or add what is missing there and in src/system";
 
-/** What is ambient (a global, a member of one, a use of one), and what to do instead. */
+/** Ambient values (a global, a property of one, a use of one), and their replacement. */
 const AMBIENT: ReadonlyMap<string, string> = new Map([
   ["Date()", TIME],
   ["new Date()", TIME],
@@ -44,10 +44,10 @@ const AMBIENT: ReadonlyMap<string, string> = new Map([
   ["Worker", MACHINE],
 ]);
 
-/** Harmless members of what is ambient as a whole: error classes, which `instanceof` needs. */
+/** Harmless properties of ambient objects: error classes, which `instanceof` requires. */
 const HARMLESS: ReadonlySet<string> = new Set(["Deno.errors"]);
 
-/** Names of the global object: what is reached through them is judged as if it stood alone. */
+/** Names of the global object: its properties are treated like global names. */
 const GLOBAL_OBJECTS: ReadonlySet<string> = new Set(["globalThis", "self", "window", "global"]);
 
 /** The runtime's modules that reach the machine, with all that is under their name (`node:fs/promises`). */
@@ -97,11 +97,11 @@ const ALLOWED: readonly string[] = ["src/system/", ...OUTSIDE_THE_LAYERS];
 const ROOTS: ReadonlySet<string> = new Set([...GLOBAL_OBJECTS, ...[...AMBIENT.keys()].map(rootOf)]);
 
 /**
- * `no-ambient`: time, timers, environment, files, processes, the network, randomness and the console are used
- * in `src/system` alone. Everywhere else they come in as values or through the interfaces of
- * `src/domain/system.ts`, so that a test can stand in for them and one room tells what the program touches.
+ * `no-ambient`: time, timers, environment, files, processes, the network, randomness and the console are used in
+ * `src/system` alone. Everywhere else they come in as values or through the interfaces of `src/domain/system.ts`, so
+ * that a test can replace them and one layer has all uses of the machine.
  *
- * Local names that happen to be those of globals are left alone, and so are types.
+ * Local names that happen to be those of globals are ignored, and so are types.
  */
 export const noAmbient: Deno.lint.Rule = placedRule((context, path) => {
   if (isIn(path, ALLOWED)) return {};

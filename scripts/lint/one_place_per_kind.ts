@@ -41,10 +41,10 @@ const KIND_LAYERS: readonly string[] = ["src/channels/", "src/checks/"];
 const CONFIG_WRITERS: readonly string[] = ["src/cli/import/"];
 
 /**
- * `one-place-per-kind`: the program asks a registry what varies by kind and never decides by a kind's name, so
- * that a new kind is one new file and nothing that was forgotten. No `switch` on a kind, no comparison of one
- * with a name; the names stand in domain, in the registries, in the file named for the kind, and where configs are written. Types may name
- * kinds everywhere: the compiler looks after them.
+ * `one-place-per-kind`: the program looks up in a registry everything that varies by kind and never decides by a
+ * kind's name, so that a new kind is one new file and nothing is forgotten. No `switch` on a kind, no comparison of
+ * one with a name; the names are in domain, in the registries, in the file named for the kind, and where configs are
+ * written. Types may name kinds everywhere: the compiler checks them.
  */
 export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
   if (!path.startsWith("src/") || path.startsWith("src/domain/")) return {};
@@ -86,7 +86,7 @@ export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
       checkName(node, textOf(node));
     },
     Identifier(node) {
-      // A member or a key with such a name is a table by kind; `script` alone is too common a word for that.
+      // A property or a key with such a name is a table by kind; `script` alone is too common a word for that.
       if (node.name.includes("_") && namesMember(node)) checkName(node, node.name);
     },
   };
@@ -124,13 +124,13 @@ function isPartOfDecision(node: Node): boolean {
   return around?.type === "SwitchStatement" && isKind(around.discriminant);
 }
 
-/** TypeScript's own syntax holds types, unless it only wraps a value: `"script" as const`. */
+/** TypeScript's own syntax contains types, unless it only wraps a value: `"script" as const`. */
 function isType(node: Node): boolean {
   const parent = parentOf(node);
   return parent !== null && parent.type.startsWith("TS") && !isWrapping(parent);
 }
 
-/** `table.http_request`, or the key of `{ http_request: … }`; a shorthand key is told by its value. */
+/** `table.http_request`, or the key of `{ http_request: … }`; a shorthand key is recognized by its value. */
 function namesMember(node: Deno.lint.Identifier): boolean {
   const parent = node.parent;
   if (parent.type === "MemberExpression") return parent.property === node && !parent.computed;

@@ -1,6 +1,6 @@
 /**
- * Where the program may touch the machine by itself, or where code is not part of the program at all. A path
- * that ends in a slash is a directory.
+ * Files that may use the machine directly, or that are not part of the program at all. A path that ends in a slash is
+ * a directory.
  */
 export const OUTSIDE_THE_LAYERS: readonly string[] = [
   "main.ts",
@@ -38,7 +38,7 @@ export function isIn(path: string, places: readonly string[]): boolean {
   return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
 }
 
-// The plugin's own place tells the project's: a directory named src above the project cannot mislead it.
+// The plugin's own location determines the project's: a directory named src above the project cannot mislead it.
 const PROJECT_DIRECTORY = forwardSlashes(import.meta.dirname ?? "").replace(/\/scripts\/lint$/, "");
 
 function forwardSlashes(path: string): string {

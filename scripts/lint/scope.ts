@@ -1,8 +1,8 @@
 import { type Node, parentOf } from "./syntax.ts";
 
 /**
- * Whether an identifier stands for a global value: it is not a type, a member's name, a label or the like, and
- * nothing around it in the file declares that name. A `var` counts for the block it stands in.
+ * Returns whether an identifier is a global value: it is not a type, a property name, a label or the like, and
+ * nothing around it in the file declares that name. A `var` counts for the block it is in.
  */
 export function isGlobalUse(identifier: Deno.lint.Identifier): boolean {
   if (!isValue(identifier)) return false;
@@ -12,7 +12,7 @@ export function isGlobalUse(identifier: Deno.lint.Identifier): boolean {
   return true;
 }
 
-/** TypeScript's own syntax holds types, but for these. */
+/** TypeScript's own syntax contains types, except for these. */
 const VALUE_PARENTS_OF_TYPESCRIPT: ReadonlySet<string> = new Set([
   "TSAsExpression",
   "TSExportAssignment",
@@ -46,7 +46,7 @@ function isValue(identifier: Deno.lint.Identifier): boolean {
   return true;
 }
 
-/** What is not there is `null` in the runtime's types, and sometimes `undefined` at run time. */
+/** Missing nodes are `null` in the runtime's types, and sometimes `undefined` at run time. */
 type Absent = null | undefined;
 
 function declares(scope: Node, name: string): boolean {
@@ -77,7 +77,7 @@ function declares(scope: Node, name: string): boolean {
   }
 }
 
-/** `declare` tells of something that is there already, so it makes nothing local. */
+/** `declare` describes an existing value, so it declares nothing local. */
 function statementDeclares(statement: Absent | Node, name: string): boolean {
   switch (statement?.type) {
     case "VariableDeclaration":

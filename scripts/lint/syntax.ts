@@ -1,15 +1,15 @@
 /** Any node of a parsed file. */
 export type Node = Deno.lint.Node;
 
-/** A member of a value, as far as the code says which. */
+/** A property of a value, as far as the code shows it. */
 export interface MemberUse {
   /** `null` when it may be any. */
   readonly name: string | null;
-  /** The code that stands for the member: `Date.now`, or the key `now` of `const { now } = Date`. */
+  /** The code of the property: `Date.now`, or the key `now` of `const { now } = Date`. */
   readonly node: Node;
 }
 
-/** Which members are taken of the value that a node stands for. Handing the value on may take any. */
+/** Returns the properties that are read of the value of a node. Passing the value on may read any. */
 export function membersTaken(value: Node): readonly MemberUse[] {
   const node = withWrapping(value);
   const parent = parentOf(node);

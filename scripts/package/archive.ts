@@ -42,7 +42,7 @@ export async function makeZip(
     readonly time: ReleaseTime;
   },
 ): Promise<void> {
-  // A zip file tells local time, so that it must not hang on the zone of the machine.
+  // A zip file contains local time, which must not depend on the time zone of the machine.
   const utc = new Date(time.epochSeconds * 1000);
   const mtime = new Date(utc.getTime() + utc.getTimezoneOffset() * 60_000);
   const entries: Zippable = {};

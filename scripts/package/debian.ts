@@ -14,7 +14,7 @@ export interface DebianOptions {
   readonly architecture: string;
   /** For that architecture. */
   readonly executable: Uint8Array;
-  /** What goes into an archive too. */
+  /** Files that are in an archive too. */
   readonly companions: readonly ReleaseFile[];
   /** Stamps every file. */
   readonly time: ReleaseTime;
@@ -73,7 +73,7 @@ function installedFiles({ executable, companions, time }: DebianOptions): readon
   ];
 }
 
-/** What is installed by hand lies in /usr/local. */
+/** Files that are installed by hand are in /usr/local. */
 function withOwnPath(file: ReleaseFile): ReleaseFile {
   if (!/systemd|cron/.test(file.path)) return file;
   const text = new TextDecoder().decode(file.content);
@@ -102,7 +102,7 @@ function changeLog({ epochSeconds }: ReleaseTime): string {
 `;
 }
 
-/** The runtime is one program with its parts linked into it, as its makers build it. */
+/** The runtime is one program with statically linked parts, as its maintainers build it. */
 const LINTIAN_OVERRIDES = `# The runtime is built by its makers, with its libraries inside.
 monitor: embedded-library
 monitor: hardening-no-pie

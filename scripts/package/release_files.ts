@@ -24,7 +24,7 @@ export interface ReleaseTime {
   readonly date: string;
 }
 
-/** Takes `SOURCE_DATE_EPOCH`, or the time of the commit that is checked out. */
+/** Returns `SOURCE_DATE_EPOCH`, or the time of the commit that is checked out. */
 export async function readReleaseTime(): Promise<ReleaseTime> {
   const given = Deno.env.get("SOURCE_DATE_EPOCH");
   const epochSeconds = Number(given ?? await run("git", ["log", "-1", "--format=%ct"]));
@@ -35,7 +35,7 @@ export async function readReleaseTime(): Promise<ReleaseTime> {
 }
 
 /**
- * Runs a program in the project's directory and answers what it printed.
+ * Runs a command in the project's directory and returns its output.
  *
  * @throws {Error} If it fails.
  */
@@ -56,7 +56,7 @@ export function textFile(path: string, text: string): ReleaseFile {
   return { path, content: new TextEncoder().encode(text), isExecutable: false };
 }
 
-/** What goes with an executable in an archive: everything that setting it up takes. */
+/** Returns the files alongside an executable in an archive: everything for its installation. */
 export async function companions({ date }: ReleaseTime): Promise<readonly ReleaseFile[]> {
   return [
     ...await readTree("examples"),
@@ -72,7 +72,7 @@ export async function companions({ date }: ReleaseTime): Promise<readonly Releas
   ].map(fitToArchive);
 }
 
-/** In an archive the executable lies beside the examples, and nothing is compiled. */
+/** In an archive the executable is alongside the examples, and nothing is compiled. */
 function fitToArchive(file: ReleaseFile): ReleaseFile {
   if (!file.path.endsWith("/Containerfile")) return file;
   const text = new TextDecoder().decode(file.content)
@@ -92,7 +92,7 @@ export async function readTree(path: string): Promise<readonly ReleaseFile[]> {
   return (await Promise.all(entries.sort().map(readTree))).flat();
 }
 
-/** Writes files below a directory, with the same rights and times whoever writes them. */
+/** Writes files below a directory, with the same permissions and times for every user. */
 export async function writeTree(
   directory: string,
   files: readonly ReleaseFile[],

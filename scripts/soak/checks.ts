@@ -9,12 +9,12 @@ export interface SoakCheckOptions {
   readonly timeoutMs?: number;
 }
 
-/** A check that looks at nothing and is well. */
+/** Returns a check without target that is ok. */
 export function steadyCheck(options: SoakCheckOptions): TestCheck {
   return { ...settings(options), kind: "test", parameters: { condition: "ok", output: "" } };
 }
 
-/** A check that asks an address, and expects the status 200. */
+/** Returns a check that requests a URL, and expects the status 200. */
 export function askingCheck(target: string, options: SoakCheckOptions): HttpRequestCheck {
   return {
     ...settings(options),

@@ -6,18 +6,18 @@ import { HOSTILE_DOCUMENTS } from "../../testing/hostile_configs.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-/** What a megabyte may cost. */
+/** The maximum processor time for a megabyte. */
 const CPU_MS_PER_MEGABYTE = 1000;
-/** What else the machine does makes a reading longer and never shorter, so one of these must be short enough. */
+/** Other load makes a reading longer and never shorter, so one of these must be short enough. */
 const READINGS_MAX = 5;
 
 /**
- * Reads a megabyte of each hostile config, and says what its errors are: never more than a second of processor
- * time for each megabyte.
+ * Reads a megabyte of each hostile config, and prints its errors: never more than a second of processor time for each
+ * megabyte.
  */
 export async function soakConfigs(): Promise<void> {
   const slow: string[] = [];
-  // What the runtime compiles at first is no part of it.
+  // The initial compilation of the runtime is not measured.
   for (const make of Object.values(HOSTILE_DOCUMENTS)) await readOnce(make(1000));
   for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
     const text = make(MEGABYTE);

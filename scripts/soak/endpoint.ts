@@ -3,12 +3,12 @@ import { startChild } from "../../testing/tools.ts";
 
 const CHECKS = 1000;
 const SETTLE_MS = 5_000;
-/** What is always allowed. */
+/** A p99 up to this is always accepted. */
 const P99_MS = 10;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
 const CLIENTS = new URL("endpoint_clients.ts", import.meta.url).pathname;
 
-/** What clients do to the endpoint; see `endpoint_clients.ts`. */
+/** The behaviors of clients of the endpoint; see `endpoint_clients.ts`. */
 const SCENARIOS: readonly string[] = [
   "reload",
   "slow_readers",

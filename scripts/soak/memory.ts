@@ -11,14 +11,14 @@ import { askingCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
 export interface MemoryOptions {
-  /** Observations of the condition machine. */
+  /** Results in the condition machine. */
   readonly steps: number;
   /** Runs of checks. */
   readonly runs: number;
 }
 
 const SAMPLES = 10;
-/** What may come and go with the runtime's own housekeeping; a leak of some bytes a run is more. */
+/** The tolerance for the runtime's own housekeeping; a leak of some bytes a run is more. */
 const GROWTH_BYTES_MAX = 4_000_000;
 const CHECKS = 100;
 
@@ -28,8 +28,8 @@ interface Sample {
 }
 
 /**
- * Takes very many steps of the condition machine, and then very many runs through the whole loop, on a fake clock,
- * with a real state and targets that flap; prints the memory on the way.
+ * Runs very many steps of the condition machine, and then very many runs through the whole loop, on a fake clock,
+ * with a real state and targets that flap; prints the memory during it.
  *
  * @throws {Error} If the memory in use grows after the first fifth.
  */

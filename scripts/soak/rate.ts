@@ -28,10 +28,10 @@ interface Lag {
 }
 
 /**
- * Watches 1,000 checks a second apart on the real clock and a real state, half of them requests to a server on
- * loopback; then the same beside 50 targets that take a connection and never answer.
+ * Runs 1,000 checks a second apart on the real clock and a real state, half of them requests to a server on loopback;
+ * then the same alongside 50 targets that accept a connection and never respond.
  *
- * @throws {Error} If a check did not run in every second, or if the targets that hang hold up the others.
+ * @throws {Error} If a check did not run in every second, or if the targets that hang delay the others.
  */
 export async function soakRate({ seconds }: RateOptions): Promise<void> {
   await using server = await startServer();
@@ -55,7 +55,7 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
   }
 }
 
-/** Watches, and answers how late the runs were that are not of a target that hangs. */
+/** Runs checks, and returns the lag of the runs whose target does not hang. */
 async function runAndCount(checks: readonly Check[], seconds: number): Promise<Lag> {
   return await withRealStore(async (store) => {
     const system = createSystem(createRealClock());
@@ -115,7 +115,7 @@ function lagText({ medianMs, p99Ms, highestMs }: Lag): string {
   } (worst)`;
 }
 
-/** A port on loopback where connections are taken and never answered. */
+/** A port on loopback that accepts connections and never responds. */
 function listenSilently(): Disposable & { readonly address: string } {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections = new Set<Deno.Conn>();
@@ -138,7 +138,7 @@ function listenSilently(): Disposable & { readonly address: string } {
 async function drain(connection: Deno.Conn): Promise<void> {
   try {
     const buffer = new Uint8Array(1024);
-    while (await connection.read(buffer) !== null) { /* it says something, and is not answered */ }
+    while (await connection.read(buffer) !== null) { /* it sends something, and gets no response */ }
     connection.close();
   } catch {
     // It was closed from here.

@@ -3,7 +3,7 @@ import type { Store } from "../../src/domain/store.ts";
 import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
 import { createStoreFiles } from "../../src/system/store_files.ts";
 
-/** Gives some work a real state in a directory of its own, which is gone afterwards. */
+/** Runs some work with a real state in a temporary directory. */
 export async function withRealStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
   const directory = await Deno.makeTempDir({ prefix: "monitor-soak-" });
   try {

@@ -1,4 +1,7 @@
-/** What the roll-ups of a check say of a span of time: how often it ran, how long, and how long each condition lasted. */
+/**
+ * The values of a check's roll-ups over a span of time: the number of its runs, their duration, and the duration of
+ * each condition.
+ */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { describeDuration } from "../domain/duration.ts";
@@ -14,7 +17,7 @@ export interface RunCounts {
 
 /** The sums of a span. */
 export interface SpanSummary extends RunCounts {
-  /** How many runs observed each condition. */
+  /** The number of runs with each condition. */
   readonly observed: ConditionCounts;
   /** How long each condition was the confirmed one. */
   readonly lastedMs: ConditionCounts;
@@ -76,7 +79,7 @@ export function addPresent(
   return { ...lastedMs, [confirmed]: lastedMs[confirmed] + sinceMs };
 }
 
-/** What became of the observed time. */
+/** The shares of the time with data. */
 export interface Availability {
   /** For how long some condition was the confirmed one; the rest of a span has no data. */
   readonly observedMs: number;
@@ -121,7 +124,7 @@ export function describeFaults(shares: ConditionCounts, { places }: PercentOptio
 
 const FAULTS = ["warning", "critical", "unknown"] as const satisfies readonly Condition[];
 
-/** How much of a period was observed, such as `4 min observed`; `null` where it was nearly all of it. */
+/** Describes the part of a period with data, such as `4 min observed`; `null` if it was nearly all of it. */
 export function describeObserved(observedMs: number, periodMs: number): string | null {
   return observedMs > NEARLY_ALL * periodMs ? null : `${describeDuration(observedMs)} observed`;
 }

@@ -15,7 +15,7 @@ interface LocationStoreOptions {
   onChanged(check: string, condition: Condition): void;
 }
 
-/** Makes the store. It begins empty: what another member of the location found is not its own. */
+/** Creates the store. It starts empty: results of another member at the location are not its own. */
 export function createLocationStore(
   { shared, location, nowMs, traceOf, onChanged }: LocationStoreOptions,
 ): Store {

@@ -4,8 +4,8 @@ const nothing = (): Promise<void> => Promise.resolve();
 const none = (): Promise<readonly never[]> => Promise.resolve([]);
 
 /**
- * Persists nothing, and has nothing to read: for a single pass without state. It spares that pass the database, which
- * takes 2 ms to load and open.
+ * Persists nothing, and returns nothing: for a single pass without state. It avoids loading and opening the database,
+ * which takes 2 ms.
  */
 export const NO_STORE: Store = {
   records: none,

@@ -1,7 +1,7 @@
 /**
- * The ids of notifications in a shared state. Before a record is saved, its version says which one it replaces. So
- * another process that decides the same from the same record, since the first one died or could not save, makes the same
- * id, and a receiver drops the duplicate.
+ * The ids of notifications in a shared state. Before a record is saved, its version identifies the one it replaces.
+ * So another process that makes the same decision from the same record, since the first one died or could not save,
+ * derives the same id, and a receiver drops the duplicate.
  */
 import { hashId } from "../shared/hash.ts";
 import type { NotificationFacts } from "./record_result.ts";

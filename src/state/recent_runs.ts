@@ -1,9 +1,9 @@
 /**
- * The last runs of a check, packed, the last one first. A run takes eleven bytes: when it ended, in whole milliseconds
- * (6), its condition (1), how long it took (4, a float).
+ * The last runs of a check, packed, the last one first. A run takes eleven bytes: its end, in whole milliseconds (6),
+ * its condition (1), its duration (4, a float).
  *
- * In a database each result writes the record of its check, so that has the freshest ones alone; as they become many they
- * move to a row of their own. With all 50 in the record three times as much would be written.
+ * In a database each result writes the record of its check, so only the latest runs are in the record; as they become
+ * many they move to a separate row. With all 50 in the record three times as much would be written.
  */
 import { CONDITIONS } from "../domain/condition.ts";
 import type { RecentRun, RollupEntry } from "../domain/store.ts";

@@ -5,10 +5,10 @@ import type { CheckRecord } from "../domain/store.ts";
 const SEEN_EVERY_MS = 24 * 3_600_000;
 
 /**
- * What monitor knows of each check, in memory.
+ * The records of all checks, in memory.
  *
- * Invariant: a record is what the store has, or will have once the pending updates are written. So decisions never wait
- * for the store.
+ * Invariant: a record is equal to the stored one, or to the stored one after the pending updates. So decisions never
+ * wait for the store.
  */
 export class RecordCache {
   readonly #records: Map<string, CheckRecord>;
@@ -36,7 +36,7 @@ export class RecordCache {
     this.#records.set(record.name, record);
   }
 
-  /** All records, in the order in which their checks were first known. */
+  /** Returns all records, in the order in which their checks were first recorded. */
   all(): readonly CheckRecord[] {
     return [...this.#records.values()];
   }
@@ -57,7 +57,10 @@ export class RecordCache {
   }
 }
 
-/** Whether a check is to be noted as seen; one that was seen in the future was so by a wrong clock. */
+/**
+ * Returns whether the presence of a check in the config is to be recorded; a time in the future came from a wrong
+ * clock.
+ */
 function isLongUnseen({ seenAtMs }: CheckRecord, nowMs: number): boolean {
   return Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS;
 }

@@ -11,9 +11,11 @@ import type { CheckRecord, CheckUpdate, KeptResult, RollupEntry } from "../domai
 export interface ReviewOptions {
   /** Wall time; of a result, the end of its run. */
   readonly nowMs: number;
-  /** What suppresses the check's notifications; `null`: nothing. */
+  /** The suppression of the check's notifications; `null`: none. */
   readonly suppressedBy: Suppression | null;
-  /** What each channel of the check was notified of, see {@linkcode Circumstances}. @default the last notification */
+  /**
+   * The last notification of each channel of the check, see {@linkcode Circumstances}. @default the last notification
+   */
   readonly known?: Circumstances["known"];
   /** See {@linkcode Circumstances}. @default none */
   readonly hasEscalated?: Circumstances["hasEscalated"];
@@ -43,7 +45,7 @@ export interface NotificationSource {
   readonly hostName: string;
 }
 
-/** What a result, or the end of a suppression, led to. */
+/** The consequences of a result, or of the end of a suppression. */
 export interface Recorded {
   readonly record: CheckRecord;
   /** Results in a row at least as severe as this one; for `ok`: in a row. */
@@ -52,7 +54,7 @@ export interface Recorded {
   readonly notification: Notification | null;
   /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
   readonly queued: readonly QueuedNotification[];
-  /** What suppresses a notification that is due; `null`: nothing does, or none is due but a reminder. */
+  /** The suppression of a due notification; `null`: none, or only a reminder is due. */
   readonly suppressed: Suppression | null;
 }
 
@@ -164,7 +166,7 @@ function rollupEntryOf(
   return { atMs: nowMs, condition, durationMs, lastedMs, lasted: confirmed, failedStreak };
 }
 
-/** What a verdict leads to; the record is that after it. */
+/** The consequences of a decision; the record is that after it. */
 interface Decided {
   readonly record: CheckRecord;
   readonly check: Check;

@@ -28,8 +28,8 @@ type Health =
 /**
  * The store in use. A damaged one is quarantined and replaced at the next write.
  *
- * Invariants: the first batch that a replacement takes includes everything that is known. `onFailure` is called only
- * when writability changes.
+ * Invariants: the first batch of a replacement contains the complete state. `onFailure` is called only when
+ * writability changes.
  */
 export class ReplaceableStore {
   readonly #options: ReplaceableStoreOptions;

@@ -29,7 +29,7 @@ export const RECENT_RUNS_MAX = 50;
 /** How many runs of one job are kept at most, in addition to the one that ended last. */
 export const JOB_RUNS_MAX = 20;
 
-/** What is older than these is forgotten, or summed up; wall time, milliseconds since 1970. */
+/** Data older than these limits is deleted, or aggregated; wall time, milliseconds since 1970. */
 export interface RetentionLimits {
   /** A check last seen before this is forgotten with all that is kept of it; a job of no check last heard of, too. */
   readonly seenMs: number;
@@ -58,7 +58,9 @@ export function limitsAt(nowMs: number): RetentionLimits {
 
 /** Two readings of the wall clock for deletions; milliseconds since 1970. */
 export interface ClockReadings {
-  /** What counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all. */
+  /**
+   * The time that counts: a later reading, at least a day after it, has confirmed it, unless it is the first of all.
+   */
   readonly earlierMs: number;
   /** The last reading that was a day after the one before, or that went back behind it. */
   readonly laterMs: number;

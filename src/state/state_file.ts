@@ -9,7 +9,7 @@ export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
 }
 
-/** How files are reached, and for whom. */
+/** Access to files, and the user. */
 interface FileAccess {
   readonly files: StoreFiles;
   /** The user that runs this; 0 is root. `null` on systems without ids, and if the id may not be read. */
@@ -17,14 +17,14 @@ interface FileAccess {
 }
 
 /**
- * What stands at the path of a state; `null` when nothing does.
+ * Returns the type of a state's path; `null` if it does not exist.
  *
- * Refuses, for the file and its companions alike, what another user may have put there: a symlink (the database
- * would follow it and write to where it leads), or a file of another user (the database would replay a planted
+ * Rejects, for the file and its companions alike, files that another user may have created there: a symlink (the
+ * database would follow it and write to its target), or a file of another user (the database would replay a planted
  * -wal). Root may use the state of any user.
  *
- * @throws {StoreError} If it refuses.
- * @throws {Deno.errors.NotCapable} If it can't tell whose file it is.
+ * @throws {StoreError} If it is rejected.
+ * @throws {Deno.errors.NotCapable} If the owner of the file cannot be read.
  */
 export async function inspectPlace(path: string, { files, userId }: FileAccess): Promise<PathFacts | null> {
   const [file = null, ...companions] = await Promise.all(
@@ -66,11 +66,11 @@ export async function inspectHeader(path: string, files: StoreFiles): Promise<vo
 }
 
 /**
- * Looks at what stands beside a file with nothing in it. It may be quite new; but a journal with something in it
- * comes after the file's first page, and the database would delete it. Another process may be filling the file just
- * now, so the file is looked at once more after the journal.
+ * Examines the companions of an empty file. It may be new; but a journal with contents is written after the file's
+ * first page, and the database would delete it. Another process may be filling the file at this moment, so the file
+ * is examined again after the journal.
  *
- * @throws {DamagedFileError} If the file has lost what it had.
+ * @throws {DamagedFileError} If the file has lost its contents.
  */
 export async function inspectEmptyFile(path: string, files: StoreFiles): Promise<void> {
   const journal = await files.look(`${path}-wal`);

@@ -34,10 +34,11 @@ export async function openStateRepository(options: StateRepositoryOptions): Prom
 }
 
 /**
- * What monitor knows of each check, and what is to be persisted of it: results go in, notifications come out.
+ * The records of all checks and their pending updates: it records results and returns notifications.
  *
- * Invariant: what was recorded is persisted once `flush` resolves, or the store can't be written just now (a full disk).
- * Then it is pending here, and every change of a confirmed condition is persisted, once, when the store can be written.
+ * Invariant: recorded results are persisted once `flush` resolves, or the store can't be written at this time (a full
+ * disk). Then they are pending here, and every change of a confirmed condition is persisted, once, when the store can
+ * be written.
  */
 export class StateRepository {
   readonly #store: ReplaceableStore;
@@ -49,7 +50,7 @@ export class StateRepository {
   /** Whether `prune` is between two of its steps. */
   #isPruning = false;
 
-  /** Takes a store and its records; see {@linkcode openStateRepository}. */
+  /** Uses a store and its records; see {@linkcode openStateRepository}. */
   constructor(
     store: ReplaceableStore,
     records: readonly CheckRecord[],
@@ -131,7 +132,10 @@ export class StateRepository {
     return this.#buffer.flush();
   }
 
-  /** Takes records that another process wrote; pending results that were recorded here on top of older ones don't count. */
+  /**
+   * Adopts records that another process wrote; pending results that were recorded here on top of older ones don't
+   * count.
+   */
   adopt(records: readonly CheckRecord[]): void {
     this.#buffer.drop(new Set(records.map(({ name }) => name)));
     for (const record of records) this.#cache.set(record);

@@ -5,7 +5,7 @@ import type { ConditionCounts } from "../domain/condition_state.ts";
 import { bytes, type Codec, columnText, json, nullable, number } from "./codec.ts";
 import type { Row } from "./sqlite/sqlite_connection.ts";
 
-/** What an upsert makes of the stored value (`column`) and the new one (`excluded.column`). */
+/** How an upsert merges the stored value (`column`) and the new one (`excluded.column`). */
 export type Merge = keyof typeof MERGED;
 
 const MERGED = {
@@ -124,7 +124,7 @@ export function counts(
 /** The fields of a row by key. */
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 
-/** What identifies a row; the database gives each an `id`, in the order of insertion, unless there is a primary key. */
+/** The identity of a row; the database assigns an `id`, in the order of insertion, unless there is a primary key. */
 interface Keys {
   /** The columns of the primary key. @default a column `id` */
   readonly primary?: readonly string[];
@@ -145,9 +145,9 @@ export interface Table<T> {
   readonly columns: string;
   /** The columns that an upsert adds up, as aggregates of many rows: `sum(…)`, `max(…)`. */
   readonly aggregates: string;
-  /** Inserts a row; takes what `encode` returns. */
+  /** Inserts a row; its parameters are those that `encode` returns. */
   readonly insert: string;
-  /** What `insert` does if there is a row with the same unique columns: merges into that one. */
+  /** The conflict clause of `insert` for a row with the same unique columns: merges into that one. */
   readonly onConflict: string;
   readonly upsert: string;
   /** The values of a row, in the order of `columns`. */

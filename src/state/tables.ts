@@ -192,7 +192,7 @@ export const OUTBOX: Table<QueuedNotification> = table("outbox", {
   summarized: integer("summarized"),
 }, { unique: ["key"] });
 
-/** What each channel was last notified of. */
+/** The last notification of each channel. */
 export const DELIVERY_MARKERS: Table<DeliveryMarker> = table("delivery_markers", {
   check: string("check_name"),
   channelKey: string("channel_key"),
@@ -201,7 +201,7 @@ export const DELIVERY_MARKERS: Table<DeliveryMarker> = table("delivery_markers",
   certain: field("certain", "INTEGER NOT NULL", flag),
 }, { unique: ["check_name", "channel_key"] });
 
-/** What was sent to each channel, and what was not. */
+/** Accepted and rejected deliveries of each channel. */
 export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   channelKey: string("channel_key"),
   channelName: string("channel_name"),
@@ -224,7 +224,7 @@ export const SILENCES: Table<Silence> = table("silences", {
   reason: string("reason"),
 }, { unique: ["key"] });
 
-/** Jobs, and since when each is known; a clock that is set back makes that earlier. */
+/** Jobs, and the time when each was first recorded; a clock that is set back makes that earlier. */
 export const JOBS: Table<{ readonly name: string; readonly sinceMs: number }> = table("jobs", {
   name: string("name"),
   sinceMs: integer("since_ms", { merge: "min" }),

@@ -22,7 +22,7 @@ export class WriteBehindBuffer {
   #pending: CheckUpdate[] = [];
   /** Whether a pending update must not wait for others. */
   #hasUrgent = false;
-  /** What became of notifications since their update was added, by id. */
+  /** The outcomes of notifications since their update was added, by id. */
   readonly #amended = new Map<string, QueuedNotification>();
   #lastWrite: Promise<void> = Promise.resolve();
   /** The write that has not begun yet, which includes everything that is added until then. */

@@ -7,7 +7,10 @@ const TEXT_LENGTH_MAX = 4 * 1024 * 1024;
 const LINE_MS_MAX = 10_000;
 const OTHERS_ENTER = 0o077;
 
-/** Control sockets of this machine: Unix sockets. Without a known user, directories are judged by their permissions alone. */
+/**
+ * Control sockets of this machine: Unix sockets. Without a known user, directories are accepted by their permissions
+ * alone.
+ */
 export function createControlSockets(clock: Clock, userId: number | null): ControlSockets {
   return {
     listen: async (path, handle) => {
@@ -57,7 +60,7 @@ async function requirePrivate(directory: string, userId: number | null): Promise
   throw new ControlSocketError(`other users may enter "${directory}"`);
 }
 
-/** What a service that died has left behind. The lock of the state makes sure that no other one runs. */
+/** Removes the leftover of a service that died. The lock of the state ensures that no other one runs. */
 async function removeSocket(path: string): Promise<void> {
   try {
     if ((await Deno.lstat(path)).isSocket) await Deno.remove(path);

@@ -25,7 +25,7 @@ interface SystemOptions {
   readonly ownConfig?: string;
 }
 
-/** The machine this program runs on, with the clock that everything waits by. */
+/** Returns the machine that this program runs on, with the clock for all delays. */
 export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): System {
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   const userId = permissions.isGranted("sys", "uid") ? Deno.uid() : null;
@@ -77,7 +77,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
       const onInterrupt = (): void => callback("SIGINT");
       const onTerminate = (): void => callback("SIGTERM");
       Deno.addSignalListener("SIGINT", onInterrupt);
-      // Windows knows no SIGTERM; its nearest is the break key.
+      // Windows has no SIGTERM; the nearest is the break key.
       const terminate = Deno.build.os === "windows" ? "SIGBREAK" : "SIGTERM";
       Deno.addSignalListener(terminate, onTerminate);
       return () => {

@@ -10,9 +10,10 @@ import { explainConnectionError } from "./tcp/connection_failure.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
 
 /**
- * The machine's look-ups. A server is asked over TCP, which every name server supports (RFC 7766): the runtime's own
- * look-up asks no server for names of `/etc/hosts` and `localhost`, and does not tell an error of the server from a name
- * without records. It serves for the resolver of the machine, where the first is what other programs get.
+ * The machine's look-ups. A server is queried over TCP, which every name server supports (RFC 7766): the runtime's
+ * own look-up queries no server for names of `/etc/hosts` and `localhost`, and does not distinguish an error of the
+ * server from a name without records. It is used for the resolver of the machine, where the first is the result that
+ * other programs get.
  */
 export function createDns(clock: Clock): Dns {
   return {

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<RecordType, number>> = {
   CAA: 257,
 };
 
-/** What is asked. */
+/** A query. */
 interface DnsQuery {
   /** 0 to 65535. */
   readonly id: number;
@@ -62,7 +62,7 @@ const IS_RESPONSE = 0x8000;
 const IS_TRUNCATED = 0x0200;
 const ERROR_CODE = 0x000f;
 
-/** Reads the records that answer a query, or why there are none. */
+/** Parses the records in a response, or returns the reason why there are none. */
 export function decodeResponse(
   message: Uint8Array,
   query: DnsQuery,
@@ -175,7 +175,7 @@ class MessageReader {
     return new TextDecoder().decode(this.#bytes.subarray(from, this.#at));
   }
 
-  /** Takes the next bytes, which may refer to names before them. */
+  /** Consumes the next bytes, which may refer to names before them. */
   part(size: number): MessageReader {
     const from = this.#at;
     this.skip(size);

@@ -4,7 +4,7 @@ import type { FileSystemFacts, Host } from "../domain/host.ts";
 export function createHost(): Host {
   const pending = new Map<string, Promise<FileSystemFacts>>();
   return {
-    // A call that hangs occupies a thread of the runtime for good, so it is joined instead of repeated.
+    // A call that hangs occupies a thread of the runtime for ever, so it is joined instead of repeated.
     fileSystem: (path) => {
       const running = pending.get(path);
       if (running !== undefined) return running;
@@ -30,7 +30,7 @@ export function createHost(): Host {
   };
 }
 
-/** With `statfs` of Node: the runtime has none of its own. It reads the module only here. */
+/** Uses `statfs` of Node: the runtime has none of its own. The module is loaded only here. */
 async function readFileSystem(path: string): Promise<FileSystemFacts> {
   const { statfs } = await import("node:fs/promises");
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);

@@ -1,6 +1,6 @@
 /**
- * What of the machine is reached only by some configs: its modules are read when it is first used, since reading
- * them takes longer than a run that needs none of them.
+ * The parts of the machine that only some configs use: their modules are loaded at the first use, since loading them
+ * takes longer than a run without them.
  */
 import type { Clock } from "../domain/clock.ts";
 import type { Connections } from "../domain/connections.ts";
@@ -35,7 +35,7 @@ export function lazyDns(clock: Clock): Dns {
   };
 }
 
-/** {@linkcode Mail} that is made at the first mail. */
+/** {@linkcode Mail} that is created with the first email. */
 export function lazyMail(clock: Clock): Mail {
   const load = lazily(async () => (await import("./mail/mail.ts")).createMail(clock));
   return { send: async (mail, options) => await (await load()).send(mail, options) };

@@ -31,13 +31,13 @@ export function lockHolder(path: string): number | null {
     const text = Deno.readTextFileSync(path).trim();
     return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : null;
   } catch {
-    return null; // somebody else's file, or a system where nobody may read what another locks
+    return null; // another user's file, or a system on which a locked file is unreadable for others
   }
 }
 
 /**
- * Whether a process has the lock at a path. This takes it for a moment, shared with others that check; a process that
- * takes it in that moment waits.
+ * Returns whether a process has the lock at a path. This acquires it for a moment, shared with other such calls; a
+ * process that acquires it in that moment waits.
  */
 export function isLocked(path: string): boolean {
   try {
@@ -53,7 +53,7 @@ export function isLocked(path: string): boolean {
   }
 }
 
-/** How often the file may vanish between two looks at it before that is called an error. */
+/** The number of times that the file may vanish between two calls before that is an error. */
 const ATTEMPTS = 5;
 
 function tryToAcquire(path: string): Lock | null {
@@ -100,7 +100,7 @@ function createLock(file: Deno.FsFile, path: string): Lock {
     release: () => {
       if (!isHeld) return;
       isHeld = false;
-      // Closing alone would not do while a program is just being started: until it runs, it has the file open too.
+      // Closing alone would not suffice while a command is being started: until it runs, it has the file open too.
       file.unlockSync();
       file.close();
     },
@@ -164,7 +164,7 @@ function signWithProcessId(file: Deno.FsFile): void {
     file.truncateSync(0);
     file.writeSync(new TextEncoder().encode(`${Deno.pid}\n`));
   } catch {
-    // Nothing else is known of the owner then.
+    // The owner is unknown then.
   }
 }
 

@@ -3,14 +3,17 @@ import type { Permissions } from "../domain/permissions.ts";
 import type { System } from "../domain/system.ts";
 import { KILL_COMMAND_PATH } from "./process/process_group.ts";
 
-/** The permissions of this process, and what it knows of facts that take one to read. */
+/** The permissions of this process, and cached facts that require one to read. */
 interface Granted extends Permissions {
   environment: System["environment"];
   mayReadEnvironment: System["mayReadEnvironment"];
   hostName: System["hostName"];
 }
 
-/** The permissions of this process. What was read once is known for good, whether its class is dropped or not. */
+/**
+ * Returns the permissions of this process. Values that were read once are cached, whether their class is dropped or
+ * not.
+ */
 export function createPermissions(): Granted {
   const variables = new Map<string, string | undefined>();
   const dropped = new Set<PermissionClass>();

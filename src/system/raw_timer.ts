@@ -1,6 +1,6 @@
 import type { RawTimer } from "../domain/raw_timer.ts";
 
-/** The runtime's timer takes 31 bits of milliseconds; anything longer fires at once. */
+/** The runtime's timer supports 31 bits of milliseconds; anything longer fires at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
 
 /** Makes the machine's timer. */

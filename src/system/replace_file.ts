@@ -1,17 +1,17 @@
 import { temporaryPathOf } from "../shared/temporary_path.ts";
 
 /**
- * Replaces the file at a path. The new text gets a name of its own first, in the same directory, since a rename is
- * atomic within one file system only. That name is fixed, so that killed processes leave one file in all, and a
- * permission for two paths is enough.
+ * Replaces the file at a path. The new text is written to a temporary name in the same directory first, since a
+ * rename is atomic within one file system only. That name is fixed, so that killed processes leave one file in all,
+ * and a permission for two paths is enough.
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await putInPlace(path, (temporaryPath) => Deno.writeTextFile(temporaryPath, text, { createNew: true }));
 }
 
 /**
- * The same for a file that is there, with its owner, group and permissions, on disk when it takes the place. The file is
- * locked from when it is read until then.
+ * Replaces an existing file, with its owner, group and permissions; it is on disk when it replaces the old one. The
+ * file is locked from reading until then.
  */
 export async function rewriteFile(path: string, edit: (stored: Uint8Array) => string): Promise<void> {
   const target = await Deno.realPath(path);
@@ -57,7 +57,7 @@ async function putInPlace(path: string, write: (temporaryPath: string) => Promis
     await write(temporaryPath);
     await Deno.rename(temporaryPath, path);
   } catch (error) {
-    // What went wrong first is what matters.
+    // The first error is the relevant one.
     await removeIfThere(temporaryPath).catch(() => {});
     throw error;
   }

@@ -1,8 +1,8 @@
 import type { TextSink } from "../domain/text_sink.ts";
 
-/** What a sink needs of `Deno.stdout` or `Deno.stderr`. */
+/** The required part of `Deno.stdout` or `Deno.stderr`. */
 interface SyncWriter {
-  /** Writes what fits just now, and answers how many bytes that was. */
+  /** Writes as much as possible without blocking, and returns the number of bytes. */
   writeSync(bytes: Uint8Array): number;
   isTerminal(): boolean;
 }

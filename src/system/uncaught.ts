@@ -1,6 +1,6 @@
 import { isTlsLeftover } from "./deno_workarounds/tls_leftovers.ts";
 
-/** Calls back for each error that nothing has caught, in place of what the runtime would print of it. */
+/** Calls back for each uncaught error, instead of the runtime's own output. */
 export function onUncaughtError(callback: (error: unknown) => void): void {
   globalThis.addEventListener("error", (event) => {
     event.preventDefault();

@@ -10,7 +10,7 @@ const EARLY_LOOK: Codec<EarlyLook> = object({
   why: word<EarlyLook["why"]>(["failing", "changed", "requested"]),
 });
 
-/** The early looks that a member calls for. */
+/** The early runs that a member requests. */
 export const EARLY_LOOKS: Codec<MemberHeartbeat["looks"], string> = json(list(EARLY_LOOK));
 
 /** The processes that share the state, by host name. */
@@ -24,7 +24,7 @@ export const MEMBERS: Table<MemberHeartbeat> = table("members", {
   looks: field("early_looks", "TEXT NOT NULL", EARLY_LOOKS),
 }, { primary: ["host"] });
 
-/** The member that sends what waits for a channel. The token grows each time that a member takes the queue. */
+/** The owner of each channel queue. The token is incremented each time that a member claims the queue. */
 export const QUEUES: Table<QueueRow> = table("queues", {
   channelKey: string("channel_key"),
   owner: stringOrNull("owner"),

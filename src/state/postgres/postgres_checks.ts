@@ -97,14 +97,14 @@ interface Batch {
   readonly parameters: readonly Parameter[];
 }
 
-/** Reads and saves the records of checks, and knows the version of each. */
+/** Reads and saves the records of checks, and caches the version of each. */
 export class RecordWriter {
   readonly #client: PostgresClient;
   readonly #random: () => number;
   readonly #versions = new Map<string, number>();
-  /** A batch of which it isn't known whether it was saved. */
+  /** A batch whose commit is uncertain. */
   #uncertain: Batch | null = null;
-  /** What other processes have written, until the caller gets it. */
+  /** Records that other processes have written, until the caller receives them. */
   readonly #replaced = new Map<string, CheckRecord>();
   /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
   readonly #repeated = new Set<object | null>();
@@ -168,7 +168,7 @@ export class RecordWriter {
     for (const name of names) this.#versions.delete(name);
   }
 
-  /** Returns the version that this process knows of a record; `null` if it knows none. */
+  /** Returns the cached version of a record; `null` if it was never read. */
   versionOf(name: string): number | null {
     return this.#versions.get(name) ?? null;
   }

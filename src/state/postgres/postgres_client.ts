@@ -51,7 +51,7 @@ const END_BLOCKERS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity AS 
       JOIN pg_namespace ON pg_namespace.oid = relnamespace
       WHERE pg_locks.pid = other.pid AND mode = 'RowExclusiveLock' AND nspname = current_schema())`;
 
-/** What a unit of work has: statements, one after the other. */
+/** The connection of a unit of work: statements, one after the other. */
 export type Session = Pick<PostgresConnection, "run">;
 
 /**

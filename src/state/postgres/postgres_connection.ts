@@ -43,7 +43,7 @@ export class ConnectionLostError extends Error {
 interface StartupOptions {
   readonly user: string;
   readonly database: string;
-  /** `null`: none is known. */
+  /** `null`: no password. */
   readonly password: string | null;
   /** Whether other users can't read the traffic; else no password is sent in plain text. */
   readonly isPrivate: boolean;
@@ -58,7 +58,7 @@ interface StartupOptions {
   readonly nonce: string;
 }
 
-/** What a statement returned. */
+/** The result of a statement. */
 export interface StatementResult {
   readonly rows: readonly Row[];
   /** How many rows it returned or changed. */
@@ -184,7 +184,7 @@ export class PostgresConnection {
       try {
         next = await this.#next();
       } catch (error) {
-        // The last words of a server that ends the connection say why.
+        // The last message of a server that closes the connection has the reason.
         throw failure ?? error;
       }
       const { type, body } = next;

@@ -6,7 +6,7 @@ import type { PostgresClient } from "./postgres_client.ts";
 import { newRows, toArrays } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
-/** `runs` shows others that a result is new. The age comes from the member that made it, whatever its clock shows. */
+/** `runs` marks a result as new. The age comes from the member that recorded it, whatever its clock shows. */
 const SAVE = `INSERT INTO location_results (${LOCATION_RESULTS.columns}, ended_at)
   SELECT ${LOCATION_RESULTS.columns}, clock_timestamp() - make_interval(secs => age_ms / 1000)
   FROM ${newRows(LOCATION_RESULTS, { before: [["age_ms", "float8"]] })} ORDER BY place
@@ -17,7 +17,7 @@ export async function saveLocationResults(
   client: PostgresClient,
   results: readonly (LocationResult & { readonly ageMs: number })[],
 ): Promise<void> {
-  // In one order in all members, so that they do not wait for each other in a circle.
+  // In the same order in all members, to avoid deadlocks.
   const rows = results.toSorted((one, other) => one.check < other.check ? -1 : 1)
     .map((result) => [result.ageMs, ...LOCATION_RESULTS.encode({ ...result, runs: 1 })]);
   await client.query(SAVE, toArrays(rows, 1 + LOCATION_RESULTS.declared.length));

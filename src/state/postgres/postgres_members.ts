@@ -9,7 +9,7 @@ import { EARLY_LOOKS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
-/** A heartbeat that takes longer has failed. */
+/** A slower heartbeat has failed. */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 
 /** An older process of the host, or the same one; `$6` is true for the first heartbeat of a process. */

@@ -8,7 +8,7 @@ import { CLOCK, ONLY_ROW, ROLLUPS } from "../tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
 
-/** How many checks one call looks at. */
+/** The number of checks that one call examines. */
 const CHECKS_MAX = 200;
 
 const IN_STEP = "check_id IN (SELECT id FROM step)";

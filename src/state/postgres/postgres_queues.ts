@@ -168,9 +168,10 @@ async function deleteQueued(
 }
 
 /**
- * What was sent without a claim, of checks whose present record or queue is another member's. Both may have sent, in
- * either order, and what was not recorded may be a recovery. So only the same condition leaves a marker certain:
- * otherwise the next problem would be taken for one that the channel knows, and a duplicate is better than silence.
+ * Markers of messages that were sent without a claim, of checks whose present record or queue is another member's.
+ * Both may have sent, in either order, and an unrecorded notification may be a recovery. So only the same condition
+ * leaves a marker certain: otherwise the next problem would count as notified already, and a duplicate is better than
+ * silence.
  */
 const ADD_SENT_OPEN = `INSERT INTO delivery_markers (${DELIVERY_MARKERS.columns})
   SELECT ${DELIVERY_MARKERS.columns} FROM ${newRows(DELIVERY_MARKERS)} WHERE condition <> 'ok'
@@ -199,7 +200,7 @@ async function updateQueued(session: Session, changed: readonly QueuedNotificati
   await insertMoved(session, last.filter(({ id }) => !updated.has(id)));
 }
 
-/** What was tried before is not inserted: another member has delivered it. */
+/** A notification that was attempted before is not inserted: another member has delivered it. */
 async function insertMoved(session: Session, changed: readonly QueuedNotification[]): Promise<void> {
   const moved = changed.filter(({ attempts, state }) => attempts === 0 && state === "pending");
   if (moved.length > 0) await session.run(upsertRows(OUTBOX), encodeRows(OUTBOX, moved));

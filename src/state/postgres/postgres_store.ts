@@ -21,7 +21,7 @@ export interface PostgresStoreOptions extends PostgresClientOptions {
   readonly waiting?: WaitingForServer;
 }
 
-/** What becomes of a state that is opened before its server can be reached. */
+/** The options of a state that is opened before its server can be reached. */
 export interface WaitingForServer {
   /** Called if the server is unreachable: everything rejects until it is. */
   onUnreachable(error: StoreError): void;

@@ -4,7 +4,7 @@ import { CREATE_INDEXES, TABLES } from "../tables.ts";
 import { LOCATION_RESULTS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { itemText, type Parameter } from "./protocol.ts";
 
-/** What PostgreSQL needs of a table's declaration. */
+/** The parts of a table's declaration that PostgreSQL uses. */
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
 
 /** By the type in SQLite, which stores numbers with a fraction in INTEGER columns, too. */

@@ -1,10 +1,10 @@
 /** The messages of PostgreSQL's protocol 3.0 that a client needs (postgresql.org/docs/current/protocol-message-formats.html). */
 
 const ENCODER = new TextEncoder();
-// A mark of the byte order at the beginning is part of the text.
+// A byte-order mark at the beginning is part of the text.
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** What is sent for a parameter, as text; `null` is NULL, bytes are sent as they are. */
+/** The encoding of a parameter as text; `null` is NULL, bytes are sent as they are. */
 export type Parameter = string | number | null | Uint8Array;
 
 /** A message of the server: its type, and its body. */
@@ -13,7 +13,7 @@ export interface ServerMessage {
   readonly body: Uint8Array;
 }
 
-/** A server that does not speak the protocol; the message completes "server …". */
+/** A server that violates the protocol; the message completes "server …". */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
@@ -88,7 +88,7 @@ export function bindAndExecute(statement: string, parameters: readonly Parameter
 /** The longest message that is read; a column with many megabytes is none of ours. */
 const MESSAGE_BYTES_MAX = 2 ** 28;
 
-/** Takes messages out of what arrives in pieces. */
+/** Extracts messages from data that arrives in pieces. */
 export class MessageReader {
   #chunks: Uint8Array[] = [];
   #length = 0;
@@ -221,7 +221,7 @@ export function arrayText(values: readonly Parameter[]): string {
   return `{${values.map(itemText).join(",")}}`;
 }
 
-/** What JSON escapes and PostgreSQL does not. */
+/** Characters that JSON escapes and PostgreSQL does not. */
 const ESCAPED_BY_JSON = /[\p{Cc}\p{Cs}]/u;
 
 /** A value within an array. */
@@ -229,7 +229,7 @@ export function itemText(value: Parameter): string {
   if (value === null) return "NULL";
   if (typeof value === "number") return String(value);
   if (typeof value !== "string") return `"\\\\x${value.toHex()}"`;
-  // It quotes in the same way, and faster: most of the time that a save takes here.
+  // It quotes in the same way, and faster: most of the time of a save is spent here.
   if (!ESCAPED_BY_JSON.test(value)) return JSON.stringify(value);
   return `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }

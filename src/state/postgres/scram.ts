@@ -1,18 +1,20 @@
-/** SCRAM-SHA-256 (RFC 5802, RFC 7677): the password never leaves this process, and the server proves that it knows it. */
+/**
+ * SCRAM-SHA-256 (RFC 5802, RFC 7677): the password never leaves this process, and the server proves that it has it.
+ */
 import { ProtocolError } from "./protocol.ts";
 
 const ENCODER = new TextEncoder();
 
-/** More iterations than this would only hold up the process; PostgreSQL's default is 4,096. */
+/** More iterations than this would only block the process; PostgreSQL's default is 4,096. */
 const ITERATIONS_MAX = 1_000_000;
 
 /** One authentication. */
 export interface Scram {
   /** The first message. */
   readonly first: string;
-  /** Answers the server's first message. */
+  /** Returns the response to the server's first message. */
   answer(serverFirst: string): Promise<string>;
-  /** @throws {ProtocolError} If the server's last message does not prove that it knows the password. */
+  /** @throws {ProtocolError} If the server's last message does not prove that it has the password. */
   verify(serverLast: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Why a server can't be used, or has rejected a statement, in words that say what to do. */
+/** The reason why a server can't be used, or has rejected a statement, with a hint. */
 import type { ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
@@ -79,7 +79,7 @@ const TLS_FIXES: readonly (readonly [pattern: RegExp, fix: string])[] = [
   [/does not accept TLS/, 'set "ssl = on" in postgresql.conf'],
 ];
 
-/** What to do about an error of the server, by its SQLSTATE. */
+/** The hint for an error of the server, by its SQLSTATE. */
 const SQL_STATES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
   "28P01": ({ user }) => `wrong password of role "${user}"; check "password"`,
   "28000": ({ user }) => `role "${user}" may not log in; check "user" and pg_hba.conf`,

@@ -4,8 +4,9 @@ import { DatabaseSync } from "node:sqlite";
 const ROWS_MAX = 100_000;
 
 /**
- * Reads tables of another program's database, without those that it lacks. Its program may run. The connection writes
- * nothing to tables, but is not read-only: such a one leaves its files of the write-ahead log behind.
+ * Reads tables of another application's database, without those that it lacks. The application may run. The
+ * connection writes nothing to tables, but is not read-only: a read-only one leaves its files of the write-ahead log
+ * behind.
  *
  * @throws {Error} If it is no database, or damaged.
  */

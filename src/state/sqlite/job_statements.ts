@@ -1,7 +1,7 @@
 /** The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text. */
 import { JOB_RUNS, JOBS } from "../tables.ts";
 
-/** A job: its id and since when it is known. */
+/** A job: its id and the time when it was first recorded. */
 export const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";
 
 export const UPSERT_JOB = `${JOBS.upsert} RETURNING id`;
@@ -16,7 +16,7 @@ export const SELECT_RUNS_IN_PROGRESS = `SELECT ${JOB_RUNS.columns} FROM job_runs
     AND id > (SELECT coalesce(max(id), 0) FROM job_runs WHERE job_id = ?1 AND end_order IS NOT NULL)
   ORDER BY id`;
 
-/** Inserts the start of a run that is not known yet. */
+/** Inserts the start of a run that is not recorded yet. */
 export const INSERT_BEGUN_RUN = `${JOB_RUNS.insert} ON CONFLICT (key) DO NOTHING`;
 
 /** The number of the next end of a job's run. */

@@ -27,7 +27,8 @@ export class NewerVersionError extends Error {
 export function migrate(connection: SqliteConnection, migrations: readonly Migration[] = MIGRATIONS): void {
   if (versionOf(connection, migrations) === migrations.length) return;
   // DEFERRED because a file's pages can't be laid out for `auto_vacuum` after an IMMEDIATE transaction has begun; the
-  // pragma itself takes the lock for writing. Outside of the transaction, a crash would leave a file without our id.
+  // pragma itself acquires the lock for writing. Outside of the transaction, a crash would leave a file without our
+  // id.
   connection.transaction(() => {
     connection.run("PRAGMA auto_vacuum = INCREMENTAL");
     const version = versionOf(connection, migrations);
@@ -53,7 +54,7 @@ export function versionOf(
   return version;
 }
 
-/** Makes the error for a state that is newer than this program. */
+/** Returns the error for a state that is newer than this program. */
 export function newerVersion(version: number, versionMax: number): string {
   return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
     "or keep the state elsewhere";

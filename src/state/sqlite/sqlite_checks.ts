@@ -86,7 +86,7 @@ export function readChanges(
   });
 }
 
-/** A database takes a negative limit for none, and no infinite one. */
+/** A database treats a negative limit as none, and accepts no infinite one. */
 export function toRowLimit(limit: number): number {
   return Math.min(Math.max(0, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
 }

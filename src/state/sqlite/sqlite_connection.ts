@@ -7,20 +7,20 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 export const BUSY_TIMEOUT_MS = 200;
 
 /**
- * An open database. Every statement is prepared once and used again, also those that begin and end a
- * transaction: only errors of prepared statements tell what went wrong.
+ * An open database. Every statement is prepared once and reused, also those that begin and end a transaction: only
+ * errors of prepared statements have an error code.
  *
- * A query names its columns: a statement that says `*` goes on giving those it found first, on some versions of
- * the runtime, when the tables have changed meanwhile.
+ * A query names its columns: on some versions of the runtime, a statement with `*` keeps returning the columns of its
+ * first call after the tables have changed.
  *
- * Invariant: no transaction is open when `transaction` returns or throws, unless the database itself refuses to
- * roll back; then the next one does so first.
+ * Invariant: no transaction is open when `transaction` returns or throws, unless the database itself fails to roll
+ * back; then the next one does so first.
  */
 export class SqliteConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** Takes over a database that is open. */
+  /** Wraps an open database. */
   constructor(database: DatabaseSync) {
     this.#database = database;
   }
@@ -49,8 +49,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Does some work whole or not at all. It is on disk when this returns. `DEFERRED`: for work that only reads, and is
-   * to see one moment; anybody may do that.
+   * Runs some work in a transaction. It is on disk when this returns. `DEFERRED`: for work that only reads, and
+   * requires a consistent snapshot; it needs no write lock.
    */
   transaction<T>(work: () => T, mode: "IMMEDIATE" | "DEFERRED" = "IMMEDIATE"): T {
     this.#rollBack();
@@ -93,7 +93,7 @@ export class SqliteConnection {
   }
 }
 
-/** Opens a database file that is there. The module is loaded only here: a program that keeps nothing is spared it. */
+/** Opens an existing database file. The module is loaded only here: a run without a state avoids it. */
 export async function openConnection(
   path: string,
   { readOnly, busyTimeoutMs = BUSY_TIMEOUT_MS }: {

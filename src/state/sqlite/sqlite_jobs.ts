@@ -1,4 +1,4 @@
-/** The part of the store in a database that jobs report to: each function answers at once, or throws. */
+/** The part of the store for jobs in a database. Each function is synchronous, and throws errors. */
 import type { EndedJobRun, JobFacts, JobRun } from "../../domain/job_runs.ts";
 import { columnText, number, UnreadableRowError } from "../codec.ts";
 import type { Row, SqliteConnection } from "./sqlite_connection.ts";
@@ -14,7 +14,7 @@ import {
 import { JOB_RUNS_MAX } from "../retention.ts";
 import { JOB_RUNS, JOBS } from "../tables.ts";
 
-/** What `job()` of the store answers. */
+/** Implements `job()` of the store. */
 export function readJob(connection: SqliteConnection, name: string, nowMs: number): JobFacts {
   return connection.transaction(() => factsIn(connection, name, nowMs), "DEFERRED") ??
     connection.transaction(() => {
@@ -23,7 +23,7 @@ export function readJob(connection: SqliteConnection, name: string, nowMs: numbe
     }) ?? { sinceMs: nowMs, last: null, inProgress: [] };
 }
 
-/** What `keepJobRun()` of the store does. */
+/** Implements `keepJobRun()` of the store. */
 export function keepJobRun(
   connection: SqliteConnection,
   name: string,

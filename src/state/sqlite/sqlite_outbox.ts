@@ -1,4 +1,4 @@
-/** The part of the store in a database that reports go through: each function answers at once, or throws. */
+/** The part of the store for notifications in a database. Each function is synchronous, and throws errors. */
 import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { KeptOutbox } from "../../domain/store.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
@@ -20,7 +20,7 @@ export function keepQueued(connection: SqliteConnection, row: QueuedNotification
   connection.run(OUTBOX.upsert, ...OUTBOX.encode(row));
 }
 
-/** What `outbox()` of the store answers. */
+/** Implements `outbox()` of the store. */
 export function readOutbox(connection: SqliteConnection): KeptOutbox {
   return connection.transaction(() => ({
     notifications: connection.all(SELECT_OUTBOX).map(OUTBOX.decode),
@@ -29,7 +29,7 @@ export function readOutbox(connection: SqliteConnection): KeptOutbox {
   }), "DEFERRED");
 }
 
-/** What `changeOutbox()` of the store does. */
+/** Implements `changeOutbox()` of the store. */
 export function changeOutbox(connection: SqliteConnection, change: OutboxChange): void {
   const { changed, removed, markers, cleared, counted = [] } = change;
   const count = changed.length + removed.length + markers.length + cleared.length + counted.length;
@@ -45,12 +45,12 @@ export function changeOutbox(connection: SqliteConnection, change: OutboxChange)
   });
 }
 
-/** What `silences()` of the store answers. */
+/** Implements `silences()` of the store. */
 export function readSilences(connection: SqliteConnection, nowMs: number): readonly Silence[] {
   return connection.all(SELECT_SILENCES, nowMs).map(SILENCES.decode);
 }
 
-/** What `addSilences()` of the store does. */
+/** Implements `addSilences()` of the store. */
 export function addSilences(connection: SqliteConnection, silences: readonly Silence[]): void {
   if (silences.length === 0) return;
   connection.transaction(() => {
@@ -58,7 +58,7 @@ export function addSilences(connection: SqliteConnection, silences: readonly Sil
   });
 }
 
-/** What `endSilences()` of the store does. */
+/** Implements `endSilences()` of the store. */
 export function endSilences(
   connection: SqliteConnection,
   checks: readonly (string | null)[] | "all",

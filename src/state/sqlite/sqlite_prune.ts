@@ -22,8 +22,8 @@ import {
 import { CLOCK, ONLY_ROW } from "../tables.ts";
 
 /**
- * What forgets the old a few checks at a time, going round in the order of their ids. One call is one
- * transaction of some milliseconds: it ends after so many checks, or sooner once it has changed so many rows.
+ * Returns a function that deletes old data of a few checks at a time, in a cycle over their ids. One call is one
+ * transaction of some milliseconds: it ends after so many checks, or earlier once it has changed so many rows.
  */
 export function createPruner(connection: SqliteConnection): (nowMs: number) => PruneProgress {
   let lastId = 0;
@@ -47,7 +47,7 @@ function readClock(connection: SqliteConnection, nowMs: number): ClockReadings {
   return readings;
 }
 
-/** How many checks one call looks at. */
+/** The number of checks that one call examines. */
 const CHECKS_MAX = 200;
 
 /** After how many changed rows a call ends. */
@@ -61,7 +61,7 @@ const FREE_PAGES = "PRAGMA freelist_count";
 /** How many pages one call gives back. */
 const PAGES_MAX = 250;
 
-/** Gives back free pages, at most so many; answers whether that was all. The file shrinks at the next checkpoint. */
+/** Releases free pages up to a limit; returns whether that was all. The file shrinks at the next checkpoint. */
 function shrink(connection: SqliteConnection): boolean {
   const free = number.decode(connection.first(FREE_PAGES)?.["freelist_count"], "freelist_count");
   const surplus = free - FREE_PAGES_MAX;
@@ -78,7 +78,7 @@ function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): num
     connection.run(DELETE_OLD_COUNTS, limits.countedMs);
 }
 
-/** The id of the last check that was looked at; `null` when there are no more behind it. */
+/** Returns the id of the last examined check; `null` if it was the last one of all. */
 function pruneBehind(
   connection: SqliteConnection,
   id: number,

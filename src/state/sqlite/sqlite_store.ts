@@ -172,12 +172,12 @@ const ALONGSIDE_BUSY_TIMEOUT_MS = 5000;
 /** After one wait it is done, unless the process that was let through has failed, or been killed. */
 const SWITCH_TRIES = 10;
 
-/** What the journal keeps of the disk after a great many writes at once. */
+/** The maximum size of the journal on the disk after many writes at once. */
 const JOURNAL_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Up to here the whole file is checked, which takes some 3 ms for each megabyte. Of a bigger one only the table
- * without which nothing goes; damage to the history shows when it is used.
+ * Files up to this size are validated completely, which takes some 3 ms for each megabyte. Of a larger one only the
+ * table of checks is; damage to the history is detected when it is read.
  */
 const WHOLE_CHECK_BYTES_MAX = 2 * 1024 * 1024;
 
@@ -190,14 +190,15 @@ function findDamage(connection: SqliteConnection, sizeBytes: number): void {
   throw new DamagedFileError(`the file is damaged (${finding})`);
 }
 
-/** Answers whether it was this process that made it. */
+/** Returns whether this process created the file. */
 async function createStateFile(path: string, { files }: SqliteStoreOptions): Promise<boolean> {
   try {
     return await createStateFileThere(path, files);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
-  // Only where it is missing: it takes a permission for the directory, where the file has one for itself alone.
+  // Only if it is missing: it requires a permission for the directory, while an existing file requires one only for
+  // itself.
   await files.createDirectory(dirname(path));
   return await createStateFileThere(path, files);
 }

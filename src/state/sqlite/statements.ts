@@ -102,7 +102,7 @@ export const DELETE_OLD_CHANGES = "DELETE FROM changes WHERE check_id = ? AND at
 export const DELETE_SURPLUS_CHANGES = `DELETE FROM changes WHERE id IN (
     SELECT id FROM changes WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)`;
 
-/** What forgets a check and all that is kept of it, in this order. */
+/** Deletes a check and all its data, in this order. */
 export const DELETE_CHECK: readonly string[] = [
   "DELETE FROM changes WHERE check_id = ?",
   "DELETE FROM rollups WHERE check_id = ?",

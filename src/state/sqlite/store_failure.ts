@@ -9,7 +9,7 @@ interface Attempt {
   readonly path: string;
 }
 
-/** A failure in words that say what to do. */
+/** A description of a failure with a hint. */
 interface Explanation {
   readonly failure: StoreFailure;
   readonly reason: string;

@@ -1,7 +1,7 @@
 /**
- * Workaround: `Deno.connect` tries the first address of a name alone, and nobody listens on it where `localhost` is `::1`
- * first and a server has only `127.0.0.1`. The others are reached by `node:net`, which alone may connect to the addresses
- * of a name that is granted.
+ * Workaround: `Deno.connect` tries only the first address of a name, and no server listens on it if `localhost` is
+ * `::1` first and a server has only `127.0.0.1`. The others are reached by `node:net`, which alone may connect to the
+ * addresses of a name that is granted.
  *
  * Upstream: https://github.com/denoland/deno/issues/25661 (in 2.7.11)
  */
@@ -15,8 +15,8 @@ import { connectDirectly } from "./connect_directly.ts";
 import { createHangingLimit } from "./hanging_limit.ts";
 
 /**
- * Connects to whichever address of a name answers first, as RFC 8305 has it. Where none can be reached, the error is that
- * of the first address.
+ * Connects to the IP address of a name that responds first (RFC 8305). If none can be reached, the error is that of
+ * the first one.
  */
 export async function connectToAny(
   target: ConnectionTarget,
@@ -31,7 +31,7 @@ export async function connectToAny(
     const { addresses, token } = await lookUpInParallel(first, { target, signal: end.signal });
     for (const address of addresses.length > 1 ? addresses : []) {
       if (signal.aborted) break;
-      // What has not answered again and again is left out for a while; an address that does answer is never among it.
+      // An IP address that repeatedly did not respond is skipped for a while; one that responds is never skipped.
       if (hanging.isReached({ host: address.address, port: target.port })) continue;
       attempts.push(connectToAddress({ ...target, ...address, token }, end.signal));
       if (!await wantsAnother(attempts, clock)) break;
@@ -47,10 +47,10 @@ export async function connectToAny(
   }
 }
 
-/** How long an address has before the next one is tried in parallel (RFC 8305, section 5). */
+/** The delay before the next IP address is tried in parallel (RFC 8305, section 5). */
 const ALONE_MS = 250;
 
-/** Whether none has succeeded when the last one has failed in a way that is the address's, or takes long. */
+/** Returns whether none has succeeded when the last one has failed because of the IP address, or is slow. */
 async function wantsAnother(attempts: readonly Promise<unknown>[], clock: Clock): Promise<boolean> {
   const { promise: isDecided, resolve } = Promise.withResolvers<boolean>();
   const cancel = clock.after(ALONE_MS, () => resolve(true));
@@ -63,7 +63,7 @@ async function wantsAnother(attempts: readonly Promise<unknown>[], clock: Clock)
   }
 }
 
-/** An error of an address has a code; a name without addresses, or a missing permission, has none. */
+/** An error of an IP address has a code; a name without any, or a missing permission, has none. */
 function isOfAddress(error: unknown): boolean {
   return error instanceof Error && "code" in error && !NOT_OF_ADDRESS.has(error.code);
 }
@@ -72,7 +72,7 @@ const NOT_OF_ADDRESS: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EPERM
 
 const NO_ADDRESSES: KnownAddresses = { addresses: [], token: undefined };
 
-/** The addresses of a name; none when an attempt has succeeded before they are known. */
+/** Returns the IP addresses of a name; none if an attempt has succeeded before they are resolved. */
 async function lookUpInParallel(
   first: Promise<unknown>,
   { target, signal }: { readonly target: ConnectionTarget; readonly signal: AbortSignal },
@@ -83,12 +83,12 @@ async function lookUpInParallel(
 }
 
 /**
- * `node:net` cannot end an attempt to which there is no answer: the system gives it up after about two minutes. So there
- * are only some at a time to an address that does not answer.
+ * `node:net` cannot abort an attempt without a response: the system times out after about two minutes. So there are
+ * only some at a time to an IP address that does not respond.
  */
 const hanging = createHangingLimit(() => performance.now());
 
-/** Connects to one address of a name. Rejects with the signal's reason. */
+/** Connects to one IP address of a name. Rejects with the signal's reason. */
 export async function connectToOne(
   { host, port, address }: ConnectionTarget & { readonly address: HostAddress },
   signal: AbortSignal,
@@ -99,7 +99,7 @@ export async function connectToOne(
   return await connectToAddress({ host, port, ...address }, signal);
 }
 
-/** Answers the look-up of a socket with an address that is known. The types of the callback lack its token. */
+/** Resolves the look-up of a socket to a known IP address. The types of the callback lack its token. */
 export function answerLookup({ address, family, token }: HostAddress): LookupFunction {
   return (_name, _options, callback) => {
     const resolve: (error: null, address: string, family: number, token: unknown) => void = callback;
@@ -107,7 +107,7 @@ export function answerLookup({ address, family, token }: HostAddress): LookupFun
   };
 }
 
-/** One address of a name, with what lets the runtime know that it is one. */
+/** One IP address of a name, with the runtime's proof that it belongs to it. */
 interface AddressTarget extends HostAddress, Pick<ConnectionTarget, "host" | "port"> {}
 
 /** When the signal aborts, an attempt is left to itself, and ended as soon as it has succeeded. */
@@ -145,7 +145,7 @@ function connectToAddress(
   });
 }
 
-/** What lies under a socket. */
+/** Returns the connection under a socket. */
 function connectionOf(socket: Socket): Deno.TcpConn | null {
   const handle: object | null = Reflect.get(socket, "_handle");
   if (handle === null) return null;

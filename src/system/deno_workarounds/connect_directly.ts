@@ -20,7 +20,7 @@ export async function connectDirectly(
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   const end = new AbortController();
-  // It ends an attempt and answers nothing.
+  // It aborts an attempt and does nothing else.
   Object.defineProperty(end.signal, "throwIfAborted", NOTHING_DONE);
   // It closes the resource, even after the attempt has failed.
   if (REMOVE_ABORT_STEPS !== undefined) Object.defineProperty(end.signal, REMOVE_ABORT_STEPS, NOTHING_DONE);

@@ -1,10 +1,10 @@
 /**
- * Workaround: some connections can't be ended before they are established. Until the server or the system ends them,
- * each keeps a descriptor: a TLS handshake of `Deno.startTls`, one of `node:tls` over a socket, and an attempt of
- * `node:net` to connect.
+ * Workaround: some connections can't be closed before they are established. Until the server or the system closes
+ * them, each keeps a file descriptor: a TLS handshake of `Deno.startTls`, one of `node:tls` over a socket, and an
+ * attempt of `node:net` to connect.
  *
- * Upstream: https://github.com/denoland/deno/pull/14547 makes `close()` wait for the handshake; no issue was found for
- * the descriptor (in 2.7.11)
+ * Upstream: https://github.com/denoland/deno/pull/14547 makes `close()` wait for the handshake; no issue was found
+ * for the descriptor (in 2.7.11)
  */
 import type { ConnectionTarget } from "../../domain/connections.ts";
 
@@ -22,8 +22,8 @@ const HANGING_MAX = 4;
 const LOST_MS = 3_600_000;
 
 /**
- * Makes a limit, so that a server that hangs costs a few descriptors at most. `nowMs` is a monotonic time; no timer is
- * set, so that a check which has ended leaves none.
+ * Creates a limit, so that a server that hangs costs a few file descriptors at most. `nowMs` is a monotonic time; no
+ * timer is set, so that a check that has ended leaves none.
  */
 export function createHangingLimit(nowMs: () => number): HangingLimit {
   /** When each is forgotten, by server. */

@@ -14,10 +14,10 @@ interface LateAbort {
 }
 
 /**
- * A signal for `fetch`. It aborts when the other does, but not before all responses that have arrived were handed over.
+ * Returns a signal for `fetch`. It aborts when the other does, but not before all arrived responses were received.
  *
- * On a busy machine both often happen together, because timers are called before the responses that came meanwhile. The
- * callbacks of `setImmediate` run after both.
+ * On a busy machine both often happen together, because timers are called before the responses that arrived
+ * meanwhile. The callbacks of `setImmediate` run after both.
  */
 export function abortLate(signal: AbortSignal): LateAbort {
   const late = new AbortController();

@@ -7,7 +7,7 @@
 
 /** How a child has terminated. */
 export interface ChildEnd {
-  /** Shells say 128 and the number of the signal. */
+  /** 128 and the number of the signal, as in shells. */
   readonly code: number;
   /** Its name; the number of a real-time signal; `null` without one. */
   readonly signal: string | null;

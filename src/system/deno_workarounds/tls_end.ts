@@ -1,12 +1,12 @@
 /**
- * Workaround: `node:tls` over a stream that is no socket takes the end of TLS for zero bytes and reads on forever,
+ * Workaround: `node:tls` over a stream that is no socket reads the end of TLS as zero bytes and reads on forever,
  * without giving the event loop a turn.
  *
  * Upstream: no issue was found (in 2.7.11); https://github.com/denoland/deno/pull/32325 is about the same class
  */
 import type { TLSSocket } from "node:tls";
 
-/** What reads from TLS that lies over a stream, as far as it matters here. */
+/** The reader of TLS over a stream, as far as it matters here. */
 interface TlsReader {
   read(buffer: Uint8Array): Promise<number | null>;
 }

@@ -59,7 +59,7 @@ function readLength(bytes: ByteReader, length: number): ReadBody {
 const LINE_BYTES_MAX = 16_384;
 const CHUNK_SIZE = /^([0-9a-f]{1,13})[\t ]*(?:;[^\r]*)?\r$/i;
 
-/** What is to come: the size of a chunk, the rest of its data, the end of its data, a trailer field, or nothing. */
+/** The next part: the size of a chunk, the rest of its data, the end of its data, a trailer field, or nothing. */
 type ChunkState = "size" | { readonly left: number } | "data end" | "trailer" | "end";
 
 /** Section 7.1. All that came is decoded in one piece, however small the chunks are. */
@@ -80,7 +80,7 @@ function readChunks(bytes: ByteReader): ReadBody {
     if (!isAccepted) throw malformed();
     return "trailer";
   };
-  /** What came of the data; empty: nothing yet. */
+  /** The decoded data; empty: nothing yet. */
   const decode = (): Uint8Array => {
     let whole: Uint8Array = NOTHING;
     while (state !== "end" && bytes.size > 0) {

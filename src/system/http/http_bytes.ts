@@ -32,7 +32,7 @@ export class ByteReader {
     return true;
   }
 
-  /** Takes the next line without its line feed, each byte as one character; `null`: its end has not come. */
+  /** Consumes the next line without its line feed, each byte as one character; `null`: its end has not arrived. */
   line(): string | null {
     const end = this.#buffer.subarray(0, this.#end).indexOf(LINE_FEED, this.#searched);
     this.#searched = end < 0 ? this.#end : end + 1;
@@ -47,7 +47,7 @@ export class ByteReader {
     return textOf(this.#buffer.subarray(this.#start, Math.min(this.#end, this.#start + countMax)));
   }
 
-  /** Takes what came, at most so many bytes. They stay until the next `fill`, or `close`. */
+  /** Consumes received bytes, at most so many. They are valid until the next `fill`, or `close`. */
   take(countMax: number): Uint8Array<ArrayBuffer> {
     const end = Math.min(this.#end, this.#start + countMax);
     const bytes = this.#buffer.subarray(this.#start, end);
@@ -76,7 +76,7 @@ export class ByteReader {
 }
 
 const LINE_FEED = 0x0a;
-/** A call takes only so many arguments. */
+/** A call accepts only so many arguments. */
 const PIECE_BYTES = 8_192;
 
 function textOf(bytes: Uint8Array): string {

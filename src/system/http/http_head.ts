@@ -73,7 +73,7 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
       fields.push(field);
     }
     const status = Number(digits);
-    // After 101 the connection speaks another protocol, so no other head follows.
+    // After 101 the connection uses another protocol, so no other head follows.
     if (status >= 200 || status === 101) {
       return { status, fields, minorVersion: minorVersion === "0" ? "0" : "1" };
     }
@@ -81,7 +81,7 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
   throw new HttpError("head", `more than ${INFORMATIONAL_MAX} informational responses (1xx)`);
 }
 
-/** What is not HTTP may have no lines at all. */
+/** Data other than HTTP may have no lines at all. */
 function refuseOther(beginning: string): void {
   if (BEGINNING.startsWith(beginning.replace(/^[\r\n]+/, ""))) return;
   throw new HttpError("head", "response is not HTTP");

@@ -95,7 +95,7 @@ class Server implements Pick<HttpServer, "close"> {
       try {
         connection = await this.#listener.accept();
       } catch {
-        // The process is out of file descriptors, or the client has left already.
+        // The process is out of file descriptors, or the client has disconnected already.
         if (!this.#isClosed) await pause(this.#options.clock, OUT_OF_DESCRIPTORS_PAUSE_MS);
         continue;
       }
@@ -154,7 +154,7 @@ class Conversation {
     }
   }
 
-  /** `null`: there is no request, or it was refused. */
+  /** `null`: there is no request, or it was rejected. */
   async #readHead(): Promise<RequestHead | null> {
     try {
       return await readRequestHead(this.#bytes);

@@ -32,10 +32,10 @@ export class ConnectError extends Error {
 }
 
 /**
- * Sends a request over a connection of its own, and reads the response up to its body.
+ * Sends a request over a new connection, and reads the response up to its body.
  *
  * @throws {ConnectError} If there is no connection.
- * @throws {HttpError} If no head comes.
+ * @throws {HttpError} If no head arrives.
  */
 export async function sendPlain(
   request: OutgoingRequest,
@@ -113,7 +113,7 @@ function responseOf(
   };
 }
 
-/** They say what a body was before it is decompressed; the runtime's own client drops them, too. */
+/** They describe a body before it is decompressed; the runtime's own client drops them, too. */
 const BEFORE_DECOMPRESSION: readonly string[] = ["content-encoding", "content-length"];
 
 function headersOf({ fields }: ResponseHead, dropped: readonly string[]): Headers {

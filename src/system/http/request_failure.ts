@@ -14,9 +14,9 @@ interface ErrorCircumstances {
 }
 
 /**
- * Puts an error of the runtime's `fetch`, or of reading the body of its response, into words.
+ * Describes an error of the runtime's `fetch`, or of reading the body of its response.
  *
- * The words never hold the target's credentials, path or query; host and port at most.
+ * The description never contains the target's credentials, path or query; host and port at most.
  */
 export function explainRequestError(
   error: unknown,
@@ -42,7 +42,7 @@ export function explainRequestError(
   return { phase: phaseOfUnknown(text), reason: withoutNoise(text) };
 }
 
-/** What one kind of error text means. The first rule that matches decides. */
+/** The meaning of one kind of error text. The first rule that matches decides. */
 interface Rule {
   readonly pattern: RegExp;
   readonly phase: RequestFailure["phase"];
@@ -111,8 +111,8 @@ const RULES: readonly Rule[] = [
     phase: "TLS",
     reason: "server requires a client certificate",
   },
-  // Behind a handshake that this side has ended, the server may still refuse its certificate; other words are no
-  // answer to the handshake, and the request may have been read (RFC 8446, section 6.2).
+  // After a handshake that this side has completed, the server may still reject its certificate; other errors do not
+  // belong to the handshake, and the request may have been read (RFC 8446, section 6.2).
   {
     pattern: /received fatal alert: (\w*Certificate\w*|UnknownCA|AccessDenied|DecryptError)/,
     phase: "TLS",
@@ -240,7 +240,7 @@ function hostAndPort(target: string): string {
   return `${url.hostname}:${url.protocol === "https:" ? 443 : 80}`;
 }
 
-/** An address has no spaces, so the first `): client error (` is the runtime's own. */
+/** A URL has no spaces, so the first `): client error (` is the runtime's own. */
 function withoutAddress(text: string): string {
   return text
     .replace(/^error sending request .*?\): (?=client error \()/s, "")

@@ -18,15 +18,15 @@ export interface RequestsOptions {
 }
 
 /**
- * Requests that get a connection of their own each, which is gone when the response is closed.
+ * Creates a new connection for each request, which is closed with the response.
  *
- * What goes in clear text is sent and read here ({@linkcode sendPlain}); the runtime's HTTP client does the rest: TLS,
- * and requests by way of a proxy. Each gets a client of its own, because a client resumes TLS sessions, and a resumed
- * session shows no certificate.
+ * Clear text is sent and read here ({@linkcode sendPlain}); the runtime's HTTP client does the rest: TLS, and
+ * requests via a proxy. Each gets its own client, because a client resumes TLS sessions, and a resumed session
+ * exposes no certificate.
  *
- * The runtime's client sends a request once more, without telling, when the server ends the connection before a response
- * head (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there
- * only the second such failure in a row is seen.
+ * The runtime's client silently sends a request again when the server closes the connection before a response head
+ * (denoland/deno#35610, see `tests/system/deno_workarounds/fetch_retry_test.ts`). No option prevents that, so there
+ * only the second such failure in a row is detected.
  */
 export function createRequests({ clock, environment = () => undefined }: RequestsOptions): Requests {
   return {
@@ -102,7 +102,7 @@ async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
   try {
     return createClient(given);
   } catch (error) {
-    // Key and certificate were looked at already.
+    // Key and certificate were validated already.
     const reason = messageOf(error);
     throw new TlsSettingsError(`tls.ca_file has a malformed certificate (${reason})`);
   }

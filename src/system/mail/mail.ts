@@ -71,7 +71,7 @@ interface ConnectOptions {
 }
 
 /**
- * Connects to a mail server, in clear text whatever the port. Rejects with the signal's reason, or with the system's
+ * Connects to an SMTP server, in clear text on every port. Rejects with the signal's reason, or with the system's
  * error.
  */
 export async function connectToServer(
@@ -91,7 +91,7 @@ export async function connectToServer(
   return connection;
 }
 
-/** RFC 5321, section 4.1.3: it is always true, and needs no permission to be known. */
+/** RFC 5321, section 4.1.3: it is always correct, and reading it requires no permission. */
 function addressLiteral(address: string): string {
   return address.includes(":") ? `[IPv6:${address}]` : `[${address}]`;
 }

@@ -9,7 +9,7 @@ import { explainConnectionError } from "../tcp/connection_failure.ts";
 /** An email that was not sent. */
 type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
-/** Why a conversation with a mail server cannot go on; the message is one line for people. */
+/** The failure of an SMTP session; the message is one line for people. */
 export class SmtpError extends Error {
   override readonly name = "SmtpError";
   /** The code of the server's reply; `null` without one. */

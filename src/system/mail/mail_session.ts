@@ -1,4 +1,4 @@
-/** Submits an email to a mail server (RFC 5321, RFC 6409). */
+/** Submits an email to an SMTP server (RFC 5321, RFC 6409). */
 import { Buffer } from "node:buffer";
 import type { MailEnd, OutgoingMail } from "../../domain/mail.ts";
 import type { Composed } from "./compose.ts";
@@ -23,8 +23,7 @@ type Extensions = ReadonlyMap<string, string>;
 const NO_STARTTLS = "server offers no STARTTLS: monitor sends no login without TLS";
 
 /**
- * Hands an email over. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the
- * network.
+ * Sends an email. The caller closes the connection. Rejects with an {@linkcode SmtpError} or an error of the network.
  */
 export async function converse(
   connection: SmtpConnection,
@@ -127,7 +126,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-/** RFC 1870 for the size, RFC 6531 for addresses beyond ASCII. */
+/** RFC 1870 for the size, RFC 6531 for email addresses beyond ASCII. */
 function mailCommand({ sender, receivers, content }: Composed, extensions: Extensions): string {
   const sizeMax = Number(/^\d+$/.exec(extensions.get("SIZE") ?? "")?.[0] ?? 0);
   if (sizeMax > 0 && content.length > sizeMax) {
@@ -141,7 +140,7 @@ function mailCommand({ sender, receivers, content }: Composed, extensions: Exten
   ].join(" ");
 }
 
-/** Returns those that the server refuses; rejects if it refuses all. */
+/** Returns the receivers that the server rejects; fails if it rejects all. */
 async function nameReceivers(
   connection: SmtpConnection,
   receivers: readonly string[],
@@ -160,8 +159,8 @@ async function nameReceivers(
 }
 
 /**
- * Doubles the dot that begins a line, and adds the line that ends the content (RFC 5321, section 4.5.2). No line ends
- * otherwise than with CRLF: servers disagree about what such a line is.
+ * Doubles the dot at the start of a line, and adds the line that ends the content (RFC 5321, section 4.5.2). Every
+ * line ends with CRLF: servers disagree about other line endings.
  */
 function forTransfer(content: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(content).replace(/\r(?!\n)|(?<!\r)\n/g, "\r\n").replace(

@@ -23,8 +23,8 @@ const PIECE_BYTES = 16_384;
 type Turn = "client" | "server" | "content";
 
 /**
- * A conversation with a mail server, one command and one reply after the other (RFC 5321). Everything rejects with the
- * reason for which it cannot go on; {@linkcode close} must be called whatever happened.
+ * A session with an SMTP server, one command and one reply after the other (RFC 5321). Every method rejects with the
+ * reason of a failure; {@linkcode close} must be called in any case.
  */
 export class SmtpConnection {
   readonly #clock: Clock;
@@ -88,7 +88,7 @@ export class SmtpConnection {
     return await this.#nextReply(SILENCE_MS, SILENT);
   }
 
-  /** Shakes hands; all that follows is encrypted. The certificate must be trusted and for this name. */
+  /** Does the handshake; everything afterwards is encrypted. The certificate must be trusted and for this name. */
   async secure(serverName: string): Promise<void> {
     this.#begin("client");
     this.#limit(SETUP_MS, "timeout during the TLS handshake");
@@ -97,7 +97,7 @@ export class SmtpConnection {
     try {
       await Promise.race([handshaken(secured, this.#base, this.#clock), this.#reply.promise]);
     } catch (error) {
-      // What still arrives must not reach TLS, which is over.
+      // Later data must not reach TLS, which is over.
       this.#fail(error);
       throw error;
     }

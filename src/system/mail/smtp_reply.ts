@@ -1,4 +1,4 @@
-/** Replies of a mail server (RFC 5321, section 4.2), read within limits. */
+/** Replies of an SMTP server (RFC 5321, section 4.2), parsed within limits. */
 import { oneLine } from "../../shared/truncate.ts";
 import { SmtpError } from "./mail_failure.ts";
 

@@ -2,15 +2,15 @@ import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { CapturedText } from "../../domain/processes.ts";
 
-/** One output pipe of a running program: read to its end, of which the beginning is kept. */
+/** One output pipe of a running command: read to its end; its beginning is kept. */
 export interface CapturedPipe {
-  /** Resolves when no process holds the other end any more, or after `stop`; never rejects. */
+  /** Resolves when no process has the other end open any more, or after `stop`; never rejects. */
   readonly ended: Promise<void>;
   /** Closes our end, even if other processes have the other one open, and returns the kept text. */
   stop(): Promise<CapturedText>;
 }
 
-/** How much is read at full speed; a program that writes more is slowed down. */
+/** The number of bytes that are read at full speed; a command that writes more is slowed down. */
 const FULL_SPEED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** After each read (64 KiB at most) beyond that: a flood without end then costs a tenth of a core instead of one. */

@@ -1,10 +1,9 @@
 /**
- * Running somebody else's command in our place: with our environment, working directory and standard streams, so that
- * it and whoever called us hardly notice that we are in between. What passes through is copied as it is, and its end
- * is remembered.
+ * Runs a foreign command in the place of this process: with its environment, working directory and standard streams,
+ * so that command and caller hardly notice the process in between. Data is copied unchanged, and its end is kept.
  *
- * The command stays in our process group: what a terminal, a timeout or a supervisor sends to the group reaches it
- * without us, and what is sent to us alone is handed on.
+ * The command stays in our process group: signals of a terminal, a timeout or a supervisor to the group reach it
+ * directly, and those to this process alone are forwarded.
  */
 import { endsWithin, pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -13,7 +12,7 @@ import { endOf } from "../deno_workarounds/real_time_signals.ts";
 import { explainSpawnFailure, isOutOfDescriptors } from "./spawn_failure.ts";
 import { createOutputTail, type OutputTail } from "./output_tail.ts";
 
-/** How long the pipes may stay silent after the command has gone while something it left behind holds them. */
+/** The time that silent pipes may stay open after the command has exited while a leftover process has them open. */
 const HELD_PIPES_MS = 200;
 
 /** More than this cannot have been in a pipe when the command went; what comes then is of those it left behind. */
@@ -27,7 +26,7 @@ const CODES = { unusable: 126, missing: 127 } as const;
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
-/** Signals that are handed on. */
+/** Signals that are forwarded. */
 const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
@@ -38,7 +37,7 @@ const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
  */
 const SURVIVED_SIGNALS: readonly Deno.Signal[] = IS_WINDOWS ? [] : ["SIGHUP"];
 
-/** What a terminal sends to the whole group by itself. */
+/** Signals that a terminal sends to the whole group by itself. */
 const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT", "SIGBREAK"];
 
 /** Commands of this machine, in the place of this process. */
@@ -56,7 +55,10 @@ export function createForeground(clock: Clock): Foreground {
   };
 }
 
-/** A command that runs; without descriptors left for pipes it has our own output, which is not remembered then. */
+/**
+ * A running command; without file descriptors left for pipes it writes directly to our output, whose end is not kept
+ * then.
+ */
 interface Spawned {
   readonly child: Deno.ChildProcess;
   readonly isPiped: boolean;
@@ -143,7 +145,7 @@ function nameOf(signal: string): string {
   return signal.startsWith("SIG") ? signal : `signal ${signal}`;
 }
 
-/** The runtime aborts if it has no descriptors for its first signal listener. */
+/** The runtime aborts if it has no file descriptors for its first signal listener. */
 const LISTENER_DESCRIPTORS = 4;
 
 function hasDescriptors(): boolean {
@@ -158,7 +160,7 @@ function hasDescriptors(): boolean {
   }
 }
 
-/** Listens only now that the command has started: what was ignored before is ignored there too. */
+/** Starts listening only after the command has started: signals that were ignored before are ignored there too. */
 function forwardSignals(child: Deno.ChildProcess): () => void {
   const isOnTerminal = [Deno.stdin, Deno.stdout, Deno.stderr].some((stream) => stream.isTerminal());
   const listen = (signal: Deno.Signal, callback: () => void): () => void => {

@@ -1,7 +1,10 @@
 /** The end of what a command printed, in the order in which it came. */
 export interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
-  /** What was kept, decoded as UTF-8 (invalid bytes become U+FFFD); cut at the start of a line where there is one. */
+  /**
+   * Returns the kept output, decoded as UTF-8 (invalid bytes become U+FFFD); truncated at the start of a line if
+   * there is one.
+   */
   text(): string;
 }
 

@@ -2,22 +2,21 @@ import type { Clock } from "../../domain/clock.ts";
 import { explainSpawnFailure } from "./spawn_failure.ts";
 
 /**
- * Ending a program together with everything it started.
+ * Terminates a command with all processes that it started.
  *
- * A program is started as the leader of a process group of its own, so the group's id is the leader's process
- * id and `-id` reaches every process that did not leave the group by itself.
+ * A command is started as the leader of its own process group, so the group's id is the leader's process id and `-id`
+ * reaches every process that did not leave the group by itself.
  *
- * Why signalling an id is safe after the leader was reaped: the kernel does not give out an id again while any
- * process has it as its group, so a group that still has members is ours. Once the group is empty its id is
- * free, but ids are handed out in a circle: it comes up again only after every other id of the system had its
- * turn (32768 at the very least). Callers therefore stop signalling as soon as one signal found nobody, and
- * never signal later than a fraction of a second after the leader has gone. Signal 0 and SIGKILL to an empty
- * group do nothing.
+ * Why signalling an id is safe after the leader was reaped: the kernel does not assign an id again while any process
+ * has it as its group, so a group with remaining processes is ours. Once the group is empty its id is free, but ids
+ * are assigned in a cycle: it is reused only after every other id of the system (32768 at the very least). Callers
+ * therefore stop signalling as soon as one signal found no process, and never signal later than a fraction of a
+ * second after the leader has exited. Signal 0 and SIGKILL to an empty group do nothing.
  */
 export interface ProcessGroups {
   /**
-   * Why the group of the program at `path` could not be ended, or `undefined` when it can be. Without that no
-   * program is started: it is what keeps a hanging target from hurting anything else.
+   * Returns the reason why the group of the command at `path` could not be terminated, or `undefined` if it can be.
+   * Otherwise no command is started: termination keeps a hanging target from affecting anything else.
    */
   obstacle(path: string): Promise<string | undefined>;
   /** Signals every process of the group, the leader being one while it lives. */
@@ -26,7 +25,7 @@ export interface ProcessGroups {
   killAtExit(leader: Deno.ChildProcess): void;
 }
 
-/** A signal, or 0 to ask whether there is anybody. */
+/** A signal, or 0 to test whether any process exists. */
 type GroupSignal = "SIGTERM" | "SIGKILL" | 0;
 
 /**
@@ -94,7 +93,7 @@ function killAtExitByCommand(killPath: string, leader: Deno.ChildProcess): void 
   }
 }
 
-/** Windows has no groups: only the program itself is ended. */
+/** Windows has no groups: only the command itself is terminated. */
 function createWindowsGroups(): ProcessGroups {
   return {
     obstacle: () => Promise.resolve(undefined),
@@ -108,7 +107,7 @@ function createWindowsGroups(): ProcessGroups {
 /** @throws {Deno.errors.NotCapable} If `--allow-run` was given with a list, or not at all. */
 function signalDirectly(leader: Deno.ChildProcess, signal: GroupSignal): GroupAnswer {
   try {
-    // The runtime takes 0 as the system does; its types only know names.
+    // The runtime accepts 0 as the system does; its types have only names.
     Deno.kill(-leader.pid, signal as Deno.Signal);
     return "sent";
   } catch (error) {
@@ -124,7 +123,7 @@ function signalLeader(leader: Deno.ChildProcess, signal: GroupSignal): GroupAnsw
     leader.kill(signal);
     return "sent";
   } catch {
-    return "nobody"; // the runtime's answer once it has waited for the child
+    return "nobody"; // the runtime's error once it has waited for the child
   }
 }
 

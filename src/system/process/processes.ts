@@ -9,7 +9,7 @@ import { explainSpawnFailure } from "./spawn_failure.ts";
 interface ProcessesOptions {
   /** How long a group has between SIGTERM and SIGKILL. @default {2000} */
   readonly terminationGraceMs?: number;
-  /** The program that signals groups under `--allow-run` with a list. @default {KILL_COMMAND_PATH} */
+  /** The command that signals groups under `--allow-run` with a list. @default {KILL_COMMAND_PATH} */
   readonly killPath?: string;
 }
 
@@ -22,14 +22,14 @@ const HELD_PIPES_MS = 200;
  */
 const EMPTY_GROUP_WAITS_MS = [0, 10, 40, 150] as const;
 
-/** How long a killed program may take to go. One that is stuck in the kernel (a hung disk) never does. */
+/** The time that a killed command may take to exit. One that is stuck in the kernel (a hung disk) never does. */
 const KILL_WAIT_MS = 1000;
 
 /**
- * Programs of this machine, each in a process group of its own that is ended with it.
+ * Runs commands of this machine, each in its own process group that is terminated with it.
  *
- * Invariants: `run` comes back at most `terminationGraceMs` and about 1.5 s after the time limit or an abort,
- * whatever the program does. When this process exits by itself, the groups that still run are killed with it.
+ * Invariants: `run` returns at most `terminationGraceMs` and about 1.5 s after the timeout or an abort, whatever the
+ * command does. When this process exits by itself, the groups that still run are killed with it.
  */
 export function createProcesses(clock: Clock, options: ProcessesOptions = {}): Processes {
   const groups = createProcessGroups(clock, options.killPath);
@@ -76,7 +76,7 @@ function start(command: ProcessCommand): Deno.ChildProcess {
   }).spawn();
 }
 
-/** What the machine may have again in a moment: EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY. Not all come as a code. */
+/** Transient shortages: EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY. Not all have a code. */
 const SHORTAGE =
   /Resource temporarily unavailable|Cannot allocate memory|Too many open files|Text file busy|\(os error (?:11|12|23|24|26)\)/;
 
@@ -84,7 +84,7 @@ function isShortage(error: unknown): boolean {
   return Deno.build.os !== "windows" && error instanceof Error && SHORTAGE.test(error.message);
 }
 
-/** Writes what the program reads. One that does not read to the end is no error, and holds up nothing. */
+/** Writes the input of the command. One that does not read it to the end is no error, and blocks nothing. */
 function feed(leader: Deno.ChildProcess, input: string): void {
   const writer = leader.stdin.getWriter();
   writer.write(new TextEncoder().encode(input)).then(() => writer.close()).catch(() => {});
@@ -119,7 +119,7 @@ async function follow(leader: Deno.ChildProcess, following: Following): Promise<
     await groups.signal(leader, "SIGKILL");
     hasGone = await endsWithin(clock, KILL_WAIT_MS, departure);
     if (!hasGone) hasGone = !abandon(leader);
-    // What it wrote last is still in the pipes.
+    // Its last output is still in the pipes.
     if (hasGone) await endsWithin(clock, HELD_PIPES_MS, pipesEnded);
   }
 
@@ -154,8 +154,9 @@ async function endRemains(
 }
 
 /**
- * Lets this process end without waiting for one that can't be ended. `false`: it has ended after all. After a stall of
- * this process, its timers fire before other events, and the runtime knows the end without having reported it.
+ * Allows this process to exit without waiting for one that can't be terminated. `false`: it has exited nevertheless.
+ * After a stall of this process, its timers fire before other events, and the runtime has the exit without having
+ * reported it.
  */
 function abandon(leader: Deno.ChildProcess): boolean {
   try {

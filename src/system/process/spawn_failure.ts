@@ -12,10 +12,10 @@ interface SpawnAttempt {
 }
 
 /**
- * Puts the error of `Deno.Command.spawn` into words, without the program's path: one line, no final period.
+ * Describes the error of `Deno.Command.spawn`, without the command's path: one line, no final period.
  *
- * The system's answer is the same for several errors (a script whose interpreter is missing is "not found", as
- * a missing file is), so this looks at the file as far as the permissions allow, and says no more than it knows.
+ * The system's error is the same for several causes (a script whose interpreter is missing is "not found", as a
+ * missing file is), so this examines the file as far as the permissions allow, and names only a certain cause.
  */
 export async function explainSpawnFailure(error: unknown, attempt: SpawnAttempt): Promise<string> {
   const message = messageOf(error);
@@ -93,7 +93,7 @@ function isExecutable({ mode }: Deno.FileInfo): boolean {
   return mode === null || (mode & 0o111) !== 0;
 }
 
-/** What can be seen of a file; `hidden` when this process was not granted to look. */
+/** Returns the facts of a file; `hidden` if this process lacks the permission to read them. */
 async function look(path: string, clock: Clock): Promise<Deno.FileInfo | "missing" | "denied" | "hidden"> {
   try {
     return await inTime(Deno.stat(path), clock);
@@ -112,7 +112,7 @@ async function isSymlink(path: string): Promise<boolean> {
   }
 }
 
-/** The program after `#!`; `none` when the file does not begin so, `hidden` when it may not be read. */
+/** Returns the command after `#!`; `none` if the file does not begin so, `hidden` if it is unreadable. */
 async function interpreterOf(path: string): Promise<string> {
   try {
     using file = await Deno.open(path);
@@ -126,7 +126,7 @@ async function interpreterOf(path: string): Promise<string> {
   }
 }
 
-/** Whether a program was not started because this process, or the system, has too many open files. */
+/** Returns whether a command was not started because this process, or the system, has too many open files. */
 export function isOutOfDescriptors(error: unknown): boolean {
   return error instanceof Error && /Too many open files|\(os error 2[34]\)/.test(error.message);
 }

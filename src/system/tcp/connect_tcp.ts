@@ -13,8 +13,8 @@ export interface ConnectTcpOptions {
 }
 
 /**
- * Connects. When the signal aborts, it rejects with its reason, and no descriptor is left behind but those of attempts
- * at other addresses, see {@linkcode connectToAny}.
+ * Connects. When the signal aborts, it rejects with its reason, and leaks no file descriptor except those of attempts
+ * at other IP addresses, see {@linkcode connectToAny}.
  */
 export async function connectTcp(
   { host, port, address }: ConnectionTarget,

@@ -1,9 +1,9 @@
 /**
  * Connections over TCP and TLS.
  *
- * Invariant: when a connection is closed, or did not come about, its descriptor is free, whatever the other side does.
- * The runtime breaks that for a TLS handshake that hangs, so a first one is made over a stream (see `TcpStream`), and
- * those that follow are limited in number (see `HangingLimit`).
+ * Invariant: when a connection is closed, or failed, its file descriptor is free, whatever the other side does. The
+ * runtime violates that for a TLS handshake that hangs, so the first one is made over a stream (see `TcpStream`), and
+ * later ones are limited in number (see `HangingLimit`).
  */
 import { isIP } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
@@ -90,8 +90,8 @@ async function connectPlain(
 }
 
 /**
- * Connects to a server that has just shaken hands. A handshake of the runtime's own cannot be ended without losing its
- * descriptor until the server ends it; after a first one it hardly ever hangs.
+ * Connects to a server that has just completed a handshake. A handshake of the runtime cannot be aborted without
+ * leaking its file descriptor until the server closes it; after a first one it hardly ever hangs.
  */
 async function connectTls(
   target: HandshakeTarget,

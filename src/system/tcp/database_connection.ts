@@ -1,4 +1,4 @@
-/** Connections to a PostgreSQL server, which speaks its own protocol before TLS begins. */
+/** Connections to a PostgreSQL server, which uses its own protocol before TLS begins. */
 import type { Duplex } from "node:stream";
 import type { Connection, ConnectionOptions, DatabaseTarget } from "../../domain/connections.ts";
 import { onAbort } from "../../shared/on_abort.ts";
@@ -7,7 +7,7 @@ import { beginTls, handshaken } from "../tls/tls_stream.ts";
 import { connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { closeQuietly, TcpStream, writeAll } from "./tcp_stream.ts";
 
-/** SSLRequest: its length, and 1234 and 5679 in place of a protocol version. */
+/** SSLRequest: its length, and 1234 and 5679 instead of a protocol version. */
 const TLS_REQUEST = Uint8Array.of(0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f);
 const ACCEPTED = "S".charCodeAt(0);
 const REFUSED = "N".charCodeAt(0);
@@ -30,7 +30,7 @@ export async function connectDatabase(
     onPhase?.("STARTTLS");
     await askForTls(connection);
     onPhase?.("TLS");
-    // A handshake over a socket would keep its descriptor when it hangs, see `TcpStream`.
+    // A handshake over a socket would leak its file descriptor when it hangs, see `TcpStream`.
     const base = new TcpStream(connection as Deno.TcpConn);
     const secured = beginTls(base, target.tls, { verifies: true });
     end = () => {

@@ -2,18 +2,18 @@ import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 
-/** The system's answer for a name. */
+/** The system's response for a name. */
 export interface KnownAddresses {
   /** In the order of the system. */
   readonly addresses: readonly LookupAddress[];
-  /** By which `node:net` knows that they are those of the name; the runtime's own. */
+  /** The runtime's proof for `node:net` that they belong to the name. */
   readonly token: unknown;
 }
 
 /**
- * Returns the addresses of a name from the system. Rejects with the signal's reason, or the system's error.
+ * Returns the IP addresses of a name from the system. Rejects with the signal's reason, or the system's error.
  *
- * The port is that of a connection to come: if the runtime grants `host:port` alone, a name may be looked up for that
+ * The port is that of a later connection: if the runtime grants `host:port` alone, a name may be looked up for that
  * port and no other.
  */
 export function lookUpName(
@@ -23,7 +23,7 @@ export function lookUpName(
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const stopListening = onAbort(signal, () => reject(signal.reason));
-    // The runtime knows the option, its types do not.
+    // The runtime supports the option, but its types lack it.
     const options = { all: true, port } satisfies LookupAllOptions & { readonly port: number };
     lookup(host, options, (error, addresses, ...rest: readonly unknown[]) => {
       stopListening();

@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import type { ClearText } from "../tls/start_tls.ts";
 
-/** An IPv6 address as programs take it. */
+/** Returns an IPv6 address without brackets. */
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }
@@ -9,13 +9,13 @@ export function withoutBrackets(host: string): string {
 const READ_BYTES = 16_384;
 
 /**
- * A connection as a stream that is no socket, for `node:tls`: over a socket, a handshake that hangs keeps the
- * descriptor on Deno 2.7, for ever, and so does one of `Deno.startTls`. This one is gone once it is destroyed.
+ * A connection as a stream that is no socket, for `node:tls`: over a socket, a handshake that hangs leaks the file
+ * descriptor on Deno 2.7, for ever, and so does one of `Deno.startTls`. This one is closed once it is destroyed.
  */
 export class TcpStream extends Duplex {
   readonly #connection: Deno.TcpConn;
 
-  /** Takes a connection over. Without `allowHalfOpen`, the other side's end is its end. */
+  /** Wraps a connection. Without `allowHalfOpen`, the other side's end closes it. */
   constructor(connection: Deno.TcpConn, { allowHalfOpen = true }: { readonly allowHalfOpen?: boolean } = {}) {
     super({ allowHalfOpen });
     this.#connection = connection;
@@ -24,8 +24,8 @@ export class TcpStream extends Duplex {
   }
 
   /**
-   * Refuses to write nothing: when TLS has ended, Deno 2.7 reads nothing from it and writes that here, for ever and
-   * without a pause in which anything else could happen. What throws ends that.
+   * Rejects empty writes: when TLS has ended, Deno 2.7 reads nothing from it and writes that here, for ever and
+   * without giving the event loop a turn. An exception stops that.
    */
   override write(chunk: Uint8Array, ...rest: never[]): boolean {
     if (chunk.length === 0) throw new Error("There is nothing to write");

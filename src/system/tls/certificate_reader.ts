@@ -25,10 +25,10 @@ export type UnverifiedConnect = (
 ) => Promise<UnverifiedConnection | null>;
 
 /**
- * Makes connections that do not ask whether a certificate is valid. Each takes a socket: over anything else Deno 2.7 does
- * not tell what a certificate says. There, connecting or a handshake that hangs cannot be ended without losing the
- * descriptor for good, so such a socket is left to itself until the server or the system ends it; there are never more
- * than a few for a server.
+ * Creates connections that do not verify certificates. Each uses a socket: over anything else Deno 2.7 does not
+ * expose the certificate. There, connecting or a handshake that hangs cannot be aborted without leaking the file
+ * descriptor, so such a socket stays open until the server or the system closes it; there are never more than a few
+ * for a server.
  *
  * Such a handshake does not verify either that the server has the key of its certificate.
  */
@@ -53,7 +53,9 @@ export function createUnverifiedConnect(clock: Clock): UnverifiedConnect {
   };
 }
 
-/** Reads the facts of a server's certificate, valid or not, over a connection of its own; `null` if it can't be read. */
+/**
+ * Reads the facts of a server's certificate, valid or not, over a separate connection; `null` if it can't be read.
+ */
 export async function readUnverified(
   connect: UnverifiedConnect,
   target: HandshakeTarget,
@@ -68,7 +70,7 @@ export async function readUnverified(
 interface Attempt {
   /** Never rejects; when it resolves to `null`, the socket has been ended. */
   readonly connection: Promise<UnverifiedConnection | null>;
-  /** Whether the socket can be ended now without losing its descriptor. */
+  /** Returns whether the socket can be closed now without leaking its file descriptor. */
   canEnd(): boolean;
   end(): void;
 }

@@ -4,7 +4,7 @@ import type { StartTlsProtocol } from "../../domain/connections.ts";
 
 /** A conversation in clear text. */
 export interface ClearText {
-  /** What comes next; `null` at its end. */
+  /** Returns the next bytes; `null` at its end. */
   read(): Promise<Uint8Array | null>;
   write(text: string): Promise<void>;
 }
@@ -16,9 +16,9 @@ export class StartTlsRefusal extends Error {
 }
 
 /**
- * Holds the conversation up to the moment where TLS begins (RFC 3207 for SMTP, RFC 9051 for IMAP, RFC 2595 for POP3).
+ * Runs the protocol up to the begin of TLS (RFC 3207 for SMTP, RFC 9051 for IMAP, RFC 2595 for POP3).
  *
- * @throws {StartTlsRefusal} If the server ends it or answers otherwise.
+ * @throws {StartTlsRefusal} If the server closes the connection or rejects TLS.
  */
 export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol): Promise<void> {
   for (const { says, expects } of CONVERSATIONS[protocol]) {
@@ -29,7 +29,7 @@ export async function askForTls(clearText: ClearText, protocol: StartTlsProtocol
 
 /** One turn: the text to send, the pattern of a complete good reply, and that of a complete one. */
 interface Turn {
-  /** `null`: the server speaks first. */
+  /** `null`: the server sends first. */
   readonly says: string | null;
   readonly expects: { readonly good: RegExp; readonly complete: RegExp };
 }
@@ -38,7 +38,7 @@ interface Turn {
 const SMTP_LINE = /^\d{3}(?: .*)?\r?\n/m;
 const POP3_LINE = /^.*\r?\n/;
 
-/** An address literal (RFC 5321, section 4.1.3): it is always true, and needs no permission to be known. */
+/** An address literal (RFC 5321, section 4.1.3): it is always correct, and reading it requires no permission. */
 const CONVERSATIONS: Readonly<Record<StartTlsProtocol, readonly Turn[]>> = {
   smtp: [
     { says: null, expects: { good: /^220/, complete: SMTP_LINE } },

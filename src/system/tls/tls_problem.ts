@@ -3,14 +3,14 @@ import { startDeadline } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { type HandshakeTarget, tryHandshake } from "./try_handshake.ts";
 
-/** A server that refuses a certificate's reader by silence is not waited for. */
+/** A server that rejects without a response is not waited for. */
 const HANDSHAKE_MS = 10_000;
 
-/** What a server shows, and what it speaks; all else may have been garbled on the way. */
+/** Errors of the certificate and of the protocol version; all others may come from corrupted data. */
 const LASTING =
   /invalid peer certificate|peer is incompatible|InvalidContentType|fatal alert: (?:ProtocolVersion|InsufficientSecurity|CertificateRequired)/;
 
-/** Whether an error of a handshake is about what the server shows or speaks. */
+/** Returns whether an error of a handshake is about the certificate or the protocol of the server. */
 export function isLastingTlsError(error: unknown): boolean {
   return error instanceof Error && LASTING.test(error.message);
 }
@@ -20,7 +20,7 @@ interface HandshakeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Shakes hands once, without sending anything. Whether that fails with a lasting error. */
+/** Does a handshake once, without sending anything. Returns whether that fails with a lasting error. */
 export async function failsForGood(
   target: HandshakeTarget,
   { clock, signal }: HandshakeOptions,

@@ -5,16 +5,16 @@ export class TlsSettingsError extends Error {
   override readonly name = "TlsSettingsError";
 }
 
-/** What a client of the runtime takes. */
+/** The TLS options of a client of the runtime. */
 export type ClientTls = Pick<Deno.CreateHttpClientOptions, "caCerts"> & { cert?: string; key?: string };
 
 /**
- * Makes what a client of the runtime takes from what a config gives.
+ * Returns the options of a client of the runtime from the configured settings.
  *
- * Deno 2.7 ends the whole process when a key does not belong to its certificate, or is of a kind that its TLS
- * library does not know, so both are looked at before. The cryptography is loaded only here.
+ * Deno 2.7 terminates the whole process if a key does not match its certificate, or is of a kind that its TLS library
+ * does not support, so both are validated before. The cryptography is loaded only here.
  *
- * @throws {TlsSettingsError} If a certificate or key is none, or they do not belong together.
+ * @throws {TlsSettingsError} If a certificate or key is invalid, or they do not match.
  */
 export async function clientTls({ authority, certificate, key }: TlsMaterial): Promise<ClientTls> {
   if (authority !== undefined && !CERTIFICATE.test(authority)) {
@@ -60,7 +60,7 @@ function read<T>(parse: () => T, problem: string): T {
   try {
     return parse();
   } catch {
-    // The library's own words quote nothing, but say nothing to people either.
+    // The library's own message quotes nothing, but does not help users either.
     throw new TlsSettingsError(problem);
   }
 }

@@ -21,10 +21,10 @@ export function beginTls(
   requireTrust();
   const name = withoutBrackets(serverName);
   const socket = connect({
-    // A stream serves as well, whatever the types say.
+    // A stream is supported as well, although the types lack it.
     socket: stream as Socket,
     host: name,
-    // An address is no server name (RFC 6066, section 3).
+    // An IP address is no server name (RFC 6066, section 3).
     ...isIP(name) === 0 && { servername: name },
     ...authorities.length > 0 && { ca: [...authorities] },
     rejectUnauthorized: verifies,
@@ -35,7 +35,7 @@ export function beginTls(
   return socket;
 }
 
-/** What came before the end of a stream may still say why it ended. */
+/** Data before the end of a stream may still contain the reason why it ended. */
 const END_GRACE_MS = 100;
 
 /** Waits for the end of a handshake, also if its stream ends. Rejects with the runtime's error. */

@@ -1,6 +1,6 @@
 /**
- * The certificates of authorities that TLS trusts. The runtime loads them when the first client is made, for `http:`
- * too, and keeps them. An environment variable chooses them, which may be set from inside until then.
+ * The CA certificates that TLS trusts. The runtime loads them when the first client is created, for `http:` too, and
+ * keeps them. An environment variable chooses them, which may be set from inside until then.
  */
 import { messageOf } from "../../shared/describe_error.ts";
 import { TRUST_VARIABLE } from "../../domain/runtime_permissions.ts";
@@ -9,8 +9,8 @@ import { TRUST_VARIABLE } from "../../domain/runtime_permissions.ts";
 const MACHINE_AND_BUILT_IN = "system,mozilla";
 
 /**
- * Makes TLS trust what the machine trusts, unless the user has chosen by the variable or it may not be set, and loads
- * the certificates. Must be called before the first client is made. Later there may be no descriptor left to load them,
+ * Makes TLS trust the machine's CA certificates, unless the user has set the variable or it may not be set, and loads
+ * them. Must be called before the first client is created. Later there may be no file descriptor left to load them,
  * and the executable keeps the first failure.
  */
 export function trustMachine(): void {
@@ -22,17 +22,17 @@ export function trustMachine(): void {
   try {
     requireTrust();
   } catch {
-    // What needs it will say it.
+    // The code that requires it reports the error.
   }
 }
 
 let isLoaded = false;
 
 /**
- * Loads the trusted certificates, if that has not happened. Call it before `node:tls`, which never ends a handshake
- * without them, and reports nothing.
+ * Loads the trusted certificates, if that has not happened. Call it before `node:tls`, which never completes a
+ * handshake without them, and reports nothing.
  *
- * @throws If they can't be loaded; {@linkcode explainTrustError} knows the error.
+ * @throws If they can't be loaded; {@linkcode explainTrustError} describes the error.
  */
 export function requireTrust(): void {
   if (isLoaded) return;

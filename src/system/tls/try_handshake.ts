@@ -16,8 +16,8 @@ export interface HandshakeTarget extends ConnectionTarget {
 }
 
 /**
- * Does one handshake and ends that connection without losing a descriptor, regardless of the server. Returns the
- * certificate's facts, as far as the runtime reports them; rejects if it is not valid.
+ * Does one handshake and closes that connection without leaking a file descriptor, regardless of the server. Returns
+ * the certificate's facts, as far as the runtime reports them; rejects if it is not valid.
  */
 export async function tryHandshake(
   { tls, startTls, ...target }: HandshakeTarget,
