@@ -88,6 +88,7 @@ export function updateOf(
         problemBeganAtMs: null,
         notified: "ok",
         notifiedAtMs: null,
+        notifiedSinceMs: null,
         notifiedProblemBeganAtMs: null,
         recent: "",
         sinceLowered: 0,

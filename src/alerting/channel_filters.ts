@@ -76,18 +76,33 @@ export function knownTo(
     if (condition === wanted) return [confirmed];
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];
-    const decidedAtMs = Math.max(notifiedAtMs(state, nowMs), Math.min(dueAtMs(filters, state, nowMs), nowMs));
+    const decidedAtMs = Math.max(
+      notifiedSinceMs(state, nowMs),
+      Math.min(dueAtMs(filters, state, nowMs), nowMs),
+    );
     return isOutsideHours(filters, decidedAtMs) ? [] : [condition];
   });
 }
 
-/** When the confirmed condition was notified, or the present time. No reminder makes what was left out due again. */
-function notifiedAtMs(
-  { confirmed, confirmedSinceMs, notified, reminders, ...state }: ConditionState,
+/** Whether nothing is due to a channel of a problem: it knows of it, or it is postponed or was filtered. */
+export function isLeftOut(
+  filters: ChannelFilters,
+  conditions: readonly Condition[],
+  state: ConditionState,
+  options: FilterOptions,
+): boolean {
+  return knownTo(filters, conditions, state, options).every((condition) => condition === state.confirmed);
+}
+
+/**
+ * When the confirmed condition was first notified, or the present time. A reminder, or an escalation to another
+ * channel, does not make due what was left out.
+ */
+function notifiedSinceMs(
+  { confirmed, confirmedSinceMs, notified, ...state }: ConditionState,
   nowMs: number,
 ): number {
-  if (notified !== confirmed) return nowMs;
-  return Math.max(reminders > 0 ? -Infinity : state.notifiedAtMs ?? nowMs, confirmedSinceMs ?? nowMs);
+  return state.notifiedSinceMs ?? (notified === confirmed ? confirmedSinceMs : null) ?? nowMs;
 }
 
 /** Whether a channel does not get a notification that is due. Of a problem that recovered unsent, either event counts. */

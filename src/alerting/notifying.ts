@@ -21,14 +21,20 @@ import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
-import { conditionFor, hasEscalated, isExcluded, isPostponed, knownTo } from "./channel_filters.ts";
+import { conditionFor, hasEscalated, isExcluded, isLeftOut, knownTo } from "./channel_filters.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { Dependents } from "./dependents.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
-import { conditionAfter, type LastNotified, lastNotified, queueFor } from "./queued_notifications.ts";
+import {
+  conditionAfter,
+  type LastNotified,
+  lastNotified,
+  queueFor,
+  type QueueOptions,
+} from "./queued_notifications.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { findRekeyed, type Rekeyed } from "./rekey.ts";
 import { silencesOf } from "./silences.ts";
@@ -163,7 +169,11 @@ export class Notifying {
           hasEscalated(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
         ),
       queue: (notification, state) =>
-        this.#queue(notification, check, (channel) => isPostponed(channel, state, filtering)),
+        this.#queue(
+          notification,
+          check,
+          (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
+        ),
     };
   }
 
@@ -421,13 +431,13 @@ export class Notifying {
   #queue(
     notification: Notification,
     check: Check,
-    isPostponed: (channel: Channel) => boolean,
+    isLeftOut: QueueOptions["isLeftOut"],
   ): readonly QueuedNotification[] {
     const queued = queueFor(notification, {
       channels: check.notifications,
       nameOf: (channel) => this.#channels.nameOf(channel),
       lastNotifiedOf: (channel) => this.#lastNotified(check.name, channel),
-      isPostponed,
+      isLeftOut,
       textMaxOf: (channel) => channelEntryOf(channel).textMax,
       sequence: this.#sequence,
       nowMs: this.#options.system.clock.wallMs(),

@@ -37,8 +37,8 @@ export interface QueueOptions {
   nameOf(channel: Channel): string;
   /** Returns the last notification of a channel, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
-  /** Whether the problem is too young for the channel, or acknowledged. */
-  isPostponed(channel: Channel): boolean;
+  /** Whether a problem or a change is not due to a channel that was last notified of these conditions. */
+  isLeftOut(channel: Channel, conditions: readonly Condition[]): boolean;
   /** How much of texts a channel sends. */
   textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first; each further one gets the next. */
@@ -77,7 +77,7 @@ export function queueFor(
 function notificationFor(
   notification: Notification,
   channel: Channel,
-  { lastNotifiedOf, isPostponed, nowMs }: Pick<QueueOptions, "lastNotifiedOf" | "isPostponed" | "nowMs">,
+  { lastNotifiedOf, isLeftOut, nowMs }: Pick<QueueOptions, "lastNotifiedOf" | "isLeftOut" | "nowMs">,
 ): Notification | null {
   const { conditions, isPending } = lastNotifiedOf(channel);
   const wanted = conditionFor(channel, notification.condition);
@@ -89,8 +89,8 @@ function notificationFor(
   }
   if (previous === undefined) return null;
   if (wanted === "ok") return { ...notification, event: "recovery", previous };
-  if (previous !== "ok") return { ...notification, event: "change", previous };
-  return isPostponed(channel) ? null : { ...notification, event: "problem", previous };
+  if (isLeftOut(channel, conditions)) return null;
+  return { ...notification, event: previous === "ok" ? "problem" : "change", previous };
 }
 
 /** Without what the channel would not send. */

@@ -107,6 +107,7 @@ export function transition(
     confirmed,
     confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
     leftAtMs: change === null ? state.leftAtMs : { ...state.leftAtMs, [change.from]: nowMs },
+    notifiedSinceMs: change === null ? state.notifiedSinceMs : null,
     observed: condition,
     observedAtMs: nowMs,
     problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null,
@@ -152,6 +153,7 @@ export function initialState(): ConditionState {
     problemBeganAtMs: null,
     notified: "ok",
     notifiedAtMs: null,
+    notifiedSinceMs: null,
     reminders: 0,
     notifiedProblemBeganAtMs: null,
   };
@@ -263,6 +265,7 @@ function conclude(
       ...state,
       notified: state.confirmed,
       notifiedAtMs: nowMs,
+      notifiedSinceMs: state.notifiedSinceMs ?? nowMs,
       reminders: event === "reminder" ? state.reminders + 1 : 0,
       notifiedProblemBeganAtMs: began,
     },

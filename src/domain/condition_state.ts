@@ -47,6 +47,8 @@ export interface ConditionState {
   readonly notified: Condition;
   /** The last notification of any event. */
   readonly notifiedAtMs: number | null;
+  /** The first notification of the confirmed condition since it changed; `null` before it. */
+  readonly notifiedSinceMs: number | null;
   /** How many reminders there were since the last notification that is none. */
   readonly reminders: number;
   /** When the problem last notified began, also after its recovery; `null` before the first. */

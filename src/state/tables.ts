@@ -77,6 +77,7 @@ const CONDITION_STATE: Codec<ConditionState> = object({
   problemBeganAtMs: nullable(number),
   notified: condition,
   notifiedAtMs: nullable(number),
+  notifiedSinceMs: nullable(number),
   reminders: number,
   notifiedProblemBeganAtMs: nullable(number),
 });

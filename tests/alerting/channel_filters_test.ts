@@ -25,6 +25,8 @@ type Step = readonly [
 
 interface Row {
   readonly filters: ChannelFilters;
+  /** Those of a third channel. @default there is none */
+  readonly other?: ChannelFilters;
   /** @default no reminders */
   readonly annoy?: number;
   readonly flapping?: "once";
@@ -35,7 +37,7 @@ interface Row {
 
 /** Returns what is sent in a row for a check with a channel that filters, and one that gets everything. */
 async function sentIn(
-  { filters, annoy, flapping, steps }: Row,
+  { filters, other, annoy, flapping, steps }: Row,
 ): Promise<{ filtered: string[]; all: string[] }> {
   const channel = (key: string, own: ChannelFilters): Channel => ({
     kind: "console",
@@ -47,7 +49,11 @@ async function sentIn(
     ...testCheck("ok", { name: "web" }),
     annoy: annoy ?? false,
     ...flapping !== undefined && { flapping },
-    notifications: [channel("all", {}), channel("filtered", filters)],
+    notifications: [
+      channel("all", {}),
+      channel("filtered", filters),
+      ...other === undefined ? [] : [channel("other", other)],
+    ],
   };
   let desk = await openDesk([check]);
   const sent: Record<string, string[]> = { all: [], filtered: [] };
@@ -225,6 +231,24 @@ const ROWS: Readonly<Record<string, Row>> = {
     filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
     steps: [[0, "critical"], [15, "review"], [16, "critical"], [61, "critical"], [62, "review"]],
     expected: [],
+  },
+  "hours: not later, though the problem escalates to another channel within them": {
+    filters: { hours: [hours(60, 120)] },
+    other: { afterMs: 40 * MINUTE },
+    steps: [[50, "critical"], [90, "review"], [91, "critical"], [92, "review"], [95, "ok"]],
+    expected: [],
+  },
+  "hours: a change after the escalation to another channel": {
+    filters: { hours: [hours(60, 120)] },
+    other: { afterMs: 40 * MINUTE },
+    steps: [[50, "warning"], [90, "review"], [91, "warning"], [92, "critical"], [95, "ok"]],
+    expected: ["92 problem critical", "95 recovery ok"],
+  },
+  "hours: a change outside them is not sent later, though the problem escalates": {
+    filters: { hours: [hours(0, 60), hours(80, 120)] },
+    other: { afterMs: 40 * MINUTE },
+    steps: [[50, "warning"], [70, "critical"], [90, "review"], [91, "critical"], [95, "ok"]],
+    expected: ["50 problem warning", "95 recovery ok"],
   },
   "hours: a reminder to other channels within them": {
     filters: { hours: [hours(60, 120)] },

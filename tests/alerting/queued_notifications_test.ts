@@ -46,7 +46,7 @@ const OPTIONS: QueueOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
   lastNotifiedOf: () => last("ok"),
-  isPostponed: () => false,
+  isLeftOut: () => false,
   textMaxOf: () => ({ output: 100, detail: 100 }),
   sequence: 7,
   nowMs: NOW,

@@ -329,9 +329,9 @@ function policyAt(history: readonly Step[], index: number): ConditionPolicy {
 }
 
 function notificationFields(
-  { notified, notifiedAtMs, notifiedProblemBeganAtMs, reminders }: ConditionState,
-): Pick<ConditionState, "notified" | "notifiedAtMs" | "notifiedProblemBeganAtMs" | "reminders"> {
-  return { notified, notifiedAtMs, notifiedProblemBeganAtMs, reminders };
+  { notified, notifiedAtMs, notifiedSinceMs, notifiedProblemBeganAtMs, reminders }: ConditionState,
+): Partial<ConditionState> {
+  return { notified, notifiedAtMs, notifiedSinceMs, notifiedProblemBeganAtMs, reminders };
 }
 
 function deepFreeze<T>(value: T): T {

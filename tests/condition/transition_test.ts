@@ -370,6 +370,7 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
       ...suppressed,
       notified: "warning",
       notifiedAtMs: nowMs,
+      notifiedSinceMs: nowMs,
       notifiedProblemBeganAtMs: START_MS,
     });
     assert.equal(review(state, { suppressedBy: null, nowMs }).verdict.kind, "quiet");

@@ -65,6 +65,7 @@ export function testStore(
         problemBeganAtMs: null,
         notified: "ok",
         notifiedAtMs: null,
+        notifiedSinceMs: null,
         notifiedProblemBeganAtMs: null,
         recent: "",
         sinceLowered: 0,

@@ -32,6 +32,7 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
       problemBeganAtMs: NOW_MS - 120_000,
       notified: "ok",
       notifiedAtMs: NOW_MS - 30_000,
+      notifiedSinceMs: NOW_MS - 40_000,
       notifiedProblemBeganAtMs: null,
       recent: "owcu",
       sinceLowered: 3,

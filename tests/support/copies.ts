@@ -38,6 +38,7 @@ export function copyConditionState(state: ConditionState): ConditionState {
     problemBeganAtMs: state.problemBeganAtMs,
     notified: state.notified,
     notifiedAtMs: state.notifiedAtMs,
+    notifiedSinceMs: state.notifiedSinceMs,
     notifiedProblemBeganAtMs: state.notifiedProblemBeganAtMs,
     recent: state.recent,
     sinceLowered: state.sinceLowered,
