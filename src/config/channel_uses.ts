@@ -18,6 +18,12 @@ export function withFilters(channel: Channel, { channel: _name, ...filters }: Ch
   return { ...channel, ...filters };
 }
 
+/** Returns a channel that gets everything. */
+export function withoutFilters({ conditions: _conditions, events: _events, ...rest }: Channel): Channel {
+  const { afterMs: _afterMs, hours: _hours, ...channel } = rest;
+  return channel;
+}
+
 /** Finds items of lists that are neither a channel nor a use of one, and channels that a list uses in two ways. */
 export function findUseProblems(written: JsonObject): readonly Problem[] {
   return [
@@ -25,8 +31,21 @@ export function findUseProblems(written: JsonObject): readonly Problem[] {
     ...channelLists(written).flatMap(({ path, items }) => [
       ...items.flatMap((item, index) => isObject(item) ? problemsOf(item, [...path, index]) : []),
       ...findRepeated(items, path),
+      ...path[0] === "summary" ? findSummaryFilters(items, path) : [],
     ]),
   ];
+}
+
+/** Filters are about the condition of one check, and its event. */
+function findSummaryFilters(items: readonly JsonValue[], path: ConfigPath): readonly Problem[] {
+  return items.flatMap((item, index) =>
+    FILTER_KEYS.filter((key) => isObject(item) && key in item).map((key) => ({
+      path: [...path, index, key],
+      at: "name" as const,
+      message: `"${key}" has no effect on a summary, which is about no single notification`,
+      hint: 'remove it; "cron" decides when a summary is sent',
+    }))
+  );
 }
 
 function namedUses({ channels }: JsonObject): readonly Problem[] {

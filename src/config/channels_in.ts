@@ -9,7 +9,7 @@ interface WrittenChannel {
   readonly kind: string;
 }
 
-/** Lists the channels that are written out in a file: those with a name, and those in the defaults and the checks. */
+/** Lists the channels that are written out in a file: those with a name, and those in lists. */
 export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   const named = isObject(written["channels"]) ? Object.entries(written["channels"]) : [];
   return [
@@ -22,13 +22,14 @@ export function channelsIn(written: JsonObject): readonly WrittenChannel[] {
   ];
 }
 
-/** Lists the `notifications` of the defaults and the checks as written. */
+/** Lists the `notifications` of the defaults, the summary and the checks as written. */
 export function channelLists(
   written: JsonObject,
 ): readonly { readonly path: ConfigPath; readonly items: readonly JsonValue[] }[] {
   const checks = isObject(written["checks"]) ? Object.entries(written["checks"]) : [];
   const holders: readonly (readonly [ConfigPath, JsonValue | undefined])[] = [
     [["defaults"], written["defaults"]],
+    [["summary"], written["summary"]],
     ...checks.map(([name, check]) => [["checks", name], check] as const),
   ];
   return holders.flatMap(([path, holder]) => {

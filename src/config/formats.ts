@@ -21,6 +21,7 @@ import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { minuteOfDay } from "./time_of_day.ts";
+import { OBJECTIVE_FORMS, parseObjective } from "./parse_objective.ts";
 import { findChoiceProblem } from "./template_choices.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 import { childOf, isObject, type Schema, type SchemaReader } from "./schema_view.ts";
@@ -123,6 +124,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   duration: checkDuration,
   size_or_percentage: (item) => checkLimit(item, "size_or_percentage"),
   count_or_percentage: (item) => checkLimit(item, "count_or_percentage"),
+  objective: checkObjective,
   status: checkStatus,
   header_value: checkHeaderValue,
   range: checkRange,
@@ -162,6 +164,13 @@ function checkLimit(
   const parsed = typeof value === "number" ? null : parseLimit(value, format);
   if (parsed === null || "limit" in parsed) return null;
   const problem = value === written ? parsed.problem : `is not a limit, expected ${LIMIT_FORMS[format]}`;
+  return { message: `${quoteValue(written)} ${problem}` };
+}
+
+function checkObjective({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  const parsed = parseObjective(String(value));
+  if (!("problem" in parsed)) return null;
+  const problem = value === written ? parsed.problem : `is not an objective, expected ${OBJECTIVE_FORMS}`;
   return { message: `${quoteValue(written)} ${problem}` };
 }
 

@@ -4,6 +4,7 @@ import type { ConfigPath, Problem } from "./problem.ts";
 import { defaultsOf } from "./resolve.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import { warnOfPublicTags } from "./listen_rules.ts";
+import { warnOfSummary } from "./summary_rules.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 import type { ReadConfig } from "./read_config.ts";
 import { kindPath, type ResolvedConfig } from "./resolve_config.ts";
@@ -11,16 +12,17 @@ import { kindPath, type ResolvedConfig } from "./resolve_config.ts";
 /** Returns the warnings about a config, except those about secrets. */
 export function listWarnings(
   { included, validated, main, lacks }: ReadConfig,
-  { checks, report, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
+  { checks, summary, report, metrics, listen, fileOf, isKindKnown }: ResolvedConfig,
 ): readonly Problem[] {
   const unknownKinds = checks.filter((check) => !isKindKnown(check));
   return [
     ...included.warnings,
     ...validated.flatMap((file) => file.warnings),
     ...lacks.map((lack) => ({ ...lack, message: `${lack.message}; ${describeLoss(lack.path)}` })),
-    ...warnOfUnusedChannels(included.files, checks),
+    ...warnOfUnusedChannels(included.files, { checks, summary }),
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
+    ...summary === null ? [] : warnOfSummary(summary, checks),
     ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];
@@ -45,6 +47,7 @@ const LOSSES: Readonly<Record<string, string>> = {
   page: "the HTML report has no title, description and announcements",
   metrics: "no metrics are written",
   listen: "the HTTP endpoint does not start",
+  summary: "no summary is sent",
   maintenance_windows: "the window is ignored",
 };
 

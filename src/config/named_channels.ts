@@ -1,6 +1,7 @@
 /** Channels with a name: `channels` has them, and lists of `notifications` refer to them. */
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
+import type { SummarySettings } from "../domain/summary_settings.ts";
 import { namedChannelKey } from "./channel_key.ts";
 import { channelNames, type ConfigFile } from "./config_file.ts";
 import type { FormattedValue } from "./formatted_value.ts";
@@ -70,13 +71,17 @@ function describeNames(known: readonly string[]): string {
     : `one of the names ${known.map(quoteValue).join(", ")}, or an object`;
 }
 
-/** Warns of named channels that no check notifies. */
+/** Warns of named channels that are in no list. */
 export function warnOfUnusedChannels(
   files: readonly ConfigFile[],
-  checks: readonly Check[],
+  { checks, summary }: {
+    readonly checks: readonly Check[];
+    readonly summary: SummarySettings | null;
+  },
 ): readonly Problem[] {
   if (checks.length === 0) return [];
-  const used = new Set(checks.flatMap(({ notifications }) => notifications.map(({ name }) => name)));
+  const lists = [...checks, ...summary === null ? [] : [summary]];
+  const used = new Set(lists.flatMap(({ notifications }) => notifications.map(({ name }) => name)));
   return files.flatMap((file) =>
     channelNames(file).filter((name) => !used.has(name)).map((name) => ({
       path: [CHANNELS, name],

@@ -3,12 +3,14 @@ import type { Check, CheckSettings } from "../domain/check.ts";
 import type { Locations } from "../domain/location.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
+import type { SummarySettings } from "../domain/summary_settings.ts";
 import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
-import { type ChannelUse, withFilters } from "./channel_uses.ts";
+import { type ChannelUse, withFilters, withoutFilters } from "./channel_uses.ts";
 import { parseDuration } from "./parse_duration.ts";
 import { type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize } from "./parse_size.ts";
+import { parseObjective } from "./parse_objective.ts";
 import { parseInterval } from "./interval.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
@@ -81,6 +83,23 @@ function withoutLacking(
   return value.filter((_item, index) => lacksAt([...path, index]).length === 0);
 }
 
+/** Resolves `summary`; `null`: there is none, or this machine lacks something of it other than a channel. */
+export function resolveSummary(config: JsonObject, options: ResolveOptions): SummarySettings | null {
+  const { reader, written, lacksAt } = options;
+  const value = config[SUMMARY];
+  const schema = reader.view(reader.root, config).keys.get(SUMMARY);
+  if (schema === undefined || !isObject(value)) return null;
+  const view = reader.view(schema, value);
+  const isLacking = [...view.keys.keys()].some((key) =>
+    key !== NOTIFICATIONS && (lacksAt?.([SUMMARY, key]) ?? []).length > 0
+  );
+  const list = valueAt(written, [SUMMARY, NOTIFICATIONS]);
+  if (isLacking || !Array.isArray(list)) return null;
+  return new Resolver(config, options).resolveSummary(schema, { value, view, list });
+}
+
+const SUMMARY = "summary";
+
 /** The settings of a file for its checks; an included file may have none. */
 export function defaultsOf(config: JsonObject): JsonObject {
   const defaults = config["defaults"];
@@ -116,6 +135,12 @@ interface ResolvedSettings extends Record<string, unknown> {
   recoveryThreshold?: number;
   locations?: Partial<Locations> & Pick<Locations, "from">;
   schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
+}
+
+interface ResolvedSummary extends Omit<SummarySettings, "times" | "notifications"> {
+  readonly cron: string;
+  readonly timeZone?: string;
+  readonly notifications: readonly ListedChannel[];
 }
 
 /** A key with its schema. */
@@ -303,6 +328,27 @@ class Resolver {
     return keyed;
   }
 
+  resolveSummary(
+    schema: Schema,
+    { value, view, list }: {
+      readonly value: JsonObject;
+      readonly view: SchemaView;
+      /** The channels as written. */
+      readonly list: readonly JsonValue[];
+    },
+  ): SummarySettings | null {
+    const { cron, timeZone, notifications, ...rest } = this.resolveValue(schema, value) as ResolvedSummary;
+    const setting = view.keys.get(NOTIFICATIONS);
+    const items = setting === undefined ? undefined : this.#options.reader.view(setting, undefined).items;
+    if (items === undefined) return null;
+    const channels = this.#keysOf(notifications, list, { items, path: [SUMMARY, NOTIFICATIONS] });
+    return {
+      ...rest,
+      times: this.#timesOf(cron, timeZone ?? this.#options.timeZone),
+      notifications: channels.map(withoutFilters),
+    };
+  }
+
   resolveValue(schema: Schema, value: JsonValue): unknown {
     return this.#resolve(schema, value, "check");
   }
@@ -406,6 +452,11 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
   },
   size_or_percentage: (value) => limitOf(value, "size_or_percentage"),
   count_or_percentage: (value) => limitOf(value, "count_or_percentage"),
+  objective: (value) => {
+    const objective = parseObjective(String(value));
+    // An unresolved placeholder.
+    return "problem" in objective ? { percent: NaN, windowMs: NaN } : objective;
+  },
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   command: (value, options) =>
     options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),

@@ -5,14 +5,16 @@ import type { ListenSettings } from "../domain/listen_settings.ts";
 import type { ReportFile } from "../domain/report_file.ts";
 import type { PageText } from "../domain/page_text.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
+import type { SummarySettings } from "../domain/summary_settings.ts";
 import type { System } from "../domain/system.ts";
 import { findDependencyProblems } from "./dependencies.ts";
 import type { ValidatedFile } from "./check_rules.ts";
 import { checkNames } from "./config_file.ts";
 import { findThresholdProblems } from "./threshold_rules.ts";
+import { findSummaryProblems } from "./summary_rules.ts";
 import { resolveNamedChannels } from "./named_channels.ts";
 import type { ConfigPath, Problem } from "./problem.ts";
-import { resolveChecks, type ResolveOptions, resolveSetting } from "./resolve.ts";
+import { resolveChecks, type ResolveOptions, resolveSetting, resolveSummary } from "./resolve.ts";
 import { absolutePath } from "./source.ts";
 import type { ReadConfig } from "./read_config.ts";
 
@@ -28,6 +30,8 @@ export interface ResolvedConfig {
   readonly page: PageText | null;
   /** The metrics file; `null`: none. */
   readonly metrics: MetricsFile | null;
+  /** The summary that is sent on a schedule; `null`: none. */
+  readonly summary: SummarySettings | null;
   /** The HTTP endpoint; `null`: none. */
   readonly listen: ListenSettings | null;
   /** In no order; also those of an unknown kind. */
@@ -56,8 +60,13 @@ export function resolveConfig(
     ...others.flatMap((file) => resolveChecks(file.value, { ...toResolveOptions(file, context), outer })),
   ];
   const fileOf = fileFinder(main, others);
+  const summary = resolveSummary(main.value, options);
   refuse(
-    [...findDependencyProblems(checks), ...findThresholdProblems(checks)]
+    [
+      ...findDependencyProblems(checks),
+      ...findThresholdProblems(checks),
+      ...findSummaryProblems(summary, checks),
+    ]
       .filter(({ path }) => !fileOf(String(path[1])).file.isUnresolved(path)),
   );
   const state = main.value["state"];
@@ -70,6 +79,7 @@ export function resolveConfig(
     report: keyOf("report") as ReportFile | null,
     page: keyOf("page") as PageText | null,
     metrics: keyOf("metrics") as MetricsFile | null,
+    summary,
     listen: keyOf("listen") as ListenSettings | null,
     fileOf,
     isKindKnown: ({ name }) => !fileOf(name).file.isUnresolved(kindPath(name)),

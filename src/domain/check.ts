@@ -3,6 +3,7 @@ import type { Condition } from "./condition.ts";
 import type { HttpRequestParameters } from "./http_check.ts";
 import type { Locations } from "./location.ts";
 import type { MaintenanceWindow } from "./maintenance_window.ts";
+import type { Objective } from "./objective.ts";
 import type { Range } from "./range.ts";
 import type { Schedule } from "./schedule.ts";
 import type { StartTlsProtocol } from "./connections.ts";
@@ -48,6 +49,8 @@ export interface CheckSettings {
   /** Words that checks are chosen by, in the config's order; empty: none. */
   readonly tags: readonly string[];
   readonly timeoutMs: number;
+  /** Its availability is compared with this in summaries; absent: none. */
+  readonly objective?: Objective;
   /** Where in its interval it runs, 0 or more, below 1; absent: that follows from its name. */
   readonly splay?: number;
   /** The locations at which it runs; absent: it runs on any one member. */

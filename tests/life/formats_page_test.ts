@@ -29,6 +29,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     const bad = {
       kind: "test",
       notifications: [{ kind: "console", parameters: {} }, closed],
+      objective: "99 % a week",
       parameters: { condition: "critical", output: "it is gone" },
     };
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
@@ -73,6 +74,9 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     const history = JSON.parse((await harness.run(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
+    const week = JSON.parse((await harness.run(["summary", "--format", "json"])).stdout);
+    objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
+    objects.push(["An objective", week.availability.items[0].objective]);
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);
 
     const tables = tablesOf(PAGE);

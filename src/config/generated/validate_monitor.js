@@ -2,9 +2,9 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1}}},"page":{"type":"object","additionalProperties":false,"properties":{"title":{"type":"string","minLength":1},"description":{"type":"string","minLength":1},"announcements":{"type":"array","items":{"$ref":"#/$defs/announcement"},"default":[]}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"announcement":{"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
+const schema19 = {"type":"object","additionalProperties":false,"required":["defaults"],"x-notes":{"groups":"the specification names it as required without defining it, so it has no meaning here"},"properties":{"$schema":{"type":"string"},"include":{"type":["array","string"],"items":{"type":"string","minLength":1,"format":"include"},"minLength":1,"format":"include","default":[]},"defaults":{"$ref":"#/$defs/defaults"},"state":{"type":["string","object"],"minLength":1,"format":"path","additionalProperties":false,"required":["postgres"],"properties":{"postgres":{"type":"object","additionalProperties":false,"required":["hosts","database","user"],"x-notes":{"sslmode":"TLS is always verified in full, except on loopback; set ca_file for a private authority"},"properties":{"hosts":{"type":"array","minItems":1,"items":{"type":"string","minLength":1,"format":"database_host"}},"database":{"type":"string","minLength":1,"format":"variable"},"user":{"type":"string","minLength":1,"format":"variable"},"password":{"type":"string","format":"secret"},"ca_file":{"type":"string","minLength":1,"format":"input_file"},"schema":{"type":"string","minLength":1,"format":"variable","default":"monitor"},"prepare":{"type":"boolean","default":true},"fail_open_after":{"$ref":"#/$defs/interval","default":"1 minute"}}}}},"heartbeat":{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","minLength":1,"format":"path"},"target":{"type":"string","format":"url"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"}}},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"report":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1}}},"page":{"type":"object","additionalProperties":false,"properties":{"title":{"type":"string","minLength":1},"description":{"type":"string","minLength":1},"announcements":{"type":"array","items":{"$ref":"#/$defs/announcement"},"default":[]}}},"metrics":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"interval":{"$ref":"#/$defs/interval","default":"1 minute"},"name":{"type":"string","minLength":1}}},"listen":{"type":"object","additionalProperties":false,"required":["address"],"properties":{"address":{"type":"string","format":"listen_address"},"token":{"type":"string","minLength":16,"format":"secret"},"public":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"minItems":1},"interval":{"$ref":"#/$defs/interval","default":"10 seconds"}}},"channels":{"type":"object","additionalProperties":{"$ref":"#/$defs/channel","type":"object","required":["kind","parameters"]},"default":{}},"checks":{"type":"object","additionalProperties":{"$ref":"#/$defs/check"},"default":{}}},"$defs":{"defaults":{"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"objective":{"$ref":"#/$defs/objective"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}},"check":{"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"objective":{"$ref":"#/$defs/objective"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}},"locations":{"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}},"tags":{"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]},"active":{"type":"boolean","default":true},"threshold":{"type":"integer","minimum":1,"default":3},"recovery_threshold":{"type":"integer","minimum":1},"within":{"type":"integer","minimum":1,"maximum":100},"flapping":{"enum":["all","once"]},"annoy":{"type":["boolean","integer","string","array"],"minimum":1,"format":"interval","items":{"$ref":"#/$defs/interval"},"minItems":1,"default":false},"objective":{"type":"string","format":"objective"},"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"schedule":{"type":"object","additionalProperties":false,"properties":{"regular_interval":{"$ref":"#/$defs/interval"},"attentive_interval":{"$ref":"#/$defs/interval"},"cron":{"type":"string","format":"cron"},"time_zone":{"$ref":"#/$defs/time_zone"}},"default":{"regular_interval":"1 minute"}},"time_zone":{"type":"string","format":"time_zone"},"maintenance_windows":{"type":"array","items":{"$ref":"#/$defs/window"},"default":[]},"announcement":{"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}},"window":{"type":"object","additionalProperties":false,"required":["from","to"],"properties":{"days":{"type":"array","minItems":1,"items":{"enum":["mon","tue","wed","thu","fri","sat","sun"]}},"from":{"type":"string","format":"time_of_day"},"to":{"type":"string","format":"time_of_day"},"time_zone":{"$ref":"#/$defs/time_zone"},"reason":{"type":"string"}}},"notifications":{"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]},"channel":{"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}}}};
 const func1 = Object.prototype.hasOwnProperty;
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"objective":{"$ref":"#/$defs/objective"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"}}};
 const schema21 = {"type":"array","items":{"type":"string","minLength":1,"format":"tag"},"default":[]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -614,12 +614,39 @@ return errors === 0;
 }
 validate76.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema33 = {"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}};
+const schema33 = {"type":"string","format":"objective"};
 
 function validate81(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
 const evaluated0 = validate81.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(!(typeof data === "string")){
+const err0 = {instancePath,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+validate81.errors = vErrors;
+return errors === 0;
+}
+validate81.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema34 = {"type":"object","additionalProperties":false,"required":["from"],"properties":{"from":{"type":"array","items":{"type":"string","minLength":1,"format":"location"}},"agree":{"type":"integer","minimum":1},"control":{"type":"string","minLength":1}}};
+
+function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate83.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -751,18 +778,18 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate81.errors = vErrors;
+validate83.errors = vErrors;
 return errors === 0;
 }
-validate81.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate83.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema34 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
-const schema35 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
+const schema35 = {"type":"array","items":{"$ref":"#/$defs/channel"},"default":[{"kind":"console","parameters":{}}]};
+const schema36 = {"type":["object","string"],"format":"channel_name","additionalProperties":false,"properties":{"kind":{"enum":["console","file_touch","email","desktop_notification","webhook","command"],"x-hints":{"slack":"webhook","discord":"webhook","teams":"webhook","telegram":"webhook","http":"webhook","https":"webhook","ntfy":"webhook","gotify":"webhook","pagerduty":"webhook","opsgenie":"webhook","mail":"email","smtp":"email","sendmail":"email","script":"command","exec":"command","shell":"command","program":"command","desktop":"desktop_notification","notifysend":"desktop_notification","toast":"desktop_notification","stdout":"console","log":"console"}},"parameters":{"type":"object"},"channel":{"type":"string","format":"channel_name"},"conditions":{"type":"array","minItems":1,"items":{"enum":["unknown","warning","critical"]}},"events":{"type":"array","minItems":1,"items":{"enum":["problem","change","recovery","reminder"]}},"after":{"$ref":"#/$defs/interval"},"hours":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/window"}}}};
 
-function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate84.evaluated;
+const evaluated0 = validate86.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -770,7 +797,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema35.type}};
+const err0 = {instancePath,keyword:"type",params:{type: schema36.type}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -795,7 +822,7 @@ errors++;
 if(data.kind !== undefined){
 let data0 = data.kind;
 if(!((((((data0 === "console") || (data0 === "file_touch")) || (data0 === "email")) || (data0 === "desktop_notification")) || (data0 === "webhook")) || (data0 === "command"))){
-const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema35.properties.kind.enum}};
+const err2 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema36.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -847,7 +874,7 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(!(((data4 === "unknown") || (data4 === "warning")) || (data4 === "critical"))){
-const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema35.properties.conditions.items.enum}};
+const err6 = {instancePath:instancePath+"/conditions/" + i0,keyword:"enum",params:{allowedValues: schema36.properties.conditions.items.enum}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -886,7 +913,7 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(!((((data6 === "problem") || (data6 === "change")) || (data6 === "recovery")) || (data6 === "reminder"))){
-const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema35.properties.events.items.enum}};
+const err9 = {instancePath:instancePath+"/events/" + i1,keyword:"enum",params:{allowedValues: schema36.properties.events.items.enum}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -947,16 +974,16 @@ errors++;
 }
 }
 }
-validate84.errors = vErrors;
+validate86.errors = vErrors;
 return errors === 0;
 }
-validate84.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate86.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate83.evaluated;
+const evaluated0 = validate85.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -966,8 +993,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate84(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
+if(!(validate86(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
 errors = vErrors.length;
 }
 }
@@ -982,10 +1009,10 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate83.errors = vErrors;
+validate85.errors = vErrors;
 return errors === 0;
 }
-validate83.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate85.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1065,15 +1092,21 @@ vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors
 errors = vErrors.length;
 }
 }
-if(data.locations !== undefined){
-if(!(validate81(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+if(data.objective !== undefined){
+if(!(validate81(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate83(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.locations !== undefined){
+if(!(validate83(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
+errors = vErrors.length;
+}
+}
+if(data.notifications !== undefined){
+if(!(validate85(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate85.errors : join(vErrors, validate85.errors);
 errors = vErrors.length;
 }
 }
@@ -1093,12 +1126,12 @@ return errors === 0;
 }
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema36 = {"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}};
+const schema37 = {"type":"object","additionalProperties":false,"required":["date","text"],"properties":{"date":{"type":"string","format":"date"},"text":{"type":"string","minLength":1},"until":{"type":"string","format":"date"}}};
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate96(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate94.evaluated;
+const evaluated0 = validate96.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1198,18 +1231,18 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate94.errors = vErrors;
+validate96.errors = vErrors;
 return errors === 0;
 }
-validate94.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate96.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema37 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
+const schema38 = {"type":"object","additionalProperties":false,"required":["kind","parameters"],"properties":{"title":{"type":"string"},"tags":{"$ref":"#/$defs/tags"},"active":{"$ref":"#/$defs/active"},"threshold":{"$ref":"#/$defs/threshold"},"recovery_threshold":{"$ref":"#/$defs/recovery_threshold"},"within":{"$ref":"#/$defs/within"},"flapping":{"$ref":"#/$defs/flapping"},"annoy":{"$ref":"#/$defs/annoy"},"schedule":{"$ref":"#/$defs/schedule"},"maintenance_windows":{"$ref":"#/$defs/maintenance_windows"},"objective":{"$ref":"#/$defs/objective"},"locations":{"$ref":"#/$defs/locations"},"notifications":{"$ref":"#/$defs/notifications"},"depends_on":{"type":"array","items":{"type":["string","object"],"additionalProperties":false,"required":["any"],"properties":{"any":{"type":"array","minItems":1,"items":{"type":"string"}}}},"default":[]},"for_each":{"type":["object","array"],"minProperties":1,"minItems":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":"array","minItems":1,"items":{"type":["string","number","boolean"]}},"items":{"type":"object","minProperties":1,"propertyNames":{"description":"a key of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"type":["string","number","boolean"]}}},"timeout":{"$ref":"#/$defs/interval"},"kind":{"enum":["test","script","file_timestamp","http_request","tcp_connect","tls_certificate","disk_space","memory","load","dns_lookup","ping","process","systemd_unit","job","group"],"x-hints":{"http":"http_request","https":"http_request","url":"http_request","web":"http_request","website":"http_request","tcp":"tcp_connect","port":"tcp_connect","socket":"tcp_connect","connect":"tcp_connect","tls":"tls_certificate","ssl":"tls_certificate","cert":"tls_certificate","certificate":"tls_certificate","x509":"tls_certificate","file":"file_timestamp","fileage":"file_timestamp","aggregate":"group","cluster":"group","quorum":"group","cron":"job","cronjob":"job","heartbeat":"job","passive":"job","push":"job","exec":"script","shell":"script","plugin":"script","program":"script","nrpe":"script","command":"script","icmp":"ping","checkping":"ping","fping":"ping","dns":"dns_lookup","resolve":"dns_lookup","lookup":"dns_lookup","nslookup":"dns_lookup","dig":"dns_lookup","snmp":"write \"script\" to run check_snmp","proc":"process","procs":"process","service":"systemd_unit","systemd":"systemd_unit","unit":"systemd_unit","systemctl":"systemd_unit","disk":"disk_space","diskspace":"disk_space","space":"disk_space","statfs":"disk_space","loadavg":"load","loadaverage":"load","filesystem":"disk_space","df":"disk_space","cpu":"load","mem":"memory","swap":"memory"}},"parameters":{"type":"object"}}};
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate99.evaluated;
+const evaluated0 = validate101.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1238,7 +1271,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema37.properties, key0))){
+if(!(func1.call(schema38.properties, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -1315,26 +1348,32 @@ vErrors = vErrors === null ? validate76.errors : join(vErrors, validate76.errors
 errors = vErrors.length;
 }
 }
-if(data.locations !== undefined){
-if(!(validate81(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+if(data.objective !== undefined){
+if(!(validate81(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
 errors = vErrors.length;
 }
 }
-if(data.notifications !== undefined){
-if(!(validate83(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+if(data.locations !== undefined){
+if(!(validate83(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
 errors = vErrors.length;
 }
 }
+if(data.notifications !== undefined){
+if(!(validate85(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate85.errors : join(vErrors, validate85.errors);
+errors = vErrors.length;
+}
+}
 if(data.depends_on !== undefined){
-let data12 = data.depends_on;
-if(Array.isArray(data12)){
-const len0 = data12.length;
+let data13 = data.depends_on;
+if(Array.isArray(data13)){
+const len0 = data13.length;
 for(let i0=0; i0<len0; i0++){
-let data13 = data12[i0];
-if((typeof data13 !== "string") && (!(data13 && typeof data13 == "object" && !Array.isArray(data13)))){
-const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: schema37.properties.depends_on.items.type}};
+let data14 = data13[i0];
+if((typeof data14 !== "string") && (!(data14 && typeof data14 == "object" && !Array.isArray(data14)))){
+const err4 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"type",params:{type: schema38.properties.depends_on.items.type}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1343,8 +1382,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.any === undefined){
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(data14.any === undefined){
 const err5 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"required",params:{missingProperty: "any"}};
 if(vErrors === null){
 vErrors = [err5];
@@ -1354,7 +1393,7 @@ vErrors.push(err5);
 }
 errors++;
 }
-for(const key1 in data13){
+for(const key1 in data14){
 if(!(key1 === "any")){
 const err6 = {instancePath:instancePath+"/depends_on/" + i0,keyword:"additionalProperties",params:{additionalProperty: key1}};
 if(vErrors === null){
@@ -1366,10 +1405,10 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data13.any !== undefined){
-let data14 = data13.any;
-if(Array.isArray(data14)){
-if(data14.length < 1){
+if(data14.any !== undefined){
+let data15 = data14.any;
+if(Array.isArray(data15)){
+if(data15.length < 1){
 const err7 = {instancePath:instancePath+"/depends_on/" + i0+"/any",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
@@ -1379,9 +1418,9 @@ vErrors.push(err7);
 }
 errors++;
 }
-const len1 = data14.length;
+const len1 = data15.length;
 for(let i1=0; i1<len1; i1++){
-if(typeof data14[i1] !== "string"){
+if(typeof data15[i1] !== "string"){
 const err8 = {instancePath:instancePath+"/depends_on/" + i0+"/any/" + i1,keyword:"type",params:{type: "string"}};
 if(vErrors === null){
 vErrors = [err8];
@@ -1419,9 +1458,9 @@ errors++;
 }
 }
 if(data.for_each !== undefined){
-let data16 = data.for_each;
-if(!data16 || typeof data16 != "object"){
-const err11 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema37.properties.for_each.type}};
+let data17 = data.for_each;
+if(!data17 || typeof data17 != "object"){
+const err11 = {instancePath:instancePath+"/for_each",keyword:"type",params:{type: schema38.properties.for_each.type}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1430,8 +1469,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(Array.isArray(data16)){
-if(data16.length < 1){
+if(Array.isArray(data17)){
+if(data17.length < 1){
 const err12 = {instancePath:instancePath+"/for_each",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err12];
@@ -1441,11 +1480,11 @@ vErrors.push(err12);
 }
 errors++;
 }
-const len2 = data16.length;
+const len2 = data17.length;
 for(let i2=0; i2<len2; i2++){
-let data17 = data16[i2];
-if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
-if(Object.keys(data17).length < 1){
+let data18 = data17[i2];
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+if(Object.keys(data18).length < 1){
 const err13 = {instancePath:instancePath+"/for_each/" + i2,keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err13];
@@ -1455,8 +1494,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-for(const key2 in data17){
-const _errs28 = errors;
+for(const key2 in data18){
+const _errs29 = errors;
 if(typeof key2 === "string"){
 if(!pattern3.test(key2)){
 const err14 = {instancePath:instancePath+"/for_each/" + i2,keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key2};
@@ -1469,7 +1508,7 @@ vErrors.push(err14);
 errors++;
 }
 }
-var valid8 = _errs28 === errors;
+var valid8 = _errs29 === errors;
 if(!valid8){
 const err15 = {instancePath:instancePath+"/for_each/" + i2,keyword:"propertyNames",params:{propertyName: key2}};
 if(vErrors === null){
@@ -1481,10 +1520,10 @@ vErrors.push(err15);
 errors++;
 }
 }
-for(const key3 in data17){
-let data18 = data17[key3];
-if(((typeof data18 !== "string") && (!((typeof data18 == "number") && (isFinite(data18))))) && (typeof data18 !== "boolean")){
-const err16 = {instancePath:instancePath+"/for_each/" + i2+"/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema37.properties.for_each.items.additionalProperties.type}};
+for(const key3 in data18){
+let data19 = data18[key3];
+if(((typeof data19 !== "string") && (!((typeof data19 == "number") && (isFinite(data19))))) && (typeof data19 !== "boolean")){
+const err16 = {instancePath:instancePath+"/for_each/" + i2+"/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema38.properties.for_each.items.additionalProperties.type}};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1507,8 +1546,8 @@ errors++;
 }
 }
 }
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(Object.keys(data16).length < 1){
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(Object.keys(data17).length < 1){
 const err18 = {instancePath:instancePath+"/for_each",keyword:"minProperties",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err18];
@@ -1518,8 +1557,8 @@ vErrors.push(err18);
 }
 errors++;
 }
-for(const key4 in data16){
-const _errs32 = errors;
+for(const key4 in data17){
+const _errs33 = errors;
 if(typeof key4 === "string"){
 if(!pattern3.test(key4)){
 const err19 = {instancePath:instancePath+"/for_each",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_]+$"},propertyName:key4};
@@ -1532,7 +1571,7 @@ vErrors.push(err19);
 errors++;
 }
 }
-var valid10 = _errs32 === errors;
+var valid10 = _errs33 === errors;
 if(!valid10){
 const err20 = {instancePath:instancePath+"/for_each",keyword:"propertyNames",params:{propertyName: key4}};
 if(vErrors === null){
@@ -1544,10 +1583,10 @@ vErrors.push(err20);
 errors++;
 }
 }
-for(const key5 in data16){
-let data19 = data16[key5];
-if(Array.isArray(data19)){
-if(data19.length < 1){
+for(const key5 in data17){
+let data20 = data17[key5];
+if(Array.isArray(data20)){
+if(data20.length < 1){
 const err21 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err21];
@@ -1557,11 +1596,11 @@ vErrors.push(err21);
 }
 errors++;
 }
-const len3 = data19.length;
+const len3 = data20.length;
 for(let i3=0; i3<len3; i3++){
-let data20 = data19[i3];
-if(((typeof data20 !== "string") && (!((typeof data20 == "number") && (isFinite(data20))))) && (typeof data20 !== "boolean")){
-const err22 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i3,keyword:"type",params:{type: schema37.properties.for_each.additionalProperties.items.type}};
+let data21 = data20[i3];
+if(((typeof data21 !== "string") && (!((typeof data21 == "number") && (isFinite(data21))))) && (typeof data21 !== "boolean")){
+const err22 = {instancePath:instancePath+"/for_each/" + key5.replace(/~/g, "~0").replace(/\//g, "~1")+"/" + i3,keyword:"type",params:{type: schema38.properties.for_each.additionalProperties.items.type}};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1592,9 +1631,9 @@ errors = vErrors.length;
 }
 }
 if(data.kind !== undefined){
-let data22 = data.kind;
-if(!(((((((((((((((data22 === "test") || (data22 === "script")) || (data22 === "file_timestamp")) || (data22 === "http_request")) || (data22 === "tcp_connect")) || (data22 === "tls_certificate")) || (data22 === "disk_space")) || (data22 === "memory")) || (data22 === "load")) || (data22 === "dns_lookup")) || (data22 === "ping")) || (data22 === "process")) || (data22 === "systemd_unit")) || (data22 === "job")) || (data22 === "group"))){
-const err24 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema37.properties.kind.enum}};
+let data23 = data.kind;
+if(!(((((((((((((((data23 === "test") || (data23 === "script")) || (data23 === "file_timestamp")) || (data23 === "http_request")) || (data23 === "tcp_connect")) || (data23 === "tls_certificate")) || (data23 === "disk_space")) || (data23 === "memory")) || (data23 === "load")) || (data23 === "dns_lookup")) || (data23 === "ping")) || (data23 === "process")) || (data23 === "systemd_unit")) || (data23 === "job")) || (data23 === "group"))){
+const err24 = {instancePath:instancePath+"/kind",keyword:"enum",params:{allowedValues: schema38.properties.kind.enum}};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -1605,8 +1644,8 @@ errors++;
 }
 }
 if(data.parameters !== undefined){
-let data23 = data.parameters;
-if(!(data23 && typeof data23 == "object" && !Array.isArray(data23))){
+let data24 = data.parameters;
+if(!(data24 && typeof data24 == "object" && !Array.isArray(data24))){
 const err25 = {instancePath:instancePath+"/parameters",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
 vErrors = [err25];
@@ -1628,10 +1667,10 @@ vErrors.push(err26);
 }
 errors++;
 }
-validate99.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
-validate99.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2290,8 +2329,8 @@ let data28 = data25.announcements;
 if(Array.isArray(data28)){
 const len3 = data28.length;
 for(let i3=0; i3<len3; i3++){
-if(!(validate94(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate94.errors : join(vErrors, validate94.errors);
+if(!(validate96(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate96.errors : join(vErrors, validate96.errors);
 errors = vErrors.length;
 }
 }
@@ -2548,8 +2587,8 @@ let data40 = data.channels;
 if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
 for(const key8 in data40){
 let data41 = data40[key8];
-if(!(validate84(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
+if(!(validate86(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
 errors = vErrors.length;
 }
 if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
@@ -2601,8 +2640,8 @@ if(data.checks !== undefined){
 let data42 = data.checks;
 if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
 for(const key9 in data42){
-if(!(validate99(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate99.errors : join(vErrors, validate99.errors);
+if(!(validate101(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
 errors = vErrors.length;
 }
 }

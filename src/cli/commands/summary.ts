@@ -1,0 +1,116 @@
+import { parseIntervalText } from "../../config/interval.ts";
+import { quoteValue } from "../../config/problem.ts";
+import type { System } from "../../domain/system.ts";
+import type { Period } from "../../outputs/summary/outages.ts";
+import type { Summary } from "../../outputs/summary/summary.ts";
+import { jsonText } from "../../shared/json_text.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import { createYield } from "../../shared/yielding.ts";
+import {
+  type Command,
+  CONFIG_OPTION,
+  type Invocation,
+  optionChoice,
+  optionValue,
+  UsageError,
+} from "../command_definition.ts";
+import { EXIT } from "../exit_code.ts";
+import { checksOfState, openKnownConfig } from "../known_config.ts";
+import { type OpenConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { readState } from "../read_state.ts";
+import { STATE_OPTION } from "../state_location.ts";
+
+const FORMATS = ["text", "html", "json"] as const;
+
+/** `monitor summary`: outages, availability and more of a period. */
+export const summaryCommand: Command = {
+  name: "summary",
+  summary: "summarize outages and availability of a period",
+  operands: "[NAME…]",
+  operandsMax: Infinity,
+  operandKind: "check",
+  description:
+    "Prints outages, availability against objectives, slow and flapping checks, certificates that expire soon, and " +
+    "notifications that were not delivered.",
+  page: "guides/summary.md",
+  options: [
+    CONFIG_OPTION,
+    STATE_OPTION,
+    TAG_OPTION,
+    {
+      name: "period",
+      value: "TIME",
+      description: 'time up to now, such as 1w or "30 days" (default: 1 week)',
+    },
+    {
+      name: "format",
+      value: "FORMAT",
+      choices: FORMATS,
+      description: "text, html or json (default: text)",
+    },
+  ],
+  examples: [
+    ["monitor summary", "print the last week as text"],
+    ["monitor summary --period 30d --format html >month.html", "write 30 days as an HTML page"],
+  ],
+  uses: ["read", "write", "net", "env", "sys"],
+  endings: ["done", "name", "state", "permission", "config"],
+  run: runSummary,
+};
+
+async function runSummary(invocation: Invocation, system: System): Promise<number> {
+  const format = optionChoice(invocation, "format", FORMATS) ?? "text";
+  const summary = await readSummary(invocation, system);
+  system.stdout.write(await RENDERERS[format](summary));
+  return EXIT.ok;
+}
+
+const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => Promise<string>>> = {
+  text: async (summary) => (await import("../../outputs/summary/summary_text.ts")).summaryText(summary),
+  html: async (summary) => (await import("../../outputs/summary/summary_html.ts")).summaryHtml(summary),
+  json: async (summary) => {
+    const { summaryFields } = await import("../../outputs/summary/summary_json.ts");
+    return `${jsonText(summaryFields(summary), { indent: 2 })}\n`;
+  },
+};
+
+async function readSummary(invocation: Invocation, system: System): Promise<Summary> {
+  const selection = readSelection(invocation);
+  const { config, place } = await openKnownConfig(invocation, selection, system);
+  const period = await readPeriod(invocation, { config, nowMs: system.clock.wallMs() });
+  const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
+  const store = await readState(place, system);
+  try {
+    const records = await store?.records() ?? [];
+    const checks = config?.checks ?? checksOfState(await store?.monitorRun() ?? null, records);
+    const byName = new Map(records.map((record) => [record.name, record]));
+    return await gatherSummary({
+      ...period,
+      store,
+      checks: selectChecks(checks, selection),
+      recordOf: (name) => byName.get(name) ?? null,
+      timeZone: config?.summary?.times.timeZone ?? system.timeZone(),
+      hostName: system.hostName(),
+      pause: createYield(system.clock),
+      ...selection.tags.length + selection.names.length === 0 && { tags: config?.summary?.tags },
+    });
+  } finally {
+    await store?.close();
+  }
+}
+
+async function readPeriod(
+  invocation: Invocation,
+  { config, nowMs }: { readonly config: OpenConfig | null; readonly nowMs: number },
+): Promise<Period> {
+  const text = optionValue(invocation, "period");
+  if (text !== undefined) {
+    const interval = parseIntervalText(text);
+    if ("problem" in interval) throw new UsageError(`--period ${quoteValue(text)} ${interval.problem}`);
+    return { sinceMs: nowMs - interval.ms, untilMs: nowMs };
+  }
+  const settings = config?.summary ?? null;
+  if (settings === null) return { sinceMs: nowMs - 7 * DAY_MS, untilMs: nowMs };
+  const { periodUntil } = await import("../../outputs/summary/summary_times.ts");
+  return periodUntil(settings, nowMs);
+}

@@ -1,0 +1,129 @@
+import type { ShownCheck } from "../../alerting/check_status.ts";
+import { CHECK_KINDS } from "../../checks/registry.ts";
+import type { Check, CheckKind } from "../../domain/check.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
+import { addPresent, summarise } from "../../state/availability.ts";
+import type { Period } from "./outages.ts";
+import { type CheckHistory, type RunSums, slowestOf, summarize } from "./summarize.ts";
+import type { Summary } from "./summary.ts";
+
+/** So many checks are read at a time. */
+const CHECKS_AT_A_TIME = 50;
+const CHANGES_MAX = 1000;
+
+export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" | "hostName"> {
+  /** What is stored; `null`: nothing yet. */
+  readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
+  /** Those of the config; only active ones count. */
+  readonly checks: readonly (
+    & Pick<ShownCheck, "name" | "title" | "active" | "tags" | "kind">
+    & Partial<Pick<Check, "objective">>
+  )[];
+  /** Only checks with one of these tags. @default all */
+  readonly tags?: readonly string[] | undefined;
+  recordOf(name: string): CheckRecord | null;
+  /** Lets others have their turn; called between steps of some milliseconds. */
+  pause(): Promise<void>;
+}
+
+/**
+ * Reads the history of the checks and summarizes it.
+ *
+ * @throws {StoreError} If the state can't be read.
+ */
+export async function gatherSummary(options: GatherSummaryOptions): Promise<Summary> {
+  const { store, tags, sinceMs, untilMs, timeZone, hostName, pause } = options;
+  const checks = options.checks.filter((check) =>
+    check.active && (tags === undefined || check.tags.some((tag) => tags.includes(tag)))
+  );
+  const histories: CheckHistory[] = [];
+  for (let index = 0; index < checks.length; index += CHECKS_AT_A_TIME) {
+    await pause();
+    histories.push(...await readHistories(checks.slice(index, index + CHECKS_AT_A_TIME), options));
+  }
+  const longest = new Map<string, number | null>();
+  for (const { name } of slowestOf(histories)) {
+    const { durationMaxMs } = summarise((await store?.rollups(name, sinceMs)) ?? [], {
+      sinceMs,
+      untilMs: untilMs - 1,
+    });
+    longest.set(name, durationMaxMs);
+  }
+  const names = new Set(checks.map(({ name }) => name));
+  const queued = ((await store?.outbox())?.notifications ?? []).filter(({ notification: { check } }) =>
+    tags === undefined || names.has(check)
+  );
+  return summarize({
+    sinceMs,
+    untilMs,
+    timeZone,
+    hostName,
+    queued,
+    checks: histories.map((check) => ({ ...check, durationMaxMs: longest.get(check.name) ?? null })),
+  });
+}
+
+type Sums = RunSums & { readonly lastedMs: ConditionCounts };
+
+async function readHistories(
+  checks: GatherSummaryOptions["checks"],
+  { store, recordOf, sinceMs, untilMs, pause }: GatherSummaryOptions,
+): Promise<readonly CheckHistory[]> {
+  const names = checks.map(({ name }) => name);
+  const read = async (fromMs: number, toMs: number): Promise<(name: string) => Sums> =>
+    finder(await store?.rollupSums(names, { sinceMs: fromMs, untilMs: toMs - 1, each: "check" }) ?? []);
+  const sumsOf = await read(sinceMs, untilMs);
+  const beforeOf = await read(2 * sinceMs - untilMs, sinceMs);
+  const ofWindow = new Map<number, (name: string) => Sums>();
+  for (const windowMs of new Set(checks.flatMap(({ objective }) => objective?.windowMs ?? []))) {
+    ofWindow.set(windowMs, await read(untilMs - windowMs, untilMs));
+  }
+  const histories: CheckHistory[] = [];
+  for (const { name, title = null, kind, objective = null } of checks) {
+    await pause();
+    const record = recordOf(name);
+    const present = (lastedMs: ConditionCounts): ConditionCounts => addPresent(lastedMs, record, untilMs);
+    const sums = sumsOf(name);
+    const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
+    histories.push({
+      name,
+      title,
+      isJob: await hasCheckIns(kind),
+      objective,
+      record,
+      sums: { ...sums, lastedMs: present(sums.lastedMs) },
+      before: beforeOf(name),
+      objectiveLastedMs: present(window.lastedMs),
+      durationMaxMs: null,
+      ...await readChanges(name, { store, sinceMs }),
+    });
+  }
+  return histories;
+}
+
+async function hasCheckIns(kind: string | null): Promise<boolean> {
+  if (kind === null || !Object.hasOwn(CHECK_KINDS, kind)) return false;
+  return (await CHECK_KINDS[kind as CheckKind]()).hasCheckIns === true;
+}
+
+const NO_SUMS: Sums = {
+  runs: 0,
+  durationTotalMs: 0,
+  lastedMs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
+};
+
+function finder(sums: readonly RollupSum[]): (name: string) => Sums {
+  const byName = new Map(sums.map((sum) => [sum.name, sum]));
+  return (name) => byName.get(name) ?? NO_SUMS;
+}
+
+async function readChanges(
+  name: string,
+  { store, sinceMs }: Pick<GatherSummaryOptions, "store" | "sinceMs">,
+): Promise<{ readonly changes: readonly ConditionChange[]; readonly earlier: ConditionChange | null }> {
+  const changes = await store?.changes(name, { sinceMs: sinceMs + 1, limit: CHANGES_MAX }) ?? [];
+  const from = { atMs: sinceMs, skip: 0 };
+  const [earlier = null] = await store?.changes(name, { sinceMs: -Infinity, limit: 1, from }) ?? [];
+  return { changes, earlier };
+}

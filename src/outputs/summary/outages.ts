@@ -1,0 +1,61 @@
+import { type Condition, highestSeverity } from "../../domain/condition.ts";
+import type { CheckRecord, ConditionChange } from "../../domain/store.ts";
+import type { Outage } from "./summary.ts";
+
+/** The changes of a check, as far as they decide about a period. */
+export interface ChangeHistory {
+  /** The present record; `null`: the check never ran. */
+  readonly record: CheckRecord | null;
+  /** The changes after the begin of the period, later ones included; the newest first. */
+  readonly changes: readonly ConditionChange[];
+  /** The last change before; `null`: none is known. */
+  readonly earlier: ConditionChange | null;
+}
+
+/** A period: what is later than its begin, up to its end. */
+export interface Period {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** Whether a confirmed condition is downtime: a warning is none, and `unknown` is no uptime. */
+export function isDown(condition: Condition): boolean {
+  return condition === "critical" || condition === "unknown";
+}
+
+type OutageSpan = Omit<Outage, "name" | "title">;
+
+/** Returns the outages of a check in a period, the oldest first. */
+export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period): readonly OutageSpan[] {
+  const outages: OutageSpan[] = [];
+  const first = stateAtBegin(history, sinceMs);
+  let open = isDown(first.to) ? toOutage(first) : null;
+  for (const change of history.changes.toReversed()) {
+    if (change.atMs > untilMs) break;
+    if (!isDown(change.to)) {
+      if (open !== null) outages.push({ ...open, toMs: change.atMs });
+      open = null;
+    } else open = open === null ? toOutage(change) : worsened(open, change.to);
+  }
+  return open === null ? outages : [...outages, { ...open, toMs: untilMs, isStillDown: true }];
+}
+
+type Begin = Pick<ConditionChange, "atMs" | "to" | "output">;
+
+/** Returns the change that led to the condition at the begin. */
+function stateAtBegin({ record, changes, earlier }: ChangeHistory, sinceMs: number): Begin {
+  if (earlier !== null) return earlier;
+  const next = changes.at(-1);
+  if (next !== undefined) return { atMs: sinceMs, to: next.from, output: "" };
+  if (record === null) return { atMs: sinceMs, to: "ok", output: "" };
+  const { confirmed, confirmedSinceMs } = record.condition;
+  return { atMs: confirmedSinceMs ?? sinceMs, to: confirmed, output: record.last?.output ?? "" };
+}
+
+function toOutage({ atMs, to, output }: Begin): OutageSpan {
+  return { condition: to, fromMs: atMs, toMs: atMs, isStillDown: false, output };
+}
+
+function worsened(outage: OutageSpan, to: Condition): OutageSpan {
+  return { ...outage, condition: highestSeverity([outage.condition, to]) };
+}

@@ -1,0 +1,187 @@
+/** Makes a summary of what is stored. Pure. */
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { Objective } from "../../domain/objective.ts";
+import type { QueuedNotification } from "../../domain/outbox.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import { availabilityOf } from "../../state/availability.ts";
+import { type ChangeHistory, outagesOf, type Period } from "./outages.ts";
+import type {
+  Bounded,
+  ChangingCheck,
+  CheckAvailability,
+  NamedCheck,
+  ObjectiveResult,
+  Outage,
+  SlowCheck,
+  Summary,
+  Undelivered,
+} from "./summary.ts";
+
+/** The sums of a check over a time. */
+export interface RunSums {
+  readonly runs: number;
+  readonly durationTotalMs: number;
+}
+
+/** What is stored of one active check. */
+export interface CheckHistory extends NamedCheck, ChangeHistory {
+  /** Whether it is about a job that checks in. */
+  readonly isJob: boolean;
+  readonly objective: Objective | null;
+  readonly sums: RunSums & { readonly lastedMs: ConditionCounts };
+  /** Of the period before, which is as long. */
+  readonly before: RunSums;
+  /** How long each condition lasted in the time of the objective. */
+  readonly objectiveLastedMs: ConditionCounts;
+  /** The longest run in the period; `null`: not read. */
+  readonly durationMaxMs: number | null;
+}
+
+export interface SummaryInput extends Period, Pick<Summary, "timeZone" | "hostName"> {
+  readonly checks: readonly CheckHistory[];
+  /** Queued notifications that are pending or were dropped. */
+  readonly queued: readonly QueuedNotification[];
+}
+
+/** What a list has at most. */
+const ITEMS_MAX = 100;
+const SLOWEST_MAX = 5;
+/** Faster runs are not slow. */
+const SLOW_MS = 1;
+/** A check that changed so often in a period is listed as one that flaps. */
+const CHANGES_MIN = 10;
+const EXPIRING_MS = 30 * DAY_MS;
+
+export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
+  const { sinceMs, untilMs } = facts;
+  const outages = checks.flatMap((check) =>
+    outagesOf(check, facts).map((outage) => ({ ...nameOf(check), isJob: check.isJob, ...outage }))
+  ).sort(longestFirst);
+  const availability = checks.map(toAvailability);
+  const objectives = availability.flatMap(({ objective }) => objective ?? []);
+  const of = (jobs: boolean): Bounded<Outage> =>
+    bounded(outages.filter(({ isJob }) => isJob === jobs).map(({ isJob: _, ...outage }) => outage));
+  return {
+    ...facts,
+    checks: checks.length,
+    downChecks: new Set(outages.map(({ name }) => name)).size,
+    stillDown: outages.filter(({ isStillDown }) => isStillDown).length,
+    downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
+    warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
+    objectives: objectives.length,
+    missedObjectives: objectives.filter(({ isMissed }) => isMissed).length,
+    outages: of(false),
+    jobs: of(true),
+    availability: bounded(
+      availability.filter(({ objective, downMs }) => downMs > 0 || (objective?.availability ?? null) !== null)
+        .sort(lowestFirst),
+    ),
+    slowest: slowestOf(checks).map(toSlow),
+    flapping: bounded(checks.map((check) => toChanging(check, untilMs)).filter(isUnsteady)),
+    certificates: bounded(checks.flatMap((check) => expiryOf(check, untilMs)).sort(firstToExpire)),
+    withoutData: bounded(checks.filter(hasNoData).map(nameOf)),
+    undelivered: bounded(undeliveredOf(queued, sinceMs)),
+  };
+}
+
+/** Returns the checks whose runs took longest on average. */
+export function slowestOf<C extends { readonly sums: RunSums }>(checks: readonly C[]): readonly C[] {
+  return checks.filter(({ sums }) => meanOf(sums) >= SLOW_MS)
+    .sort((one, other) => meanOf(other.sums) - meanOf(one.sums))
+    .slice(0, SLOWEST_MAX);
+}
+
+function meanOf({ runs, durationTotalMs }: RunSums): number {
+  return runs === 0 ? 0 : durationTotalMs / runs;
+}
+
+function bounded<T>(items: readonly T[]): Bounded<T> {
+  return { items: items.slice(0, ITEMS_MAX), count: items.length };
+}
+
+function nameOf({ name, title }: NamedCheck): NamedCheck {
+  return { name, title };
+}
+
+function longestFirst(one: Outage, other: Outage): number {
+  return Number(other.isStillDown) - Number(one.isStillDown) ||
+    (other.toMs - other.fromMs) - (one.toMs - one.fromMs) || one.fromMs - other.fromMs;
+}
+
+function lowestFirst(one: CheckAvailability, other: CheckAvailability): number {
+  return Number(other.objective?.isMissed ?? false) - Number(one.objective?.isMissed ?? false) ||
+    (one.availability ?? 1) - (other.availability ?? 1);
+}
+
+function firstToExpire(
+  one: { readonly expiresAtMs: number },
+  other: { readonly expiresAtMs: number },
+): number {
+  return one.expiresAtMs - other.expiresAtMs;
+}
+
+function downMsOf({ critical, unknown }: ConditionCounts): number {
+  return critical + unknown;
+}
+
+function toAvailability(check: CheckHistory): CheckAvailability {
+  const { observedMs, availability } = availabilityOf(check.sums.lastedMs);
+  return {
+    ...nameOf(check),
+    availability,
+    observedMs,
+    downMs: downMsOf(check.sums.lastedMs),
+    objective: check.objective === null ? null : toObjective(check.objective, check.objectiveLastedMs),
+  };
+}
+
+function toObjective(objective: Objective, lastedMs: ConditionCounts): ObjectiveResult {
+  const { observedMs, availability } = availabilityOf(lastedMs);
+  const usedMs = downMsOf(lastedMs);
+  // Rounded, so that 100 - 99.9 is 0.1.
+  const budgetMs = Math.round(observedMs * Number((100 - objective.percent).toFixed(9)) / 100);
+  return { ...objective, availability, usedMs, budgetMs, isMissed: usedMs > budgetMs };
+}
+
+function toSlow(check: CheckHistory): SlowCheck {
+  return {
+    ...nameOf(check),
+    meanMs: meanOf(check.sums),
+    maxMs: check.durationMaxMs,
+    previousMeanMs: check.before.runs === 0 ? null : meanOf(check.before),
+  };
+}
+
+function toChanging(check: CheckHistory, untilMs: number): ChangingCheck {
+  return {
+    ...nameOf(check),
+    changes: check.changes.filter(({ atMs }) => atMs <= untilMs).length,
+    isFlapping: (check.record?.condition.flappingSinceMs ?? null) !== null,
+  };
+}
+
+function isUnsteady({ changes, isFlapping }: ChangingCheck): boolean {
+  return isFlapping || changes >= CHANGES_MIN;
+}
+
+function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]["items"] {
+  const { last = null } = check.record ?? {};
+  const leftSeconds = last?.metrics["certificate_left_seconds"];
+  if (last === null || leftSeconds === undefined) return [];
+  const expiresAtMs = last.startedAtMs + leftSeconds * 1000;
+  return expiresAtMs > untilMs + EXPIRING_MS ? [] : [{ ...nameOf(check), expiresAtMs }];
+}
+
+function hasNoData({ sums }: CheckHistory): boolean {
+  return sums.runs === 0 && availabilityOf(sums.lastedMs).observedMs === 0;
+}
+
+function undeliveredOf(queued: readonly QueuedNotification[], sinceMs: number): readonly Undelivered[] {
+  const failed = queued.filter(({ state, lastFailure, nextAttemptAtMs }) =>
+    state === "dropped" ? nextAttemptAtMs > sinceMs : lastFailure !== null
+  );
+  return [...Map.groupBy(failed, ({ channelName }) => channelName)].map(([channel, rows]) => {
+    const dropped = rows.filter(({ state }) => state === "dropped").length;
+    return { channel, dropped, pending: rows.length - dropped, reason: rows.at(-1)?.lastFailure ?? "" };
+  });
+}

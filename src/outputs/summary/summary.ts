@@ -1,0 +1,112 @@
+/** What happened to the checks in a period. Times are wall time, milliseconds since 1970. */
+import type { Condition } from "../../domain/condition.ts";
+import type { Objective } from "../../domain/objective.ts";
+
+/** The first items of a list, and how many there are. */
+export interface Bounded<T> {
+  /** At most 100. */
+  readonly items: readonly T[];
+  readonly count: number;
+}
+
+/** A check as people call it. */
+export interface NamedCheck {
+  readonly name: string;
+  /** `null` without one. */
+  readonly title: string | null;
+}
+
+/** A time without interruption in which a check was down: confirmed as `critical` or `unknown`. */
+export interface Outage extends NamedCheck {
+  /** The highest severity in it. */
+  readonly condition: Condition;
+  /** May be before the period. */
+  readonly fromMs: number;
+  /** The end of the period if it is still down then. */
+  readonly toMs: number;
+  readonly isStillDown: boolean;
+  /** Of the result that began it; one line, may be empty. */
+  readonly output: string;
+}
+
+/** An objective, compared with the time that ends with the period. */
+export interface ObjectiveResult extends Objective {
+  /** The share of the observed time in which the check was up, 0 to 1; `null`: no data. */
+  readonly availability: number | null;
+  /** How long the check may be down, in proportion to the observed time. */
+  readonly budgetMs: number;
+  /** How long it was down. */
+  readonly usedMs: number;
+  readonly isMissed: boolean;
+}
+
+export interface CheckAvailability extends NamedCheck {
+  /** The share of the observed time in which it was up, 0 to 1; `null`: no data. */
+  readonly availability: number | null;
+  readonly downMs: number;
+  readonly observedMs: number;
+  /** `null` without one. */
+  readonly objective: ObjectiveResult | null;
+}
+
+export interface SlowCheck extends NamedCheck {
+  readonly meanMs: number;
+  /** `null`: not known. */
+  readonly maxMs: number | null;
+  /** Of the period before, which is as long; `null`: no data. */
+  readonly previousMeanMs: number | null;
+}
+
+export interface ChangingCheck extends NamedCheck {
+  /** Changes of the confirmed condition in the period. */
+  readonly changes: number;
+  readonly isFlapping: boolean;
+}
+
+export interface ExpiringCertificate extends NamedCheck {
+  readonly expiresAtMs: number;
+}
+
+/** Notifications that a channel did not get. */
+export interface Undelivered {
+  readonly channel: string;
+  readonly dropped: number;
+  /** They failed, and are retried. */
+  readonly pending: number;
+  /** The reason of the last failure. */
+  readonly reason: string;
+}
+
+export interface Summary {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** The time zone of its times. */
+  readonly timeZone: string;
+  readonly hostName: string;
+  /** The checks that it is about: active ones. */
+  readonly checks: number;
+  /** How many of them were down at some time. */
+  readonly downChecks: number;
+  /** How many are down at the end. */
+  readonly stillDown: number;
+  /** How long they were down together. */
+  readonly downMs: number;
+  /** How many were `warning` at some time. */
+  readonly warningChecks: number;
+  /** How many have an objective. */
+  readonly objectives: number;
+  readonly missedObjectives: number;
+  /** The longest first, those that last before all others. */
+  readonly outages: Bounded<Outage>;
+  /** The same of jobs: they failed or did not run. */
+  readonly jobs: Bounded<Outage>;
+  /** Checks that were down, or have an objective and data: missed objectives first, then the lowest availability. */
+  readonly availability: Bounded<CheckAvailability>;
+  readonly slowest: readonly SlowCheck[];
+  /** Checks that flap, or changed often. */
+  readonly flapping: Bounded<ChangingCheck>;
+  /** The first to expire first; expired ones included. */
+  readonly certificates: Bounded<ExpiringCertificate>;
+  readonly withoutData: Bounded<NamedCheck>;
+  readonly undelivered: Bounded<Undelivered>;
+}

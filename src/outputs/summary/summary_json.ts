@@ -1,0 +1,77 @@
+import { isoTime, roundedMs } from "../../shared/json_values.ts";
+import type { Bounded, NamedCheck, ObjectiveResult, Outage, Summary } from "./summary.ts";
+import { sentenceOf } from "./summary_sections.ts";
+
+/** The fields of a summary in JSON; fields are only ever added. */
+export function summaryFields(summary: Summary): Readonly<Record<string, unknown>> {
+  const { availability, slowest, flapping, certificates, withoutData, undelivered } = summary;
+  return {
+    from: isoTime(summary.sinceMs),
+    until: isoTime(summary.untilMs),
+    time_zone: summary.timeZone,
+    host: summary.hostName,
+    sentence: sentenceOf(summary),
+    checks: summary.checks,
+    checks_down: summary.downChecks,
+    checks_still_down: summary.stillDown,
+    checks_with_warnings: summary.warningChecks,
+    down_ms: Math.round(summary.downMs),
+    objectives: summary.objectives,
+    objectives_missed: summary.missedObjectives,
+    outages: list(summary.outages, outageFields),
+    jobs: list(summary.jobs, outageFields),
+    availability: list(availability, (item) => ({
+      ...named(item),
+      availability: item.availability,
+      down_ms: Math.round(item.downMs),
+      observed_ms: Math.round(item.observedMs),
+      objective: item.objective === null ? null : objectiveFields(item.objective),
+    })),
+    slowest: slowest.map((item) => ({
+      ...named(item),
+      mean_ms: roundedMs(item.meanMs),
+      max_ms: item.maxMs === null ? null : roundedMs(item.maxMs),
+      previous_mean_ms: item.previousMeanMs === null ? null : roundedMs(item.previousMeanMs),
+    })),
+    flapping: list(flapping, (item) => ({
+      ...named(item),
+      changes: item.changes,
+      flapping: item.isFlapping,
+    })),
+    certificates: list(certificates, (item) => ({ ...named(item), expires_at: isoTime(item.expiresAtMs) })),
+    without_data: list(withoutData, named),
+    undelivered: list(undelivered, (item) => ({ ...item })),
+  };
+}
+
+function list<T>({ items, count }: Bounded<T>, toFields: (item: T) => object): object {
+  return { count, items: items.map(toFields) };
+}
+
+function named({ name, title }: NamedCheck): NamedCheck {
+  return { name, title };
+}
+
+function outageFields(outage: Outage): object {
+  return {
+    ...named(outage),
+    condition: outage.condition,
+    from: isoTime(outage.fromMs),
+    to: outage.isStillDown ? null : isoTime(outage.toMs),
+    duration_ms: Math.round(outage.toMs - outage.fromMs),
+    output: outage.output,
+  };
+}
+
+function objectiveFields(
+  { percent, windowMs, availability, budgetMs, usedMs, isMissed }: ObjectiveResult,
+): object {
+  return {
+    percent,
+    window_ms: windowMs,
+    availability,
+    budget_ms: budgetMs,
+    used_ms: Math.round(usedMs),
+    missed: isMissed,
+  };
+}

@@ -1,0 +1,189 @@
+/** A summary in words: its first sentence and its sections, for plain text and HTML alike. */
+import { cleanLine } from "../../channels/clean_text.ts";
+import { describeDuration } from "../../domain/duration.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import { percent } from "../../state/availability.ts";
+import { createPlainTime, type PlainTime } from "../html_report/time_text.ts";
+import type {
+  Bounded,
+  CheckAvailability,
+  NamedCheck,
+  ObjectiveResult,
+  Outage,
+  SlowCheck,
+  Summary,
+  Undelivered,
+} from "./summary.ts";
+
+/** A part of a summary. All texts are one line each, without control characters. */
+export interface Section {
+  readonly title: string;
+  readonly items: readonly SectionItem[];
+  /** What is not listed; empty: nothing. */
+  readonly more: string;
+}
+
+export interface SectionItem {
+  /** How people call the check or the channel. */
+  readonly name: string;
+  readonly facts: string;
+  /** Whether somebody should look at it. */
+  readonly isBad: boolean;
+}
+
+const SHOWN_MAX = 10;
+const NAME_LENGTH_MAX = 80;
+const OUTPUT_LENGTH_MAX = 120;
+
+/** Returns the first sentence, such as `3 of 42 checks were down, 2 h 14 min in all`. */
+export function sentenceOf(summary: Summary): string {
+  const { checks, downChecks, stillDown, missedObjectives, warningChecks, withoutData } = summary;
+  const parts = [
+    downSentence(summary),
+    downChecks === 0 || stillDown === 0 ? "" : `${stillDown} ${stillDown === 1 ? "is" : "are"} still down`,
+    missedObjectives === 0
+      ? ""
+      : `${missedObjectives} missed ${missedObjectives === 1 ? "its objective" : "their objectives"}`,
+    downChecks === 0 && warningChecks > 0
+      ? `${countChecks(warningChecks)} had ${warningChecks === 1 ? "a warning" : "warnings"}`
+      : "",
+    withoutData.count === 0 || withoutData.count === checks
+      ? ""
+      : `${countChecks(withoutData.count)} ${withoutData.count === 1 ? "has" : "have"} no data`,
+  ];
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+function downSentence({ checks, downChecks, downMs, withoutData, ...period }: Summary): string {
+  if (checks === 0) return "There are no checks";
+  const observed = checks - withoutData.count;
+  if (observed === 0) return "There is no data";
+  if (downChecks > 0) {
+    const were = downChecks === 1 ? "was" : "were";
+    return `${downChecks} of ${countChecks(checks)} ${were} down, ${describeDuration(downMs)} in all`;
+  }
+  const which = observed < checks ? `${countChecks(observed)} with data` : countChecks(checks);
+  return `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up ${
+    describeLength(period)
+  }`;
+}
+
+function countChecks(count: number): string {
+  return `${count} ${count === 1 ? "check" : "checks"}`;
+}
+
+/** Such as `all week`; a DST change makes no difference. */
+function describeLength({ sinceMs, untilMs }: Pick<Summary, "sinceMs" | "untilMs">): string {
+  const days = Math.round((untilMs - sinceMs) / DAY_MS * 10) / 10;
+  if (days === 1) return "all day";
+  if (days === 7) return "all week";
+  return days >= 28 && days <= 31 ? "all month" : `for ${describeDuration(untilMs - sinceMs)}`;
+}
+
+/** Returns the period, such as `2026-11-16 08:00 to 2026-11-23 08:00 (Europe/Zurich)`. */
+export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string {
+  const time = createPlainTime(timeZone);
+  return `${time(sinceMs)} to ${time(untilMs)} (${timeZone})`;
+}
+
+/** Returns the sections that have something to list. */
+export function sectionsOf(summary: Summary): readonly Section[] {
+  const { outages, jobs, availability, slowest, flapping, certificates, withoutData, undelivered } = summary;
+  const time = createPlainTime(summary.timeZone);
+  const outage = (item: Outage): SectionItem => toItem(item, describeOutage(item, time), item.isStillDown);
+  return [
+    section("Down", outages, outage),
+    section("Jobs that failed or did not run", jobs, outage),
+    section(
+      "Availability",
+      availability,
+      (item) => toItem(item, describeAvailability(item), item.objective?.isMissed ?? false),
+    ),
+    section(
+      "Slowest checks",
+      { items: slowest, count: slowest.length },
+      (item) => toItem(item, describeSlow(item), false),
+    ),
+    section("Flapping", flapping, (item) => {
+      const facts = `${item.changes} ${item.changes === 1 ? "change" : "changes"}`;
+      return toItem(item, item.isFlapping ? `${facts}, still flapping` : facts, item.isFlapping);
+    }),
+    section("Certificates that expire soon", certificates, (item) => {
+      const leftMs = item.expiresAtMs - summary.untilMs;
+      const facts = leftMs < 0
+        ? `expired on ${time(item.expiresAtMs)}`
+        : `expires in ${describeDuration(leftMs)}, on ${time(item.expiresAtMs)}`;
+      return toItem(item, facts, leftMs < 7 * DAY_MS);
+    }),
+    section("Checks without data", withoutData, (item) => toItem(item, "did not run", true)),
+    section("Notifications that were not delivered", undelivered, toUndelivered),
+  ].filter(({ items }) => items.length > 0);
+}
+
+function section<T>(title: string, { items, count }: Bounded<T>, toItem: (item: T) => SectionItem): Section {
+  const shown = items.slice(0, SHOWN_MAX);
+  const rest = count - shown.length;
+  return { title, items: shown.map(toItem), more: rest === 0 ? "" : `and ${rest} more` };
+}
+
+function toItem({ name, title }: NamedCheck, facts: string, isBad: boolean): SectionItem {
+  const line = cleanLine(title ?? "", NAME_LENGTH_MAX);
+  return { name: line === "" ? cleanLine(name, NAME_LENGTH_MAX) : line, facts, isBad };
+}
+
+function describeOutage({ fromMs, toMs, isStillDown, output }: Outage, time: PlainTime): string {
+  const lasted = describeDuration(toMs - fromMs);
+  const from = time(fromMs);
+  const to = time(toMs);
+  // The day is not repeated.
+  const end = from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
+  const span = isStillDown ? `since ${from}, ${lasted}, still down` : `${from} to ${end}, ${lasted}`;
+  const said = cleanLine(output, OUTPUT_LENGTH_MAX);
+  return said === "" ? span : `${span}: ${said}`;
+}
+
+const PLACES = { places: 3 };
+
+function describeAvailability({ availability, downMs, objective }: CheckAvailability): string {
+  const share = availability === null ? "no data" : `${percent(availability, PLACES)} up`;
+  const down = downMs > 0 ? `, ${describeDuration(downMs)} down` : "";
+  return `${share}${down}${objective === null ? "" : `; ${describeObjective(objective)}`}`;
+}
+
+function describeObjective(objective: ObjectiveResult): string {
+  const { percent: wanted, windowMs, availability, budgetMs, usedMs, isMissed } = objective;
+  const target = `objective ${wanted}% in ${describeDuration(windowMs)}`;
+  if (availability === null) return `${target}: no data`;
+  const budget = `${describeDuration(usedMs)} of ${describeDuration(budgetMs)} error budget used`;
+  return isMissed
+    ? `${target} missed with ${percent(availability, PLACES)}: ${budget}`
+    : `${target} met: ${budget}, ${describeDuration(budgetMs - usedMs)} left`;
+}
+
+function describeSlow({ meanMs, maxMs, previousMeanMs }: SlowCheck): string {
+  const most = maxMs === null ? "" : `, ${milliseconds(maxMs)} at most`;
+  if (previousMeanMs === null || previousMeanMs === 0) return `${milliseconds(meanMs)} on average${most}`;
+  const change = Math.round((meanMs / previousMeanMs - 1) * 100);
+  const compared = change === 0
+    ? "as before"
+    : `${change > 0 ? "+" : "−"}${Math.abs(change)}% to the period before`;
+  return `${milliseconds(meanMs)} on average (${compared})${most}`;
+}
+
+function milliseconds(value: number): string {
+  if (value < 1000) return `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+  return value < 60_000 ? `${(value / 1000).toFixed(1)} s` : describeDuration(value);
+}
+
+function toUndelivered({ channel, dropped, pending, reason }: Undelivered): SectionItem {
+  const counts = [
+    dropped === 0 ? "" : `${dropped} dropped`,
+    pending === 0 ? "" : `${pending} pending`,
+  ].filter((part) => part !== "").join(", ");
+  const why = cleanLine(reason, OUTPUT_LENGTH_MAX);
+  return {
+    name: cleanLine(channel, NAME_LENGTH_MAX),
+    facts: why === "" ? counts : `${counts}: ${why}`,
+    isBad: true,
+  };
+}

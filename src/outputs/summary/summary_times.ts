@@ -1,0 +1,33 @@
+/** When a summary is due, and which time it covers. Pure. */
+import type { SummarySettings } from "../../domain/summary_settings.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import type { Period } from "./outages.ts";
+
+type Times = SummarySettings["times"];
+
+/** Times that come once in 28 years are found, 29 February on a certain weekday among them. */
+const SEARCHED_MS = 2 ** 18 * HOUR_MS;
+
+/** Returns the last time of an expression that is not later than another; `null`: none in many years. */
+export function lastTime(times: Times, untilMs: number): number | null {
+  for (let backMs = HOUR_MS; backMs <= SEARCHED_MS; backMs *= 2) {
+    let last: number | null = null;
+    for (let atMs = times.after(untilMs - backMs); atMs <= untilMs; atMs = times.after(atMs)) last = atMs;
+    if (last !== null) return last;
+  }
+  return null;
+}
+
+/** Returns the period of the summary of a scheduled time: since the scheduled time before, unless it is configured. */
+export function periodOf({ times, periodMs }: SummarySettings, scheduledMs: number): Period {
+  const sinceMs = periodMs === undefined
+    ? lastTime(times, scheduledMs - 1) ?? scheduledMs - 7 * DAY_MS
+    : scheduledMs - periodMs;
+  return { sinceMs, untilMs: scheduledMs };
+}
+
+/** Returns the period of a summary that is made at any time: as long as that of the last scheduled one. */
+export function periodUntil(settings: SummarySettings, nowMs: number): Period {
+  const { sinceMs, untilMs } = periodOf(settings, lastTime(settings.times, nowMs) ?? nowMs);
+  return { sinceMs: nowMs - (untilMs - sinceMs), untilMs: nowMs };
+}

@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { summarize, type SummaryInput } from "../../../src/outputs/summary/summarize.ts";
+import { sentenceOf } from "../../../src/outputs/summary/summary_sections.ts";
+import { summaryText } from "../../../src/outputs/summary/summary_text.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
+import { changeOf, NOW_MS, queuedOf, recordOf, resultOf } from "../../state/records.ts";
+import { historyOf, NO_TIME, WEEK } from "./histories.ts";
+
+const MONTH_MS = 30 * DAY_MS;
+const FACTS = { ...WEEK, timeZone: "Europe/Zurich", hostName: "host-1", queued: [] };
+
+function summaryOf(checks: SummaryInput["checks"], fields: Partial<SummaryInput> = {}) {
+  return summarize({ ...FACTS, checks, ...fields });
+}
+
+/** Down for some time that ended an hour before the end of the week. */
+function downFor(name: string, downMs: number, fields: Partial<SummaryInput["checks"][number]> = {}) {
+  const endMs = NOW_MS - HOUR_MS;
+  return historyOf(name, {
+    changes: [
+      changeOf(name, endMs, { from: "critical", to: "ok", output: "fine" }),
+      changeOf(name, endMs - downMs, { from: "ok", to: "critical", output: "status is 503" }),
+    ],
+    sums: {
+      runs: 10_080,
+      durationTotalMs: 10_080 * 40,
+      lastedMs: { ...NO_TIME, ok: 7 * DAY_MS - downMs, critical: downMs },
+    },
+    ...fields,
+  });
+}
+
+Deno.test("sentenceOf() sums a period up in words", () => {
+  const web = historyOf("web");
+  const noData = historyOf("new", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
+  const warned = historyOf("warn", {
+    sums: { runs: 1, durationTotalMs: 1, lastedMs: { ...NO_TIME, ok: HOUR_MS, warning: HOUR_MS } },
+  });
+  const objective = { percent: 99.9, windowMs: MONTH_MS };
+  const missed = downFor("shop", 2 * HOUR_MS, {
+    objective,
+    objectiveLastedMs: { ...NO_TIME, ok: MONTH_MS - 2 * HOUR_MS, critical: 2 * HOUR_MS },
+  });
+  const still = historyOf("db", {
+    changes: [changeOf("db", NOW_MS - HOUR_MS, { from: "ok", to: "unknown" })],
+    sums: { runs: 9, durationTotalMs: 9, lastedMs: { ...NO_TIME, ok: DAY_MS, unknown: HOUR_MS } },
+  });
+  const rows: readonly (readonly [SummaryInput["checks"], string])[] = [
+    [[], "There are no checks"],
+    [[noData], "There is no data"],
+    [[web], "1 check was up all week"],
+    [[web, historyOf("shop")], "All 2 checks were up all week"],
+    [[web, warned], "All 2 checks were up all week; 1 check had a warning"],
+    [[web, noData], "1 check with data was up all week; 1 check has no data"],
+    [[web, downFor("shop", 134 * 60_000)], "1 of 2 checks was down, 2 h 14 min in all"],
+    [
+      [web, missed, still],
+      "2 of 3 checks were down, 3 h in all; 1 is still down; 1 missed its objective",
+    ],
+  ];
+  for (const [checks, expected] of rows) assert.equal(sentenceOf(summaryOf(checks)), expected);
+});
+
+Deno.test("summarize() compares the downtime with the error budget of the observed time", () => {
+  const objective = { percent: 99.9, windowMs: MONTH_MS };
+  const resultFor = (downMs: number, observedMs: number) => {
+    const lastedMs = { ...NO_TIME, ok: observedMs - downMs, critical: downMs };
+    const { availability } = summaryOf([historyOf("web", { objective, objectiveLastedMs: lastedMs })]);
+    return availability.items[0]?.objective;
+  };
+  const budgetMs = 43.2 * 60_000;
+  assert.deepEqual(resultFor(budgetMs, MONTH_MS), {
+    ...objective,
+    availability: 0.999,
+    budgetMs,
+    usedMs: budgetMs,
+    isMissed: false,
+  });
+  assert.equal(resultFor(budgetMs + 1, MONTH_MS)?.isMissed, true);
+  assert.equal(resultFor(budgetMs, MONTH_MS / 2)?.isMissed, true, "half of the month has half of the budget");
+  assert.equal(resultFor(0, 0), undefined, "without data");
+});
+
+Deno.test("summarize() counts each check and each outage once, whatever their order and number", () => {
+  const hours = fc.array(fc.integer({ min: 0, max: 100 }), { maxLength: 300 });
+  fc.assert(
+    fc.property(hours, (downs) => {
+      const checks = downs.map((down, index) =>
+        down === 0 ? historyOf(`check-${index}`) : downFor(`check-${index}`, down * HOUR_MS)
+      );
+      const summary = summaryOf(checks);
+      const down = downs.filter((one) => one > 0);
+      assert.equal(summary.downChecks, down.length);
+      assert.equal(summary.outages.count, down.length);
+      assert.equal(summary.downMs, down.reduce((sum, one) => sum + one * HOUR_MS, 0));
+      const listed = summary.outages.items.map(({ fromMs, toMs }) => (toMs - fromMs) / HOUR_MS);
+      assert.deepEqual(listed, down.toSorted((one, other) => other - one).slice(0, 100));
+      // A page of text, however many checks there are.
+      assert.ok(summaryText(summary).length < 8000);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+Deno.test("summaryText() lists what a week of troubles had, each in its section", () => {
+  const text = summaryText(summaryOf([
+    downFor("shop", 28 * 60_000, {
+      title: "Web\n\u202eshop",
+      objective: { percent: 99.9, windowMs: MONTH_MS },
+      objectiveLastedMs: { ...NO_TIME, ok: MONTH_MS - 1_680_000, critical: 1_680_000 },
+    }),
+    downFor("backup", 3 * HOUR_MS, { isJob: true, sums: { runs: 9, durationTotalMs: 0, lastedMs: NO_TIME } }),
+    historyOf("api", {
+      sums: { runs: 10, durationTotalMs: 9000, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+      durationMaxMs: 61_000,
+    }),
+    historyOf("tls", {
+      record: recordOf("tls", {
+        last: resultOf({ metrics: { certificate_left_seconds: 5 * 86_400 }, startedAtMs: NOW_MS }),
+      }),
+      sums: { runs: 1, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+    }),
+    historyOf("flappy", {
+      record: recordOf("flappy", {
+        condition: { ...recordOf("flappy").condition, confirmed: "ok", flappingSinceMs: NOW_MS - HOUR_MS },
+      }),
+      changes: [],
+      sums: { runs: 1, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+    }),
+    historyOf("silent", { record: null, sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } }),
+  ], {
+    queued: [
+      queuedOf("one", 1, { channelName: "pager", lastFailure: "status is 500" }),
+      queuedOf("two", 2, { channelName: "pager", state: "dropped", nextAttemptAtMs: NOW_MS - HOUR_MS }),
+      queuedOf("old", 3, { channelName: "mail", state: "dropped", nextAttemptAtMs: NOW_MS - 8 * DAY_MS }),
+      queuedOf("new", 4, { channelName: "chat", lastFailure: null }),
+    ],
+  }));
+  assert.equal(
+    text,
+    `2 of 6 checks were down, 28 min in all; 1 check has no data.
+
+2026-01-24 11:00 to 2026-01-31 11:00 (Europe/Zurich)
+Host: host-1
+
+Down
+- Web shop: 2026-01-31 09:32 to 10:00, 28 min: status is 503
+
+Jobs that failed or did not run
+- backup: 2026-01-31 07:00 to 10:00, 3 h: status is 503
+
+Availability
+- Web shop: 99.722% up, 28 min down; objective 99.9% in 30 d met: 28 min of 43 min 12 s error budget used, 15 min 12 s left
+
+Slowest checks
+- api: 900 ms on average (+4400% to the period before), 1 min 1 s at most
+- Web shop: 40 ms on average (+100% to the period before)
+
+Flapping
+- flappy: 0 changes, still flapping
+
+Certificates that expire soon
+- tls: expires in 5 d, on 2026-02-05 11:00
+
+Checks without data
+- silent: did not run
+
+Notifications that were not delivered
+- pager: 1 dropped, 1 pending: connection refused
+`,
+  );
+});
