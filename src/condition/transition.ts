@@ -8,7 +8,12 @@
  */
 import type { CheckSettings } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
-import type { ConditionState, NotificationEvent, Suppression } from "../domain/condition_state.ts";
+import type {
+  ConditionState,
+  ConditionTimes,
+  NotificationEvent,
+  Suppression,
+} from "../domain/condition_state.ts";
 import { confirm, type ConfirmedChange, count, COUNT_MAX, NO_RESULTS, occurrences } from "./confirm.ts";
 import { FLAPPING_RESULTS, flaps } from "./flapping.ts";
 import { addResult } from "./recent_results.ts";
@@ -138,12 +143,14 @@ export function review(
   return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
 }
 
+const NEVER: ConditionTimes = { ok: null, unknown: null, warning: null, critical: null };
+
 /** Returns the state of a check without results. */
 export function initialState(): ConditionState {
   return {
     confirmed: "ok",
     confirmedSinceMs: null,
-    leftAtMs: { ok: null, unknown: null, warning: null, critical: null },
+    leftAtMs: NEVER,
     ...NO_RESULTS,
     recent: "",
     sinceLowered: 0,

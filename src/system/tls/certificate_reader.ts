@@ -12,7 +12,7 @@ import { beginTls, handshaken } from "./tls_stream.ts";
 import type { HandshakeTarget } from "./try_handshake.ts";
 
 /** A TLS connection to a server whose certificate was not verified. */
-export interface UnverifiedConnection {
+interface UnverifiedConnection {
   readonly facts: CertificateFacts;
   readonly socket: TLSSocket;
   close(): void;
