@@ -1,0 +1,71 @@
+/** One pass of a call that shares its state with others. */
+import assert from "node:assert/strict";
+import { RecordedPass } from "../../src/scheduler/recorded_pass.ts";
+import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
+import { openStateRepository } from "../../src/state/state_repository.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { recordOf, updateOf } from "../state/records.ts";
+import { groupCheck, testCheck } from "../support/checks.ts";
+import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
+import { createSilentNotifying } from "../support/silent_notifying.ts";
+
+const postgres = sharedPostgres();
+
+Deno.test("RecordedPass runs a group again that another call has run meanwhile", POSTGRES, async () => {
+  const place = postgres().place();
+  const store = await openPostgresStore(place, storeOptions());
+  const other = await openPostgresStore(place, storeOptions());
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  try {
+    const [one, group] = [testCheck("critical", { name: "one" }), groupCheck(["one"], 1, { name: "group" })];
+    const overtaken = new Set<string>();
+    const repository = await openStateRepository({
+      store,
+      onFailure: fail,
+      reopen: fail,
+      newId: () => crypto.randomUUID(),
+      hostName: "host",
+      onOvertaken: (names) => names.forEach((name) => overtaken.add(name)),
+    });
+    // The other call has read the checks before this one wrote them, so it found the group well.
+    let runs = 0;
+    const saveMeanwhile = async (): Promise<void> => {
+      if (runs++ > 1) return;
+      await other.load(["group"]);
+      const { condition } = repository.recordOf("group", 0);
+      await other.save([updateOf("group", { record: recordOf("group", { condition }), queued: [] })]);
+    };
+    const pass = new RecordedPass({
+      system: { ...createMemorySystem(), clock: createRealClock() },
+      directory: "/",
+      limits: { process: 1, network: 1 },
+      redact: (text) => text,
+      signal: new AbortController().signal,
+      active: [one, group],
+      repository,
+      notifying: {
+        ...createSilentNotifying(),
+        forget: () => {},
+        know: saveMeanwhile,
+      },
+      shared: { store },
+      overtaken,
+      isKept: true,
+      includesOthers: true,
+      tracesAll: false,
+      onResult: () => {},
+      onBug: fail,
+    });
+    assert.deepEqual(await pass.run([one], null), []);
+    await pass.finish();
+    const [stored] = await other.readOthers(["group"]);
+    assert.equal(stored?.condition.confirmed, "critical");
+    assert.equal(runs, 3);
+  } finally {
+    await store.close();
+    await other.close();
+  }
+});
