@@ -5,8 +5,7 @@
  *     deno task compile                   dist/monitor, for this machine
  *     deno task compile --target TARGET   dist/monitor_system_machine, for another one
  *     deno task compile --all             one for each of the five targets whose base executable is available
- *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, with exactly the permissions that it
- * requires
+ *     deno task compile --config FILE     dist/monitor-for-NAME, for one config, with exactly the required permissions
  *
  * `dist/SHA256SUMS` has the checksums of all executables there. Two builds of one commit by one version of Deno are
  * identical byte for byte.

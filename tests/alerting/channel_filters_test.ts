@@ -1,4 +1,4 @@
-/** What filters of channels let through, decided and delivered with a fake clock. */
+/** The notifications that pass the filters of channels, decided and delivered with a fake clock. */
 import assert from "node:assert/strict";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";

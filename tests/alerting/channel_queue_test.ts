@@ -54,7 +54,7 @@ function contextAt(afterMs: number, batches: boolean): QueueContext {
   };
 }
 
-/** What happens, in short; a number lets time pass. */
+/** Short names of events; a number advances the time. */
 const EVENTS: Readonly<Record<string, QueueEvent>> = {
   woke: { kind: "woke", isForced: false },
   forced: { kind: "woke", isForced: true },
@@ -72,7 +72,7 @@ const EVENTS: Readonly<Record<string, QueueEvent>> = {
 
 interface Row {
   readonly name: string;
-  /** What is queued at first. */
+  /** The initial queue. */
   readonly queued: string;
   /** Names of {@linkcode EVENTS}, `+a b` to add, `=a b` to reload, numbers to let seconds pass. */
   readonly events: readonly (string | number)[];

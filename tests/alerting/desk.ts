@@ -1,4 +1,4 @@
-/** Notifying with a fake clock and a store in memory, for tests that say which results come. */
+/** Notifying with a fake clock and a store in memory, for tests that provide the results. */
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { StoreFailure } from "../../src/domain/store.ts";
@@ -23,9 +23,9 @@ export interface Desk {
   /** The console channel's lines. */
   readonly lines: string[];
   readonly events: DeliveryEvent[];
-  /** What the repository said of its store. */
+  /** The failures of the store that the repository reported. */
   readonly troubles: (StoreFailure | null)[];
-  /** Enters an observation as the watch does, and sends what it leads to. */
+  /** Records a check result as the scheduler does, and sends its notifications. */
   observe(check: Check, condition: Condition): Promise<void>;
   /** Decides again without a result, as a watch does after a reload, and sends what that leads to. */
   review(check: Check): Promise<void>;
@@ -39,7 +39,7 @@ interface DeskOptions {
   readonly notifies?: boolean;
   /** Touches a file. @default the system's */
   readonly touch?: () => Promise<void>;
-  /** Takes the place of a damaged store. @default none does */
+  /** Replaces a damaged store. @default none */
   readonly fresh?: FaultyStore;
 }
 

@@ -79,7 +79,10 @@ interface Harness {
   readonly sent: { readonly channel: string; readonly message: Message; readonly atMs: number }[];
   readonly events: DeliveryEvent[];
   readonly kept: OutboxChange[];
-  /** Goes by another config: `{ "web mail": "other" }` gives what waits for `mail` of the check `web` to `other`. */
+  /**
+   * Adopts another config: `{ "web mail": "other" }` moves pending notifications for `mail` of the check `web` to
+   * `other`.
+   */
   adopt(rekeyed?: Readonly<Record<string, string>>): void;
 }
 
@@ -100,7 +103,7 @@ interface HarnessOptions {
   readonly holds?: boolean;
   /** Events that no check wants sent. */
   readonly excluded?: readonly NotificationEvent[];
-  /** Whether this process owns a queue; it owns all of them unless it says otherwise. */
+  /** Returns whether this process owns a queue; by default it owns all of them. */
   readonly maySend?: (channelKey: string) => boolean;
   /** Called while a change is being kept. */
   readonly onKeep?: (change: OutboxChange) => void;
@@ -387,7 +390,7 @@ Deno.test("add() keeps the last dropped notification of each check and channel",
   await dispatcher.stop();
 });
 
-/** What a store has after these changes. */
+/** Returns the rows of a store after these changes. */
 function keptIds(kept: readonly OutboxChange[]): readonly string[] {
   const open = new Set<string>();
   for (const { changed, removed } of kept) {
@@ -868,7 +871,7 @@ Deno.test("add() backs off from a channel that is down, however long the queue i
   await dispatcher.stop();
 });
 
-/** A receiver that does not take whatever tells of the check `bad`. */
+/** A receiver that rejects every message with the check `bad`. */
 function exceptBad(failure: Delivery): (message: Message) => Delivery {
   return (message) => checksOf(message).includes("bad") ? failure : OK;
 }

@@ -1,6 +1,6 @@
 /**
- * Random traces with channels that filter and fail, reloads, restarts, silences and acknowledgements: each channel gets
- * only what its filters let through, and in the end knows the condition that they leave.
+ * Random traces with channels that filter and fail, reloads, restarts, silences and acknowledgements: each channel
+ * gets only the notifications that pass its filters, and was finally notified of the condition that passes them.
  */
 import assert from "node:assert/strict";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
@@ -31,7 +31,7 @@ const HOURS = Array.from({ length: 48 }, (_, half) => ({
   timeZone: "UTC",
 }));
 
-/** By the name of the channel, which is its host or program. */
+/** By the name of the channel, which is its host or command. */
 const FILTERS: Readonly<Record<string, ChannelFilters>> = {
   "all.example": {},
   "critical.example": { conditions: ["critical"] },

@@ -23,22 +23,22 @@ export interface ArrivedItem extends ArrivedNotification {
 
 /** A message as it arrived, duplicates too. */
 export interface Arrival {
-  /** The host of the webhook, or the program. */
+  /** The host of the webhook, or the command. */
   readonly channel: string;
   readonly messageId: string;
   readonly items: readonly ArrivedItem[];
   readonly atMs: number;
 }
 
-/** What a far end does with one message. */
+/** The reaction of a receiver to one message. */
 export interface Mood {
   readonly arrives: boolean;
-  /** `hang`: it never answers; `broken`: the connection breaks; a number: the status, or the exit code. */
+  /** `hang`: it never responds; `broken`: the connection breaks; a number: the status, or the exit code. */
   readonly answer: "hang" | "broken" | number;
   readonly retryAfterSeconds: number | null;
 }
 
-/** What is wrong with a broken connection. */
+/** The error of a broken connection. */
 class Broken extends Error {
   readonly phase: "connecting" | "head";
   constructor(phase: "connecting" | "head") {
@@ -51,14 +51,14 @@ export interface FlakyOptions {
   readonly clock: FakeClock;
   /** Of this far end, for the next message. */
   moodOf(channel: string): Mood;
-  /** How long an answer takes. */
+  /** Returns the delay of a response. */
   answerMs(): number;
   onArrival(arrival: Arrival): void;
   randomId(): string;
   random(): number;
 }
 
-/** A system whose webhooks and programs are played. */
+/** Creates a system with fake webhooks and commands. */
 export function createFlakySystem(options: FlakyOptions): System {
   const { clock, moodOf, onArrival, answerMs } = options;
   /** Something that an abort ends. */

@@ -1,4 +1,4 @@
-/** What a member decides of a check that others have decided of meanwhile. */
+/** The decisions of a member about a check that others have decided about meanwhile. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
@@ -84,7 +84,7 @@ async function startMember(): Promise<Member> {
   return { sharing, store, clock, lines, notifying, repository, record, observe };
 }
 
-/** Lets a member go by a record that another one has written, in which the problem is notified. */
+/** Makes a member adopt a record of another one, in which the problem was sent. */
 async function overtake({ notifying, repository }: Member): Promise<void> {
   const other = await startMember();
   other.observe("critical");

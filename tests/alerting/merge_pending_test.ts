@@ -189,7 +189,7 @@ Deno.test("mergeNotifications() loses no condition and no problem, at once or ro
           some.filter(({ notification }) => notification.check === check && notification.event === "recovery")
             .length;
         assert.equal(recoveries(rows), recoveries(all));
-        // What a receiver reads leads from one to the next.
+        // Each received notification continues the one before.
         let known: Condition = "ok";
         for (const { notification, missedProblem } of own) {
           if (missedProblem !== null) assert.deepEqual([known, missedProblem.previous], ["ok", "ok"]);

@@ -223,7 +223,7 @@ Deno.test("send() loses no recovery if a process terminates between the change a
   await observe(FREE, "critical");
   await drain();
   assert.equal(lines.length, 1);
-  // There is room again for what was decided, and the process is killed before anything else is kept.
+  // There is space again for the decided notifications, and the process is killed before anything else is persisted.
   store.failure = null;
   await repository.flush();
   const [sent] = (await store.outbox()).notifications;
@@ -264,7 +264,7 @@ Deno.test("send() persists undelivered notifications once, when a full store can
 
 Deno.test("reload() keeps the notification of an ongoing problem due that it drops", async (t) => {
   const channel = (directory: string): Check => withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
-  /** What vanishes from the config for a moment. */
+  /** The parts that are missing from the config for a moment. */
   const vanishing: Readonly<Record<string, readonly Check[]>> = {
     "its channel": [withChannels(FREE, [])],
     "its channel, another in its place": [FREE],
@@ -379,7 +379,7 @@ Deno.test("reload() moves pending notifications of an edited channel to its repl
       [id],
       "it is the same notification",
     );
-    // The same config again takes nothing away.
+    // The same config again removes nothing.
     notifying.reload(configOf([after]));
     await drain();
     assert.ok((await Deno.stat(`${directory}/told`)).isFile);

@@ -1,6 +1,6 @@
 /**
- * What is to be notified, written down as DESIGN 4 says it and as simply as can be: each check keeps its whole
- * history, and every rule is read off it anew.
+ * The expected notifications, derived from the design as simply as possible: each check keeps its whole history, and
+ * every rule is evaluated on all of it.
  */
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, severity } from "../../src/domain/condition.ts";
@@ -16,27 +16,27 @@ export interface ExpectedNotification {
   readonly problemBeganAtMs: number;
 }
 
-/** What an observation leads to. */
+/** The decision after a check result. */
 export interface Decision {
-  /** What is due, if every channel knows what was notified before. */
+  /** The due notification, if every channel was sent the one before. */
   readonly notification: ExpectedNotification | null;
-  /** What a channel may be notified of that does not know it; `null`: something suppresses it. */
+  /** The notification for a channel that was not sent the one before; `null`: it is suppressed. */
   readonly news:
     | Pick<ExpectedNotification, "check" | "condition" | "decidedAtMs" | "problemBeganAtMs">
     | null;
 }
 
-/** Takes observations, and answers what each leads to. */
+/** Records check results, and returns the decision after each. */
 export interface ReferenceModel {
-  /** Takes one, at which something else may be the case than at the one before. */
+  /** Records one, with circumstances that may differ from those of the one before. */
   observe(check: Check, observed: Observed): Decision;
 }
 
-/** An observation, and what is the case then. */
+/** A check result, and its circumstances. */
 export interface Observed {
   readonly condition: Condition;
   readonly nowMs: number;
-  /** Whether a silence holds the check's notifications. */
+  /** Whether a silence suppresses the check's notifications. */
   readonly silenced: boolean;
   /** Names of the checks that run: the others suppress nothing. */
   readonly running: ReadonlySet<string>;
@@ -150,7 +150,9 @@ function dueEvent(
   return nowMs - notifiedAtMs >= intervalMs * 0.9 ? "reminder" : null;
 }
 
-/** A dependency that has a problem, was last not ok, or was not looked at since the problem here began. */
+/**
+ * A dependency that has a problem, whose last result was not ok, or that has not run since the problem here began.
+ */
 function isUncertain(dependency: Known | undefined, { beganAtMs }: Known): boolean {
   if (dependency === undefined) return true;
   return dependency.confirmed !== "ok" || dependency.history.at(-1) !== "ok" ||

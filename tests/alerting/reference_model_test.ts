@@ -1,7 +1,7 @@
 /**
- * Long random traces through the repository and the outbox, with channels that fail in every way and are other channels in
- * the config now and then, restarts and silences: what arrived is what a simple model of the rules says, per channel
- * and in order.
+ * Long random traces through the repository and the outbox, with channels that fail in every way and are edited in
+ * the config at times, restarts and silences: per channel and in order, the received notifications are those of a
+ * simple model of the rules.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -78,7 +78,7 @@ for (const seed of SEEDS) {
       edit: chooseChannels,
       editsAtStart: true,
     });
-    /** What is known to have arrived. */
+    /** Messages that certainly arrived. */
     const taken = new Set(
       events.flatMap((event) => event.event === "delivered" ? event.notifications.map(({ id }) => id) : []),
     );
@@ -106,7 +106,7 @@ for (const seed of SEEDS) {
           }
           if (item.event !== "recovery") mayKnowProblem = true;
           else {
-            // What was dropped after an attempt may have arrived, for all that the sender knows.
+            // A dropped notification may have arrived at an attempt, since the sender cannot detect it.
             const mayHaveArrived = dropped.some(({ notification, channelKey, attempts }) =>
               notification.check === name && channelKey === channel && attempts > 0 &&
               notification.decidedAtMs < Date.parse(item.decided_at)
@@ -139,24 +139,24 @@ interface Trace {
   /** How often channels were other ones in the config. */
   readonly editCount: number;
   readonly expected: readonly ExpectedNotification[];
-  /** Whatever a channel may have been notified of. */
+  /** All notifications that a channel may have been sent. */
   readonly news: readonly NonNullable<Decision["news"]>[];
   readonly arrivals: readonly Arrival[];
   readonly events: readonly DeliveryEvent[];
   readonly waiting: readonly string[];
   /** As they are in the end. */
   readonly lastChecks: readonly Check[];
-  /** What each of these is in the end; not of those whose notifications a dependency suppresses. */
+  /** The final condition of each; not of those whose notifications a dependency suppresses. */
   readonly confirmed: ReadonlyMap<string, Condition>;
 }
 
-/** `steady` never refuses; `command` takes one item at a time. */
+/** `steady` never rejects; `command` accepts one item at a time. */
 const CHANNEL_NAMES = ["steady.example", "moody.example", "/command"] as const;
 
 interface TraceOptions {
-  /** Answers checks with other channels than those that were written first, or fewer checks. */
+  /** Returns checks with other channels than before, or fewer checks. */
   edit(checks: readonly Check[], random: () => number): readonly Check[];
-  /** Whether there are edits before a start too; a reload alone knows what was edited. */
+  /** Whether there are edits before a start too; only a reload detects edits. */
   readonly editsAtStart: boolean;
 }
 
@@ -238,7 +238,7 @@ async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pro
   assert.ok(clock.wallMs() - startMs < 20 * HOUR, "nothing is old enough to be given up");
   moods.heal();
   await clock.advance(3 * HOUR);
-  // What was dropped last is due at the next observation.
+  // The last dropped notification is due at the next check result.
   await endMaintenance(store, clock.wallMs());
   await store.endSilences("all", clock.wallMs());
   for (let round = 0; round < 4; round++) {
@@ -329,7 +329,7 @@ async function observe(
   notifying.send(queued);
 }
 
-/** What a stop waits for may need the clock. */
+/** A stop may wait for the clock. */
 async function settleWhile(clock: FakeClock, ending: Promise<void>): Promise<void> {
   await clock.advance(0);
   await ending;
@@ -383,7 +383,7 @@ function makeChecks(random: () => number): readonly Check[] {
   }));
 }
 
-/** The config has some at other addresses: they are other channels for the monitor, and the same receivers. */
+/** The config has some at other URLs: they are other channels for the monitor, and the same receivers. */
 function moveChannels(checks: readonly Check[], random: () => number): readonly Check[] {
   const addresses = new Map(CHANNEL_NAMES.map((name) => [name as string, Math.floor(random() * 3)]));
   return checks.map((check) => ({
@@ -404,7 +404,7 @@ function chooseChannels(checks: readonly Check[], random: () => number): readonl
 
 interface Moods {
   moodOf(channel: string): Mood;
-  /** Some channel's weather may turn. */
+  /** May change the behavior of a channel. */
   change(): void;
   /** All is well from now on. */
   heal(): void;
@@ -463,8 +463,8 @@ function createRandom(seed: number): () => number {
 }
 
 /**
- * The first of each message; a duplicate has the same id and tells the same. Where a part of it was dropped meanwhile, it
- * tells less.
+ * Returns the first of each message; a duplicate has the same id and contents. If a part of it was dropped meanwhile,
+ * it has fewer.
  */
 function withoutDuplicates(arrivals: readonly Arrival[], { mayLack = false } = {}): readonly Arrival[] {
   const first = new Map<string, Arrival>();
@@ -499,7 +499,10 @@ function notificationsOf(item: ArrivedItem): readonly ArrivedNotification[] {
   return item.missed_problem === null ? [item] : [item.missed_problem, item];
 }
 
-/** What arrived of one check, in order; within a message the worst comes first, so there its time tells the order. */
+/**
+ * Returns the received notifications of one check, in order; within a message the highest severity is first, so its
+ * items are ordered by time.
+ */
 function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedItem[] {
   return arrivals.flatMap(({ items }) =>
     items.filter((item) => item.check === check)
@@ -508,8 +511,9 @@ function itemsOf(arrivals: readonly Arrival[], check: string): readonly ArrivedI
 }
 
 /**
- * What arrived is what was due. What was decided while something of its problem was pending speaks for that as well; and
- * reminders lack that were due before the channel had taken what they remind of.
+ * Asserts that the received notifications are the due ones. One that was decided while another of its problem was
+ * pending counts for that as well; and reminders are missing that were due before the channel had accepted the
+ * problem.
  */
 function assertNotifiedInOrder(
   items: readonly ArrivedItem[],
@@ -522,12 +526,12 @@ function assertNotifiedInOrder(
 ): void {
   let place = 0;
   let arrivedAtMs = -Infinity;
-  /** What was pending before a place, with what it was merged. */
+  /** The pending notification before a position, with those that were merged into it. */
   const skipTo = (end: number): readonly ExpectedNotification[] => {
     const merged: ExpectedNotification[] = [];
     for (const notification of due.slice(place, end)) {
       if (notification.event !== "reminder") merged.push(notification);
-      // One that is pending goes with what is decided after it.
+      // A pending one is merged with the one decided after it.
       else if (due[end]?.event === "reminder" || due[end] === undefined) {
         assert.ok(
           merged.length > 0 || notification.decidedAtMs <= arrivedAtMs,
@@ -571,8 +575,8 @@ function notified(notification: ArrivedNotification): unknown {
 }
 
 /**
- * Where nothing is refused, hardly any message tells of something that was decided before what another one has told: only
- * what was tried again and again lets others go first.
+ * Asserts that without rejections, hardly any message has a notification that was decided before that of an earlier
+ * message: only one that was retried often lets others go first.
  */
 function assertGatheredInOrder(arrivals: readonly Arrival[]): void {
   let newestMs = 0;

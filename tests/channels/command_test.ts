@@ -36,7 +36,7 @@ interface Kept {
   readonly input: string;
 }
 
-/** What a program that keeps everything was given. */
+/** Returns the environment and the input of a command that stores both. */
 async function kept(
   parameters: Partial<CommandChannel["parameters"]> = {},
   settings: DeliverySettings = {},
@@ -194,7 +194,7 @@ Deno.test("commandKind terminates a command after its timeout, with all its chil
   await using steps = concurrentSteps(t);
   for (const name of ["forever.sh", "ignore_sigterm.sh", "flood_both.sh"]) {
     steps.add(name, async () => {
-      // Found by the mark, which a report's own variable does not cover.
+      // Found by the mark, which a notification's own variable does not cover.
       const mark = newMark();
       const message = makeMessage([makeItem({ check: mark })]);
       const { delivery } = await run(fixture(name), { timeoutMs: 300 }, { message });

@@ -195,7 +195,7 @@ Deno.test("desktopNotificationKind returns a timeout if the desktop does not res
   assert.equal(delivery.reason, "no response from the desktop within 10 s");
 });
 
-/** What would be started on another system. */
+/** Returns the command that would be started on another system. */
 async function commandOn(
   platform: "darwin" | "windows",
   settings: DeliverySettings = {},
@@ -229,7 +229,7 @@ Deno.test("desktopNotificationKind passes texts to osascript as arguments only",
 });
 
 Deno.test("desktopNotificationKind puts no text into PowerShell's script as it is", async () => {
-  // PowerShell takes each of these for a quotation mark.
+  // PowerShell accepts each of these as a quotation mark.
   const title = "'; beep #\u2018\u2019\u201a\u201b$(beep)";
   const command = await commandOn("windows", { message: makeMessage([makeItem({ title })]) });
   assert.match(command.path, /powershell\.exe$/);

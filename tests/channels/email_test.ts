@@ -60,7 +60,7 @@ function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Me
   return { id: "message-1", items, isTest: false, decidedAtMs: DECIDED_MS, ...rest };
 }
 
-/** Everything of the machine, with a mail that answers as it is told. */
+/** The real machine, with an SMTP client that returns a given outcome. */
 function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): DeliverContext {
   return {
     system: { ...createSystem(createRealClock()), mail: { send: (mail) => Promise.resolve(send(mail)) } },

@@ -13,7 +13,8 @@ Deno.test("the webhook channel returns delivered exactly for requests that the r
   }
 });
 
-// Whom a mail's TLS trusts is known when a process starts, and the server of the tests keeps timers for some seconds.
+// The CA certificates for TLS are fixed when a process starts, and the server of the tests keeps timers for some
+// seconds.
 Deno.test("the email channel returns delivered exactly for emails that the server accepted, and leaks no connection", async () => {
   const { holdings: [before, after] } = await runFaultProcess({
     rounds: 1,

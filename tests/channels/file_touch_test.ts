@@ -103,7 +103,7 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
 });
 
 Deno.test({
-  // Who owns a file may always touch it, so these are somebody else's; only root can make them so.
+  // The owner of a file may always touch it, so these belong to another user; only root can create such files.
   ...requiresTools("root"),
   name: "fileTouchKind as a user without rights, with files of another user",
   fn: (t) =>

@@ -8,7 +8,7 @@ import type { MessageItem } from "../../src/domain/delivery.ts";
 import type { TextMax } from "../../src/domain/channel_kind.ts";
 import { makeItem } from "../support/channel_delivery.ts";
 
-/** What each kind makes of an item. */
+/** The text of an item for each kind. */
 const WRITERS: Readonly<Record<keyof typeof CHANNEL_KINDS, (item: MessageItem) => unknown>> = {
   console: describeItem,
   desktop_notification: describeItem,

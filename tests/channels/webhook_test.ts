@@ -31,7 +31,7 @@ function post(
   }, settings);
 }
 
-/** What a failure is when nothing else is said of it. */
+/** Returns a failure with defaults. */
 function failure(reason: string, facts: Partial<Extract<Delivery, { delivered: false }>> = {}): Delivery {
   return { delivered: false, retryable: false, mayHaveArrived: false, reason, retryAfterMs: null, ...facts };
 }
@@ -43,7 +43,7 @@ interface Posted {
   readonly text: string;
 }
 
-/** Posts a message to a receiver that takes everything, and tells what came there. */
+/** Posts a message to a receiver that accepts everything, and returns the received requests. */
 async function received(
   parameters: Partial<Parameters> = {},
   settings: DeliverySettings = {},
@@ -530,7 +530,7 @@ Deno.test("webhookKind aborts a response after its timeout", async (t) => {
       }
     });
     const { delivery } = await post(server.origin, { timeoutMs: 200 });
-    // What drips is no HTTP, which the runtime may notice first.
+    // A dripping response is no HTTP, which the runtime may notice first.
     assert.ok(!delivery.delivered && delivery.retryable && delivery.mayHaveArrived);
   });
   steps.add("when the words of a refusal drip, which the status tells", async () => {

@@ -25,7 +25,7 @@ Deno.test("searchPattern() returns the matches of RE2", async (t) => {
   }
 });
 
-// With an engine that goes back and tries again, none of these would end.
+// None of these would terminate with a backtracking engine.
 Deno.test("searchPattern() terminates for any pattern and text", async (t) => {
   const length = START_LENGTH_MAX;
   const rows = [

@@ -7,15 +7,15 @@ import { runArguments } from "../../testing/source.ts";
 import { runChild } from "../../testing/tools.ts";
 
 /**
- * What the check makes of a program that does not end: each of its runs meets this limit, on any machine. A busy one may
- * take longer to end it than anybody waits for.
+ * The result for a command that does not terminate: each of its runs reaches this timeout, on any machine. A busy one
+ * may take longer to terminate it than the check waits.
  */
 const ENDLESS = /^critical: timeout after 0\.25 s, (?:terminated|cannot be terminated)/;
 const ENDLESS_TIMEOUT_MS = 250;
-/** For programs that end by themselves: none of their runs meets it, on any machine. */
+/** For commands that exit by themselves: none of their runs reaches it, on any machine. */
 const ENDING_TIMEOUT_MS = 180_000;
 
-/** The condition of each program and the start of its output: of every run, so that no one stands for another. */
+/** The condition of each command and the start of its output: of every run, so that none hides another. */
 const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: readonly string[]])[] = [
   ["answer_sigterm.sh", ENDLESS],
   [
@@ -44,10 +44,10 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
   ["survive_leader.sh", ENDLESS],
 ];
 
-/** Some of each program. */
+/** The number of processes of each command. */
 const COUNT = shortOrFull(44, 500);
 const ROUNDS = 3;
-/** It takes some ten seconds. */
+/** It lasts some ten seconds. */
 const LIMIT_MS = 55_000;
 
 /** The processes that were started for the crowd and live. */
@@ -59,7 +59,7 @@ function survivors(mark: string): readonly number[] {
       if (!Deno.readTextFileSync(`/proc/${name}/environ`).includes(`CROWD=${mark}`)) continue;
       if (!/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${name}/stat`))) found.push(Number(name));
     } catch {
-      // It ended while we looked, or belongs to another user.
+      // It exited meanwhile, or belongs to another user.
     }
   }
   return found;
@@ -89,7 +89,7 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
   };
   const program = new URL("../fixtures/crowd.ts", import.meta.url).pathname;
   const args = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
-  // Whatever becomes of the test.
+  // Even if the test fails.
   using _end = { [Symbol.dispose]: () => endSurvivors(mark) };
   const { success, stdout, stderr } = await runChild(
     Deno.execPath(),
@@ -116,6 +116,6 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
     grownBytes < 256 * 1024,
     `grew by ${grownBytes} bytes in ${ROUNDS - 1} rounds of ${COUNT} checks`,
   );
-  // A killed process takes a moment to go.
+  // A killed process takes a moment to exit.
   await until("the end of every program", () => survivors(mark).length === 0);
 });

@@ -5,7 +5,7 @@ import type { CheckResult } from "../../src/domain/result.ts";
 
 const TARGET = { host: "www.example.org", port: 443 };
 
-/** Checks addresses, of which each has a condition, and the time until expiry that is its position. */
+/** Checks IP addresses, of which each has a condition, and the time until expiry that is its position. */
 function observeAll(conditions: Readonly<Record<string, Condition>>): Promise<CheckResult> {
   const addresses = Object.keys(conditions).map((address) => ({ address, family: 4, token: null }));
   const connections = { resolve: () => Promise.resolve(addresses) };

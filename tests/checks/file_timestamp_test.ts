@@ -367,7 +367,7 @@ Deno.test("fileTimestampKind aborts on a file system that hangs", async () => {
   const { condition, output } = await observing;
   strictEqual(condition, "unknown");
   strictEqual(output, 'cannot read "/mnt/file": the file system did not respond within 1 min 30 s');
-  // An answer that comes after all, even a failure, disturbs nobody.
+  // A late response, even a failure, has no effect.
   stuck.reject(new Deno.errors.NotFound());
 });
 
@@ -476,7 +476,7 @@ interface Fakes {
   fire(): void;
 }
 
-/** A clock that stands still and whose timers fire when told to, with the machine's files or stand-ins. */
+/** A fake clock whose timers fire on request, with the machine's files or fakes. */
 function createFakes(nowMs: number, files: Partial<Files> = {}): Fakes {
   let wallMs = nowMs;
   const waiting = new Map<() => void, number>();

@@ -1,4 +1,4 @@
-/** What an `http_request` check expects of answers besides their status, headers and a text. */
+/** The expectations of an `http_request` check besides status, headers and a text. */
 import assert from "node:assert/strict";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { httpRequestKind } from "../../src/checks/http_request.ts";

@@ -1,4 +1,4 @@
-/** What an `http_request` check sends, as real servers receive it. */
+/** The requests of an `http_request` check, as real servers receive them. */
 import assert from "node:assert/strict";
 import type { HttpRequest } from "../../src/domain/http_check.ts";
 import { inTime } from "../life/in_time.ts";
@@ -19,7 +19,7 @@ interface Recorder extends AsyncDisposable {
   readonly received: readonly Received[];
 }
 
-/** A server that notes every request; what it answers is the test's. */
+/** Starts a server that records every request; the test provides its response. */
 function startRecorder(
   answer: (request: Received) => Response = () => new Response("fine"),
   tls: { readonly cert: string; readonly key: string } | null = null,
@@ -363,7 +363,7 @@ interface Demands {
   readonly ca: string;
 }
 
-/** A server that talks only to who shows a certificate, and greets by its name; it runs in Node. */
+/** Starts a server that requires a client certificate, and greets by its name; it runs in Node. */
 async function startDemanding(
   { cert, key, ca }: Demands,
 ): Promise<AsyncDisposable & { readonly origin: string }> {

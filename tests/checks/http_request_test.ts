@@ -320,12 +320,12 @@ Deno.test("observeHttpRequest() searches for a text in the body", async (t) => {
 
 type Meeting = (visitor: Visitor) => Promise<void>;
 
-/** An expected output in which `HOST` stands for the server's address and port. */
+/** Replaces `HOST` in an expected output by the server's address and port. */
 function withHost(output: string, { port }: { readonly port: number }): string {
   return output.replace("HOST", `127.0.0.1:${port}`);
 }
 
-/** Reads the request, sends the answer and ends the connection. */
+/** Reads the request, sends the response and closes the connection. */
 function answering(answer: string | Uint8Array): Meeting {
   return async (visitor) => {
     await visitor.readHead();
@@ -486,7 +486,7 @@ Deno.test("observeHttpRequest() describes the fault of a broken server", async (
   }
 });
 
-/** Answers what it does not understand. */
+/** Responds to anything, even if it is no HTTP. */
 function answeringAnything(answer: string): Meeting {
   return async (visitor) => {
     await visitor.readSome();
@@ -554,8 +554,8 @@ Deno.test("observeHttpRequest() reports that the server reset the connection", a
 });
 
 /**
- * A server in a process of its own, because a reset needs somebody who dies. (There is no row for a reset before
- * the head: Deno 2.7 then asks once more and is refused.)
+ * Starts a server in a separate process, because a reset requires a killed process. (There is no row for a reset
+ * before the head: Deno 2.7 then sends the request again and the connection is refused.)
  */
 async function startHalfReading(sent: string): Promise<
   AsyncDisposable & { readonly port: number; untilHalfRead(): Promise<void>; kill(): void }
@@ -784,7 +784,7 @@ Deno.test("observeHttpRequest() reads no more than 10 MiB of a body", async (t) 
     assert.equal(checkResult.output, output);
     assert.equal(checkResult.condition, "critical");
     await server.untilLeft();
-    // What waits in buffers of the system and of the runtime was sent too.
+    // Bytes in buffers of the system and of the runtime were sent too.
     assert(sentBytes >= 10 * 1024 ** 2 && sentBytes < 100 * 1024 ** 2, `${sentBytes} bytes were sent`);
     assert(memoryGrowthBytes < 100 * 1024 ** 2, `memory grew by ${memoryGrowthBytes} bytes`);
   });

@@ -85,7 +85,7 @@ const DUPLICATES = "2 packets transmitted, 2 received, +2 duplicates, 0% packet 
   "rtt min/avg/max/mdev = 1.0/2.0/3.0/0.1 ms";
 const UNREACHABLE = "3 packets transmitted, 0 received, +3 errors, 100% packet loss, time 2042ms\npipe 3";
 
-/** What a command does, and what the check returns. */
+/** The behavior of a command, and the expected result. */
 const COMMANDS: Readonly<
   Record<string, readonly [script: string, condition: string, output: RegExp, Partial<PingParameters>?]>
 > = {

@@ -5,7 +5,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { observeCheck } from "../support/observe_check.ts";
 
-/** What systemd 252 printed of five services. */
+/** The output of systemd 252 for five services. */
 const RECORDED = new URL("testdata/systemctl_show.txt", import.meta.url);
 
 async function observe(

@@ -17,7 +17,7 @@ import {
 } from "../support/hostile_servers.ts";
 import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
 
-/** How a server answers and what is made of it. */
+/** The behavior of a server and the expected result. */
 interface Row {
   readonly name: string;
   readonly meet: (visitor: Visitor) => Promise<void>;
@@ -178,7 +178,8 @@ Deno.test("observeTcpConnect() compares the response with the expected one, and 
   }
 });
 
-// Deno 2.7 keeps a number, though no descriptor, for an attempt to connect that could have been aborted and failed.
+// Deno 2.7 keeps a number, though no file descriptor, for an attempt to connect that could have been aborted and
+// failed.
 Deno.test("observeTcpConnect() distinguishes refused, unresolved and forbidden connections", {
   sanitizeResources: false,
 }, async (t) => {

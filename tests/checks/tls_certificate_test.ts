@@ -12,7 +12,7 @@ import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 
-/** An authority, and a file with its certificate. */
+/** Creates a CA, and a file with its certificate. */
 async function withAuthority(
   use: (authority: ReturnType<typeof createAuthority>, path: string) => Promise<void>,
 ): Promise<void> {

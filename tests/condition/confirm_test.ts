@@ -218,12 +218,12 @@ Deno.test("confirm() reaches any condition after as many equal check results as 
 
 interface ConfirmCase {
   readonly name: string;
-  /** 3 where nothing else is said. */
+  /** 3 by default. */
   readonly threshold?: number;
-  /** The threshold where nothing else is said. */
+  /** The threshold by default. */
   readonly recoveryThreshold?: number;
   readonly observed: string;
-  /** The confirmed condition after each observation. */
+  /** The confirmed condition after each result. */
   readonly confirmed: string;
 }
 
@@ -248,7 +248,7 @@ function confirmAll(trace: readonly Condition[], policy: ConfirmationThresholds)
   });
 }
 
-/** DESIGN 4 word by word: lowest of the last T, highest of the last R, looked up in the list of all observations. */
+/** DESIGN 4 literally: lowest of the last T, highest of the last R, searched in the list of all results. */
 function confirmByDefinition(trace: readonly Condition[], policy: ConfirmationThresholds): Condition[] {
   let confirmed: Condition = "ok";
   return trace.map((_, index) => {

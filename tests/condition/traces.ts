@@ -1,4 +1,4 @@
-/** Short writing for runs of observations: `"W W C"`. */
+/** A short notation for series of results: `"W W C"`. */
 import type { Condition } from "../../src/domain/condition.ts";
 
 const LETTERS: Readonly<Record<string, Condition>> = {

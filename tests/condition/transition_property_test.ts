@@ -159,7 +159,7 @@ interface Step extends ObservedResult {
   readonly policy: ConditionPolicy;
 }
 
-/** What the machine and the definition have to agree on after each observation. */
+/** The values of the machine and of the definition that must agree after each result. */
 interface Sent {
   readonly confirmed: Condition;
   readonly occurrences: number;
@@ -232,8 +232,8 @@ function sent({ state, occurrences, verdict }: Transition): Sent {
 }
 
 /**
- * The design in the plainest way there is: at each step everything is looked up again in the list of all
- * observations, nothing is counted along.
+ * The design as simply as possible: at each step everything is computed again from the list of all results, without
+ * counters.
  */
 function runDefinition(history: readonly Step[]): Sent[] {
   const results: Sent[] = [];

@@ -451,18 +451,18 @@ Deno.test("dependencyHolds() returns true until a parent was ok since the proble
 });
 
 interface Trace {
-  /** 3 where nothing else is said. */
+  /** 3 by default. */
   readonly threshold?: number;
-  /** The threshold where nothing else is said. */
+  /** The threshold by default. */
   readonly recoveryThreshold?: number;
   readonly annoy?: Annoy;
-  /** One observation a minute; what holds notifications is written after a slash: `"W W/silence"`. */
+  /** One result a minute; its suppression follows a slash: `"W W/silence"`. */
   readonly observed: string;
 }
 
 interface TraceCase extends Trace {
   readonly name: string;
-  /** `event:condition`, `suppressed:event` or `-` for each observation. */
+  /** `event:condition`, `suppressed:event` or `-` for each result. */
   readonly events: string;
 }
 

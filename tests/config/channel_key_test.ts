@@ -34,7 +34,7 @@ function accessWith(access: object): unknown {
 }
 
 Deno.test("channelKey() is 16 hexadecimal digits that are stable across versions", async () => {
-  // Frozen: reports that wait across an update of the program have to find their channel again.
+  // Frozen: pending notifications must find their channel again after an update of the program.
   assert.equal(await keyOf({ kind: "console", parameters: {} }), "759b3b5e5976e80c");
   assert.equal(await keyOf(MAIL), "889232630594763d");
 });

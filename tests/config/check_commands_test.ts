@@ -72,7 +72,7 @@ Deno.test("findCommands() searches for each name once and warns at each place of
   const { commands, problems } = await findCommands(values, "/etc/monitor", { ...system, files });
   assert.deepEqual([...commands], [["there", "/bin/there"]]);
   assert.deepEqual(problems.map((problem) => problem.path), [[1], [3], [4]]);
-  // "there" in PATH, "missing" in PATH and beside the config.
+  // "there" in PATH, "missing" in PATH and in the directory of the config.
   assert.equal(stats, 3);
 });
 

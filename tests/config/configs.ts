@@ -8,7 +8,7 @@ export interface GeneratedConfig {
   readonly checks: readonly Check[];
 }
 
-/** The directory that {@linkcode generatedConfigs} takes relative paths to start from. */
+/** The directory of relative paths in {@linkcode generatedConfigs}. */
 export const DIRECTORY = "/etc/monitor";
 
 /**
@@ -24,7 +24,7 @@ export function generatedConfigs(shape: "a" | "b"): fc.Arbitrary<GeneratedConfig
   }).map(({ defaults, checks }) => {
     const config: Record<string, unknown> = { defaults };
     if (checks !== null) config["checks"] = Object.fromEntries(checks);
-    // JavaScript tells names that look like indexes first, and so does the text.
+    // JavaScript orders names that look like indexes first, and so does the text.
     const ordered = checks === null ? [] : Object.entries(Object.fromEntries(checks));
     return { config, checks: ordered.map(([name, own]) => meaning(name, own, defaults)) };
   });
@@ -63,7 +63,7 @@ function names(): fc.Arbitrary<string> {
   return fc.oneof(fc.string(), odd, fc.constantFrom("web", "disk", "mail"));
 }
 
-/** Any text without what the design gives a meaning of its own: a placeholder, a NUL. */
+/** Any text without special characters: a placeholder, a NUL. */
 function texts(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.string(),
@@ -140,7 +140,7 @@ function check(shape: Shape): fc.Arbitrary<RawCheck> {
   const conditions = fc.constantFrom("unknown", "ok", "warning", "critical");
   const test = optional({ condition: conditions, output: texts() });
   const script = fc.record({
-    // A program without a slash has to exist, which tests/config/programs_test.ts is about.
+    // A command without a slash must exist, which tests/config/check_commands_test.ts tests.
     path: paths().map((path) => path.includes("/") ? path : `./${path}`),
     arguments: fc.array(texts(), { maxLength: 3 }),
   }, { requiredKeys: ["path"] });

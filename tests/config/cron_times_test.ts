@@ -17,7 +17,7 @@ const TO = Date.UTC(2028 + YEARS, 0, 1);
 /** A whole hour in the north, the same elsewhere at another time, and half an hour in the south. */
 const ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe"];
 
-/** Those whose minute or hour is open, and those of fixed times; all of them are looked at around each change. */
+/** Those whose minute or hour is open, and those of fixed times; all of them are compared around each DST change. */
 const OPEN = ["*/7 * * * *", "30 * * * *", "*/15 2 * * *", "50 */2 * * *", "* 1-3 * * sun", "0 * 1-7 * *"];
 const FIXED = [
   "30 2 * * *",
@@ -56,7 +56,7 @@ interface Change {
   readonly afterMs: number;
 }
 
-/** The changes of the clock in all years, with what it shows less the universal time. */
+/** The DST changes of all years, with the offset from UTC. */
 function changesIn(zone: string): readonly Change[] {
   const changes: Change[] = [];
   let next = Temporal.Instant.fromEpochMilliseconds(FROM).toZonedDateTimeISO(zone).getTimeZoneTransition(
@@ -82,7 +82,7 @@ for (const zone of ZONES) {
   Deno.test(`createCronReader() matches a second library for years, except at DST changes, in ${zone}`, () => {
     const changes = changesIn(zone);
     assert.strictEqual(changes.length, 2 * YEARS);
-    // The second library gives up at some changes of half an hour (below), so it begins anew after each.
+    // The second library fails at some changes of half an hour (below), so it is restarted after each.
     const ends = [...changes.map(({ atMs }) => atMs - DAY), TO];
     const starts = [FROM, ...changes.map(({ atMs }) => atMs + DAY)];
     for (const expression of WHOLE) {
@@ -217,7 +217,7 @@ for (const { name, expression, from, expected, zone = "Europe/Zurich" } of NAMED
     let atMs = Date.parse(from);
     for (let index = 0; index < expected.length; index++) found.push(atMs = times.after(atMs));
     assert.deepStrictEqual(show(found, zone), expected);
-    // Asked anew from anywhere, and in any order, it answers the same.
+    // Repeated calls in any order return the same.
     for (const ms of found.toReversed()) assert.strictEqual(times.after(ms - 1), ms);
   });
 }

@@ -3,7 +3,7 @@ import { findDependencyProblems } from "../../src/config/dependencies.ts";
 import { testCheck } from "../support/checks.ts";
 import { problemsOf } from "../../testing/config_system.ts";
 
-/** What is said of checks that need each other so; one line each. */
+/** Returns the problems of checks with these dependencies, one line each. */
 function problemsIn(requiredPermissions: Readonly<Record<string, readonly string[]>>): readonly string[] {
   const checks = Object.entries(requiredPermissions).map(([name, dependsOn]) =>
     testCheck("ok", { name, dependsOn })

@@ -10,7 +10,7 @@ function problemOf(format: string, value: string | number, written: string | num
   return findFormatProblem({ path: ["a"], format, value, written });
 }
 
-/** What a format says of a value: nothing, a message, or a message and a hint. */
+/** The error of a value: none, a message, or a message and a hint. */
 type Verdict = null | readonly [message: string, hint?: string];
 
 async function holds(

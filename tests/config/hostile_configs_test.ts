@@ -1,6 +1,6 @@
 /**
- * Configs that try to be slow, to overflow or to get at the program. Nothing is timed here: a busy machine would
- * make that fail. `deno task soak configs` holds the same configs at a megabyte to a time.
+ * Configs that try to be slow, to overflow or to attack the program. Nothing is timed here: a busy machine would make
+ * that fail. `deno task soak configs` compares the same configs at a megabyte with a maximum time.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -49,7 +49,7 @@ Deno.test("CATEGORIES has a character of each", () => {
   for (const [category, text] of Object.entries(CATEGORIES)) {
     assert.match(text, new RegExp(`\\p{${category}}`, "u"), category);
   }
-  // Whatever the names are, there are thirty (Unicode Standard, table 4-4).
+  // There are always thirty (Unicode Standard, table 4-4).
   assert.equal(Object.keys(CATEGORIES).length, 30);
 });
 
@@ -120,7 +120,7 @@ Deno.test("loadConfig() parses a number exactly, or rejects it", async (t) => {
   });
 });
 
-/** Real configs: what the pages show, what `init` writes, and those of the whole program's cases. */
+/** Real configs: those of the pages and of `init`, and those of the end-to-end tests. */
 const REAL_DOCUMENTS: readonly string[] = [
   STARTER_CONFIG,
   ...EXAMPLES.filter(({ block }) => block.role !== OUTPUT).map(({ block }) => configOf(block)),

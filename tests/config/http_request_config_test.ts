@@ -1,4 +1,4 @@
-/** What is said of the members of an `http_request` check, through the whole way of a config. */
+/** The errors about the keys of an `http_request` check, from the whole loading of a config. */
 import assert from "node:assert/strict";
 import { DURATION_FORMS } from "../../src/config/parse_duration.ts";
 import { explainCheck } from "../../src/config/explain_check.ts";

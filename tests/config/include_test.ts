@@ -11,9 +11,9 @@ interface Harness {
   readonly directory: string;
   /** Loads `monitor.jsonc`, or another config. */
   load(options?: MemorySystemOptions & LoadOptions & { config?: string }): Promise<LoadedConfig>;
-  /** What is wrong, one line each: `file:line:column path: message (hint)`. */
+  /** The errors, one line each: `file:line:column path: message (hint)`. */
   problems(options?: MemorySystemOptions): Promise<readonly string[]>;
-  /** What is doubtful, likewise. */
+  /** The warnings, in the same form. */
   warnings(options?: MemorySystemOptions): Promise<readonly string[]>;
 }
 
@@ -168,7 +168,7 @@ Deno.test("loadConfig() rejects a directory as include, and skips directories th
       'monitor.jsonc:1:12 include: cannot read config "conf.d": it is a directory, not a file ' +
       "(for the files in a directory write a pattern, such as conf.d/*.jsonc)",
     ]);
-    // A link to the null device takes a file out, as it does elsewhere on such systems.
+    // A link to the null device masks a file, as elsewhere on such systems.
     await Deno.remove(`${directory}/conf.d/masked.jsonc`);
     await Deno.symlink("/dev/null", `${directory}/conf.d/masked.jsonc`);
     await makePipe(`${directory}/conf.d/pipe.jsonc`);

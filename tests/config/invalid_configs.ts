@@ -1,6 +1,6 @@
 import { CHECK_KINDS } from "./kind_names.ts";
 
-// What the schema lists and many messages repeat stands here once.
+// Lists of the schema that many messages repeat.
 const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 30 min"';
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
@@ -15,16 +15,16 @@ const CHECK_KEYS = `title, ${DEFAULTS_KEYS}, depends_on, for_each, timeout, kind
 /** Line, column and path; the message; the hint, where there is one. */
 export type ExpectedProblem = readonly [place: string, message: string, hint?: string];
 
-/** What is said of one config. */
+/** The errors of one config. */
 export interface ExpectedError {
-  /** The error's own message and hint, where they say more than how many errors there are. */
+  /** The error's own message and hint, if they contain more than the number of errors. */
   readonly error?: readonly [message: string, hint: string];
   readonly problems: readonly ExpectedProblem[];
 }
 
 /**
- * What is said of each `testdata/invalid_<what>.jsonc`, word for word: these are the sentences that somebody reads
- * whose config does not load.
+ * The exact errors of each `testdata/invalid_<name>.jsonc`: the messages that a user reads whose config does not
+ * load.
  */
 export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   kind_misspelt: {

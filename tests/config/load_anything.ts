@@ -4,9 +4,8 @@ import { intervalsOf } from "../support/checks.ts";
 import { load, type LoadTestOptions } from "../../testing/config_system.ts";
 
 /**
- * Loads a text that may be anything. What is wrong must be said as errors whose places are in the text, in words that
- * are no program's; the answer is everything that was said. Whatever is in the text, no object of the program gets a
- * member by it.
+ * Loads any text. It must result in errors whose positions are in the text, in words without internals; returns all
+ * messages. No text may add a property to an object of the program.
  */
 export async function loadAnything(text: string, options: LoadTestOptions = {}): Promise<readonly string[]> {
   const before = inheritedNames();
@@ -43,21 +42,21 @@ function inheritedNames(): readonly string[] {
   );
 }
 
-/** What only a program would say. */
+/** Words of internal errors. */
 const INTERNAL = /TypeError|RangeError|\bundefined\b|\[object |\bNaN\b|is not a function|\n\s+at |call stack/;
 
 function saidOf(
   { path, message, hint, line, column, offset, source }: PlacedProblem,
   text: string,
 ): readonly string[] {
-  // A byte-order mark is no part of the text that is placed in.
+  // A byte-order mark is not part of the text for positions.
   const { plain, lines, isInternal } = factsOf(source?.text ?? text.replace(/^\ufeff/, ""));
   assert.ok(offset >= 0 && offset <= plain.length);
   assert.ok(line >= 1 && line <= lines.length && column >= 1);
   assert.ok(column <= (lines[line - 1]?.length ?? 0) + 2);
   assert.ok(message.length > 0 && !message.endsWith("."), message);
   if (!isInternal) assert.doesNotMatch(`${message} ${hint ?? ""}`, INTERNAL);
-  // What is quoted is cut, so that no error fills a screen.
+  // Quotations are truncated, so that no error fills a screen.
   assert.ok(message.length < 3000 && (hint ?? "").length < 3000, `${message.slice(0, 200)}…`);
   return [path, message, hint ?? ""];
 }
@@ -65,13 +64,13 @@ function saidOf(
 interface TextFacts {
   readonly plain: string;
   readonly lines: readonly string[];
-  /** Whether the text itself says what only a program would. */
+  /** Whether the text itself contains words of internal errors. */
   readonly isInternal: boolean;
 }
 
 let latest: TextFacts = { plain: "", lines: [""], isInternal: false };
 
-/** A text may have 100,000 errors, and is looked at once. */
+/** A text may have 100,000 errors, and is analyzed once. */
 function factsOf(plain: string): TextFacts {
   if (latest.plain !== plain) {
     latest = { plain, lines: plain.split(/\r\n|\n|\r/), isInternal: INTERNAL.test(plain) };

@@ -1,6 +1,6 @@
 /**
- * Loads a config of at least so many bytes, with one warning in it, and prints what came of it: a program of its
- * own, so that a test can run it with little memory.
+ * Loads a config of at least so many bytes, with one warning in it, and prints the outcome: a separate program, so
+ * that a test can run it with little memory.
  */
 import { loadConfig } from "../../src/config/load.ts";
 import type { System } from "../../src/domain/system.ts";

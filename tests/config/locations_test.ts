@@ -6,7 +6,7 @@ import { load } from "../../testing/config_system.ts";
 const TEST = { kind: "test", parameters: {} };
 const THREE = { from: ["fra", "nyc", "sgp"] };
 
-/** What is wrong with the locations of a config, one line each, and the locations of its checks. */
+/** Returns the errors of the locations of a config, one line each, and the locations of its checks. */
 async function locate(config: object) {
   const { checks, fileOf } = await load({ defaults: {}, ...config });
   const located = locateChecks(checks, {

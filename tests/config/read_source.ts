@@ -1,4 +1,4 @@
-/** Reads some configs and prints why each cannot be read: a program of its own, to be run with fewer rights. */
+/** Reads some configs and prints why each cannot be read: a separate program, to be run with fewer permissions. */
 import { createRealClock } from "../../testing/real_clock.ts";
 import { readSource } from "../../src/config/source.ts";
 import type { System } from "../../src/domain/system.ts";

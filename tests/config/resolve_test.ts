@@ -5,7 +5,7 @@ import type { Check, CheckKind, CheckOf, HttpRequestCheck, ScriptCheck } from ".
 import { isCron } from "../../src/domain/schedule.ts";
 import { load } from "../../testing/config_system.ts";
 
-/** What each check is when the config says only what it must. */
+/** The resolved check of each kind if the config has only required keys. */
 const SETTINGS = {
   active: true,
   threshold: 3,
@@ -20,7 +20,7 @@ const SETTINGS = {
 
 const TEN_PERCENT_BELOW = { warningBelow: { percent: 10 }, criticalBelow: { percent: 5 } };
 
-/** For each kind the least a config can say and what it means: the hand-written types hold the meanings. */
+/** The minimal config of each kind and its resolved form, from the hand-written types. */
 const LEAST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
   test: [{}, {
     ...SETTINGS,
@@ -202,7 +202,7 @@ const ALL_SETTINGS = {
   locations: { from: ["fra", "nyc"], agree: 1, control: "connectivity" },
   timeout: "2 minutes",
 };
-/** The keys are frozen: reports that wait across an update of the program have to find their channel again. */
+/** The keys are frozen: pending notifications must find their channel again after an update of the program. */
 const CHANNELS: { readonly [K in Channel["kind"]]: Extract<Channel, { readonly kind: K }> } = {
   console: { kind: "console", key: "759b3b5e5976e80c", parameters: {} },
   file_touch: {
@@ -278,7 +278,7 @@ const ALL_SETTINGS_MEANT = {
   timeoutMs: 120_000,
 };
 
-/** For each kind all that a config can say. */
+/** The maximal config of each kind. */
 const MOST: { readonly [K in CheckKind]: readonly [parameters: object, check: CheckOf<K>] } = {
   test: [{ condition: "critical", output: "down" }, {
     ...ALL_SETTINGS_MEANT,
@@ -681,7 +681,7 @@ Deno.test("pickSetting() returns the check's own value, else the defaults', else
   assert.deepEqual(pickSetting("a", { a: null }, options), { value: null, origin: "check" });
 });
 
-/** What a group names. */
+/** The members of a group. */
 const NAMED = { router: { kind: "test", parameters: {} }, gateway: { kind: "test", parameters: {} } };
 
 async function resolved(check: object, defaults: object = {}): Promise<Check> {

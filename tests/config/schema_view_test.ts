@@ -114,12 +114,12 @@ Deno.test("the schemas close every object that has no free names", async (t) => 
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
       const parts = [...partsOf(schema)];
-      // What stands under "parameters" is closed by the branch of its kind.
+      // The keys under "parameters" are closed by the branch of its kind.
       const open = new Set(
         parts.filter(({ part }) => part.allOf).map(({ part }) => part.properties?.["parameters"]),
       );
       for (const { path, part } of parts) {
-        // What a reference stands for is a part by itself.
+        // The target of a reference is a part by itself.
         const isObject = [part.type].flat().includes("object") && part.$ref === undefined;
         if (!isObject || open.has(part)) continue;
         assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
@@ -274,7 +274,7 @@ interface KeyView {
   readonly view: SchemaView & { readonly examples: readonly JsonValue[] };
 }
 
-/** Every member that a config can have, as a reader sees it; `*` stands for a free name or any element. */
+/** Returns every key that a config can have, as a reader returns it; `*` means a free name or any element. */
 function keysOf(root: Schema): readonly KeyView[] {
   const reader = createSchemaReader(root);
   const found: KeyView[] = [];
@@ -301,7 +301,7 @@ function keysOf(root: Schema): readonly KeyView[] {
     found.push({ path, view: { ...reader.view(schema, undefined), examples } });
     walk(schema, path);
   };
-  // What stands under a free name or in a list is described by its owner.
+  // The values of a free name or a list are described by its owner.
   const walkFree = (schema: Schema, path: string): void => {
     const view = reader.view(schema, undefined);
     const description = view.description ?? "Described by its owner.";

@@ -71,7 +71,7 @@ function kindRefused(kind: string, shape: string, kinds: string): string {
     `("${kind}" is not in profile ${shape}; the default schema has it)`;
 }
 
-/** What the default schema accepts, and what each shape says of it: `null` where it accepts it too. */
+/** Configs that the default schema accepts, and the error of each profile: `null` if it accepts them too. */
 const BEYOND: Readonly<Record<string, readonly [config: unknown, a: string | null, b: string | null]>> = {
   "$schema": [
     { $schema: "./monitor.schema.json", defaults: {} },

@@ -50,7 +50,7 @@ async function findOwn({ validator }: JudgingSchema, value: Json): Promise<reado
   });
 }
 
-/** Several schemas of one value may each say that its type is wrong. */
+/** Several schemas of one value may each report a wrong type. */
 function inOrder(found: readonly Found[]): readonly string[] {
   return [...new Set(found.map((error) => JSON.stringify(error)))].toSorted();
 }

@@ -31,7 +31,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
       } else {
         assert.ok(parsed !== undefined, JSON.stringify(problems));
         const isNamedTwice = problems.length > 0;
-        // V8 takes the name "\\"" for "\\\\" where it saw that one before, so escapes are left to the test above.
+        // V8 reads the name "\\"" as "\\\\" after it parsed that one before, so escapes are tested above.
         if (!isNamedTwice && !text.includes("\\")) {
           assert.equal(JSON.stringify(parsed), JSON.stringify(expected));
         }

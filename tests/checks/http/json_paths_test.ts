@@ -8,7 +8,7 @@ interface ComplianceCase {
   readonly name: string;
   readonly selector: string;
   readonly document?: unknown;
-  /** The only answer, or each of those that the order of members allows. */
+  /** The only result, or each of those that the order of keys allows. */
   readonly result?: readonly unknown[];
   readonly results?: readonly (readonly unknown[])[];
   readonly invalid_selector?: boolean;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { response, startAnswering, startServer, type TestServer } from "../../support/http_servers.ts";
 import { observeTarget } from "../../support/http_check.ts";
 
-/** Starts a server that answers each path as the table says. */
+/** Starts a server with a table of responses by path. */
 function startPaths(paths: Readonly<Record<string, string>>): TestServer {
   return startServer(async (visitor) => {
     const [, path = ""] = (await visitor.readHead()).split(" ");

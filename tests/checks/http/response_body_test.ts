@@ -9,7 +9,7 @@ interface SearchOptions {
   readonly lengthBytes?: number | null;
 }
 
-/** Looks for one text with {@linkcode readBody}. */
+/** Searches for one text with {@linkcode readBody}. */
 async function searchBody(
   body: ReadableStream<Uint8Array> | null,
   { part, contentType, lengthBytes = null }: SearchOptions,

@@ -8,7 +8,7 @@ import {
 } from "../../../testing/memory_system.ts";
 import { withHarness } from "../../life/program.ts";
 
-/** A config that a person wrote: comments, an indentation of its own. */
+/** A config written by a person: with comments, and its own indentation. */
 const WRITTEN = `// Ours.
 {
     "defaults": {}, /* none */
@@ -25,7 +25,7 @@ interface Added {
   readonly system: MemorySystem;
 }
 
-/** Runs `monitor add` in a directory of its own with a config; `null`: without. */
+/** Runs `monitor add` in a new directory with a config; `null`: without. */
 async function add(
   args: readonly string[],
   { config = WRITTEN, prepare = () => {}, ...options }: MemorySystemOptions & {
@@ -52,7 +52,7 @@ async function add(
   }
 }
 
-/** What follows the last check of {@linkcode WRITTEN}. */
+/** Returns {@linkcode WRITTEN} with lines after its last check. */
 function writtenWith(...lines: readonly string[]): string {
   return WRITTEN.replace(
     "} } // stays\n",

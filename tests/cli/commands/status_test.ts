@@ -1,4 +1,4 @@
-/** What `monitor status` looks like on terminals of several widths, from a state that holds something of everything. */
+/** The output of `monitor status` on terminals of several widths, from a state with every feature. */
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { COMMANDS } from "../../../src/cli/commands.ts";
 import { complete } from "../../../src/cli/completion/complete_line.ts";
 
-/** What is offered for words, the last one being typed: `null` stands for files. */
+/** Returns the completions for words, the last one being typed: `null` means files. */
 async function offered(...words: readonly string[]): Promise<readonly string[] | null> {
   const completion = await complete(words, {
     commands: COMMANDS,

@@ -1,4 +1,4 @@
-/** Real shells on a real terminal: what they pass to the program after Tab was pressed. */
+/** Real shells on a real terminal: the arguments that they pass to the program after Tab was pressed. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
@@ -14,7 +14,7 @@ const ODD = 'it\'s "odd" $HOME `id`';
 const SIGNS = "wow! (a) <b>;&|*?[x]{y}~#\\";
 const NAMES = ["web", ODD, "disk: /var log", "disk: größe ü", SIGNS, "two\nlines"];
 
-/** What is typed, with `\t` for Tab, and the arguments that the program gets. */
+/** The typed text, with `\t` for Tab, and the arguments of the program. */
 const LINES: readonly (readonly [typed: string, expected: readonly string[]])[] = [
   ["monitor che\t--onc\twe\t", ["check", "--once", "web"]],
   ["monitor explain it\t", ["explain", ODD]],
@@ -46,7 +46,7 @@ const LINES: readonly (readonly [typed: string, expected: readonly string[]])[] 
   ["monitor explain web di\tgr\two\t", ["explain", "web", "disk: größe ü", SIGNS]],
 ];
 
-/** How each is started without anybody's configuration, and what it is told first. */
+/** The flags of each shell to start without a user's configuration, and its first input. */
 const STARTS: Readonly<Record<Shell, { readonly flags: readonly string[]; readonly first: string }>> = {
   bash: { flags: ["--norc", "--noprofile", "-i"], first: ". ./bash.completion" },
   zsh: { flags: ["-f", "-i"], first: "fpath=($PWD $fpath); autoload -Uz compinit; compinit -u -D" },
@@ -85,7 +85,7 @@ function configOf(names: readonly string[]): string {
   });
 }
 
-/** The real program for completions; otherwise it shows what it got, since that is the question here. */
+/** The real program for completions; otherwise it prints its arguments, which the test compares. */
 async function writeProgram(path: string): Promise<void> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   const variables = Object.entries(sourceEnvironment()).map(([name, value]) => `${name}='${value}'`);

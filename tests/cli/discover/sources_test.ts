@@ -9,7 +9,7 @@ import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createCertificate } from "../../support/certificates.ts";
 import { type FakeMachine, printing, withMachine } from "../../support/fake_machine.ts";
 
-/** What a source proposes on a machine: words and reasons; and what it could not look at. */
+/** Returns the proposals of a source on a machine: words and reasons; and its unreadable sources. */
 async function found(
   source: ProposalSource,
   machine: FakeMachine,

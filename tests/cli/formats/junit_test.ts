@@ -143,7 +143,7 @@ Deno.test({
   },
 });
 
-/** What libxml2 has to say against reports; nothing if they are valid. */
+/** Returns the errors of libxml2 in JUnit files; none if they are valid. */
 async function schemaErrors(reports: readonly string[]): Promise<readonly string[]> {
   const xml = reports.map((contents, index) => ({ fileName: `${index}.xml`, contents }));
   const { valid, errors } = await validateXML({ xml, schema: [SCHEMA], maxMemoryPages: 65536 });
@@ -152,8 +152,8 @@ async function schemaErrors(reports: readonly string[]): Promise<readonly string
 }
 
 /**
- * A reader must find each check under its name, failing exactly what fails the run, with its text whole. Returns
- * the report.
+ * Asserts that each check is found under its name, failing exactly if it fails the run, with its text whole. Returns
+ * the JUnit file.
  */
 function assertReadable(summary: RunSummary, options: FormatOptions): string {
   const report = printed(junitFormat, summary, options);
@@ -188,7 +188,7 @@ function assertReadable(summary: RunSummary, options: FormatOptions): string {
   return report;
 }
 
-/** What is left of a text in XML 1.0. */
+/** Returns the part of a text that XML 1.0 allows. */
 function allowed(text: string): string {
   return Array.from(text.toWellFormed(), (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -200,7 +200,7 @@ function allowed(text: string): string {
 interface ParsedCase {
   readonly name: string | null;
   readonly className: string | null;
-  /** The element inside that tells of the check. */
+  /** The element inside with the outcome of the check. */
   readonly element: string | null;
   readonly text: string;
   readonly message: string | null;

@@ -58,7 +58,7 @@ Deno.test("ndjsonFormat keeps one event a line for any text", () => {
 function assertLines(summary: RunSummary): void {
   const text = printed(ndjsonFormat, summary);
   assert.deepEqual(unsafeCodes(text), []);
-  // Everything that some reader takes for the end of a line.
+  // Every character that some parser treats as a newline.
   const lines = text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
   assert.equal(lines.pop(), "");
   const events = lines.map((line) => JSON.parse(line));

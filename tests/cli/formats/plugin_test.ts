@@ -179,7 +179,7 @@ interface ParsedPlugin {
   readonly problems: readonly string[];
 }
 
-/** Reads the answer as a monitoring core does: the first pipe ends the text, and a label ends at its quote. */
+/** Parses the output as a monitoring core does: the first pipe ends the text, and a label ends at its quote. */
 function parsePlugin(text: string): ParsedPlugin {
   const [first = "", ...problems] = text.split("\n");
   assert.equal(problems.pop(), "");

@@ -3,7 +3,7 @@ import type { CheckKind } from "../../../src/domain/check.ts";
 import { type Condition, CONDITIONS, highestSeverity } from "../../../src/domain/condition.ts";
 import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";
 
-/** What a test says of a finished check; the rest has defaults. */
+/** The given fields of a completed check; the others have defaults. */
 export interface RecordParts {
   readonly name?: string;
   readonly title?: string | undefined;
@@ -141,7 +141,7 @@ export function anyText(): fc.Arbitrary<string> {
   const meaningful = fc.constantFrom(
     ..."\n\r\t\u001b\u009b\u202e\u2028\ufeff\ud800\udc00\"'\\#|<>&=]{};:-~@ %°日é\u0301👩\u200d🚀0a",
   );
-  // fast-check keeps to some ten characters of its own accord, too few to wrap.
+  // fast-check generates some ten characters by default, too few to wrap.
   const long = { maxLength: 100, size: "max" } as const;
   return fc.oneof(
     fc.string(),
