@@ -1,6 +1,6 @@
 /**
- * The recipes of channels as they stand in the pages, in the real program: checks fail and recover, with outputs that
- * try to break out of their place. Loopback servers stand for the receivers, and validate every request.
+ * The recipes of channels exactly as in the pages, in the real program: checks fail and recover, with outputs that
+ * try to break out of their context. Loopback servers replace the receivers, and validate every request.
  */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import assert from "node:assert/strict";

@@ -49,7 +49,7 @@ function callsIn(line: string): string[][] {
   });
 }
 
-/** What may stand before the program's name: another program that calls it, and variables. */
+/** Returns whether a word may precede the program's name: another command that calls it, and variables. */
 function isBeforeProgram(word: string): boolean {
   return /^(?:sudo|podman|exec|monitor|\w+=.*)$/.test(word);
 }

@@ -1,6 +1,6 @@
 /**
- * Every command line of ours in the pages is one that the program takes: the command, its options and how many names
- * may follow. Whole lines really run, beside a config that has the checks which the pages speak of.
+ * Every command line of ours in the pages is valid: the command, its options and the number of names. Whole lines are
+ * run, with a config that has the checks of the pages.
  */
 import assert from "node:assert/strict";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "../../src/cli/arguments.ts";
@@ -88,9 +88,9 @@ function configFor({ words }: CommandLine): string {
     ...!words.includes("--shape") && { tags: ["web", "mail", "production"] },
     parameters: { condition: "ok" },
   };
-  // Where no state is kept, nothing is known of a job.
+  // Without a state there is no record of a job.
   const backup = words[0] === "beat" ? { kind: "job", parameters: { expected_every: "1 day" } } : well;
-  // A warning would say that no check uses it.
+  // A warning would report that no check uses it.
   const channels = words[0] === "notify" ? { pager: { kind: "console", parameters: {} } } : undefined;
   const checks = { web: well, website: well, mail: well, shop: well, page: well, backup };
   return JSON.stringify({ defaults: {}, channels, checks });
@@ -101,10 +101,10 @@ function runsOn(words: readonly string[]): boolean {
   return words[0] === "check" && !words.includes("--once");
 }
 
-/** What looks at the reader's machine. The tutorial's test runs them. */
+/** Commands that examine the reader's machine. The tutorial's test runs them. */
 const OF_THE_READER = ["try", "add", "discover"];
 
-/** What writes a config. */
+/** Commands that write a config. */
 const WRITING = ["init", "import"];
 
 /** Puts a config of the tool where the line reads it. */
@@ -117,10 +117,10 @@ function copyForeignConfig([, tool = "", file = ""]: readonly string[], director
   );
 }
 
-/** What asks a running service. */
+/** Commands that connect to a running service. */
 const CONTROLLING = ["reload", "run"];
 
-/** What looks at the kept state. */
+/** Commands that read the state. */
 const READING = ["status", "history", "report"];
 
 /** A path of the page in this directory: its config for the page's one. */

@@ -8,9 +8,9 @@ const CHECKS = `"checks": { "a": { "kind": "test", "parameters": {} } }`;
 export const ROLES: Readonly<Record<string, (text: string, rest: string) => string>> = {
   /** A whole config. */
   "": (text) => text,
-  /** Members of a config, without its braces. */
+  /** Keys of a config, without its braces. */
   keys: (text) => `{ "defaults": {}, ${CHECKS}, ${text} }`,
-  /** Members of `defaults`, or of a check that has them, without the braces. */
+  /** Keys of `defaults`, or of a check that has them, without the braces. */
   defaults: (text) => `{ "defaults": { ${text} }, ${CHECKS} }`,
   /** Checks with their names, without the braces. */
   checks: (text) => `{ "defaults": {}, "checks": { ${text} } }`,
@@ -23,11 +23,11 @@ export const ROLES: Readonly<Record<string, (text: string, rest: string) => stri
     return `{ "channels": { ${text} }, "defaults": { "notifications": ["${name}"] }, ${CHECKS} }`;
   },
   channel: (text) => `{ "defaults": { "notifications": [${text}] }, ${CHECKS} }`,
-  /** A file that a config includes; a comment in its first line says where it is. */
+  /** A file that a config includes; a comment in its first line has its path. */
   include: (text) => JSON.stringify({ defaults: {}, include: pathOf(text) }),
 };
 
-/** Something that the program prints or sends. */
+/** An output of the program, or a request. */
 export const OUTPUT = "output";
 
 const PAGES = readPages();

@@ -1,6 +1,6 @@
 /**
- * Every example in JSON is a config that `monitor validate --without-secrets` takes without a warning, or says
- * behind the language what part of one it is; {@linkcode ROLES} lists the words.
+ * Every example in JSON is a config that `monitor validate --without-secrets` accepts without a warning, or names the
+ * part of one after the language; {@linkcode ROLES} lists the words.
  */
 import assert from "node:assert/strict";
 import { describe, load } from "../../testing/config_system.ts";

@@ -1,6 +1,6 @@
 /**
- * Every member of a config has an example, in the schema and so in docs/reference/config.md, and a config that has it is
- * valid. What else such a config needs comes from the examples of the keys that it requires.
+ * Every key of a config has an example, in the schema and so in docs/reference/config.md, and a config with it is
+ * valid. Other required keys of such a config come from their own examples.
  */
 import assert from "node:assert/strict";
 import { problemsOf } from "../../testing/config_system.ts";
@@ -26,7 +26,7 @@ interface Schema {
   }[];
 }
 
-/** What a member needs beside it that is not required otherwise. */
+/** Further keys that a key depends on without requiring them. */
 const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "schedule.time_zone": { cron: "@daily" },
   "schedule.attentive_interval": { regular_interval: 300 },

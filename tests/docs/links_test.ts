@@ -36,7 +36,7 @@ Deno.test("linksOf() and anchorsOf() parse a page as GitHub does", () => {
   assert.deepEqual([...anchorsOf(page)], ["a-b-c-d", "a-b-c-d-1", "a-b-c-d-2"]);
 });
 
-/** Addresses of the web are not looked at: no test needs a network. */
+/** URLs of the web are not requested: no test uses a network. */
 function isBroken(page: Page, link: string): boolean {
   if (/^https?:/.test(link)) return false;
   const [file = "", anchor] = link.split("#");

@@ -16,11 +16,11 @@ export interface Page {
 export interface Block {
   /** The word behind the fence, such as `sh`; empty without one. */
   readonly language: string;
-  /** What stands behind the language: what part of a config the block is. */
+  /** The word after the language: the part of a config in the block. */
   readonly role: string;
   /** The line of its fence, from 1 on. */
   readonly line: number;
-  /** What stands between the fences, without the indentation of the first one. */
+  /** The text between the fences, without the indentation of the first one. */
   readonly text: string;
 }
 
@@ -53,7 +53,7 @@ export function readPage(path: string): Page {
   return { path, ...parsePage(Deno.readTextFileSync(PROJECT + path)) };
 }
 
-/** Takes a page apart. */
+/** Parses a page. */
 export function parsePage(text: string): Omit<Page, "path"> {
   const blocks: Block[] = [];
   let open: { readonly indent: string; readonly block: Block; readonly lines: string[] } | null = null;

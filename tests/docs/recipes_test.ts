@@ -1,6 +1,6 @@
 /**
- * Every recipe runs as it stands. The hosts of the examples are replaced by loopback addresses at which nothing
- * listens, so a check may be anything but the error of a config.
+ * Every recipe runs unchanged. The hosts of the examples are replaced by loopback addresses without a server, so a
+ * check may have any result but an error of the config.
  */
 import assert from "node:assert/strict";
 import { withHarness } from "../life/program.ts";

@@ -1,4 +1,4 @@
-/** What docs/help/troubleshooting.md says that the program says, the program says. */
+/** The messages in docs/help/troubleshooting.md are those of the program. */
 import assert from "node:assert/strict";
 import { PROJECT, readPage } from "./pages.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Tries everything that an executable baked for one config must not be able to do, and a few things that it must;
- * prints what came of each as JSON. It is compiled with exactly the permissions of that config.
+ * Tries everything that a locked-down executable for one config must not be able to do, and a few things that it
+ * must; prints the outcome of each as JSON. It is compiled with exactly the permissions of that config.
  */
 import { exec } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -28,7 +28,7 @@ export interface Place {
   readonly processId: number;
 }
 
-/** What came of each attempt: `done`, or the class and the text of the error. */
+/** The outcome of each attempt: `done`, or the class and the text of the error. */
 export type Outcomes = Readonly<Record<string, string>>;
 
 const place = JSON.parse(Deno.args[0] ?? "{}") as Place;
@@ -36,7 +36,7 @@ const { directory, config, state, script, webPort, otherPort, processId } = plac
 const neighbour = `${directory}/neighbour`;
 const options = { stdin: "null", stdout: "null", stderr: "null", clearEnv: true } as const;
 
-/** What must not be possible; each fails by itself where it is refused. */
+/** Forbidden attempts; each fails by itself if it is rejected. */
 const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "read a system file": () => Deno.readTextFile("/etc/passwd"),
   "read the file beside the config": () => Deno.readFile(neighbour),
@@ -98,7 +98,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "call a foreign function": () => Deno.dlopen("libc.so.6", {}),
 };
 
-/** What must be possible, so that a refusal above means something. */
+/** Allowed attempts, without which the failures above would prove nothing. */
 const ALLOWED: Readonly<Record<string, () => unknown>> = {
   "read the config": () => Deno.readTextFile(config),
   "open the state": () => withState((database) => database.exec("SELECT 1")),
@@ -134,7 +134,7 @@ function sendDatagram(port: number): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const socket = createSocket("udp4");
     socket.once("error", reject);
-    // The runtime throws it where nobody can catch it.
+    // The runtime throws it asynchronously.
     for (const type of ["error", "unhandledrejection"] as const) {
       globalThis.addEventListener(type, (event) => {
         event.preventDefault();

@@ -23,7 +23,7 @@ function run(program: string, args: readonly string[], harness: PermissionHarnes
   });
 }
 
-/** Where the runtime refuses in words of its own; nothing reached the server all the same. */
+/** Attempts that the runtime rejects with other messages; nevertheless nothing reached the server. */
 const OTHER_REFUSALS: Readonly<Record<string, RegExp>> = {
   "import from a server": /^TypeError: Module not found/,
   "connect through node": /^Error: connect ECONNREFUSED/,

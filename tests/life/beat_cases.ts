@@ -1,4 +1,4 @@
-/** `monitor beat` as cron calls it: real commands, a real state, and every way in which either can fail. */
+/** `monitor beat` as run by cron: real commands, a real state, and every failure of either. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
@@ -33,7 +33,7 @@ function runsIn({ directory }: Harness): readonly KeptRun[] {
   }));
 }
 
-/** What the check says now: its condition and its output. */
+/** Returns the present condition of the check and its output. */
 async function verdict(
   harness: Harness,
 ): Promise<readonly [condition: string, output: string, detail: string]> {
@@ -334,7 +334,7 @@ test("monitor beat: a state that may not be written keeps nothing from running",
   withJob(async (harness) => {
     await harness.run(["check", "--once", "--no-notify"]);
     using database = new DatabaseSync(`${harness.directory}/kept.sqlite`);
-    // Root writes to any file, so the database is made to refuse.
+    // Root writes to any file, so the database is made to reject writes.
     database.exec(
       "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
     );

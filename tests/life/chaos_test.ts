@@ -1,9 +1,10 @@
 /**
- * Everything at once (chaos/campaign.ts), for seconds here, for a minute or an hour in the soak: what the state keeps must be what follows from what the checks have
- * shown, and each change that it keeps must be told at every channel, once but for duplicates, in order, and nothing else.
+ * Everything at once (chaos/campaign.ts), for seconds here, for a minute or an hour in the soak: the stored state
+ * must follow from the checks' results, and each stored change must be sent to every channel, once except for
+ * duplicates, in order, and nothing else.
  *
  * `CHAOS_ROUNDS=30 CHAOS_SEED=7 deno test -A tests/life/chaos_test.ts`, or `deno task soak chaos`; MONITOR_PROGRAM
- * names an executable to run instead of the source. CHAOS_REQUIRES_DISK=1: fails where no small disk can be mounted.
+ * names an executable to run instead of the source. CHAOS_REQUIRES_DISK=1: fails if no small disk can be mounted.
  */
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
@@ -29,7 +30,7 @@ Deno.test({
     }
     const program = new URL("chaos/campaign.ts", import.meta.url).pathname;
     const campaign = [Deno.execPath(), ...runArguments(), program];
-    // What is mounted in a namespace goes with the last process in it.
+    // A mount in a namespace disappears with the last process in it.
     const [path = "", ...args] = mounts ? [tool("unshare"), ...UNSHARE, "--", ...campaign] : campaign;
     const child = startChild(path, args, {
       env: {
@@ -50,7 +51,7 @@ Deno.test({
   },
 });
 
-/** Passes on what comes, and answers all of it. */
+/** Prints the output while it arrives, and returns all of it. */
 async function print(pipe: ReadableStream<Uint8Array>): Promise<string> {
   let all = "";
   for await (const text of pipe.pipeThrough(new TextDecoderStream())) {

@@ -1,4 +1,4 @@
-/** The files in `examples/ci/`: each is read as its system reads it, and its calls of the program are made. */
+/** The files in `examples/ci/`: each is parsed as its system does, and its commands are run. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { parse } from "yaml";

@@ -100,7 +100,7 @@ test("the socket is in the runtime directory, for the same user only", () =>
       const socket = `${runtime}/${directory}/${socketIn(`${runtime}/${directory}`)}`;
       assert.equal((Deno.statSync(socket).mode ?? 0) & 0o777, 0o600);
       assert.equal((Deno.statSync(`${runtime}/${directory}`).mode ?? 0) & 0o777, 0o700);
-      // Whoever runs the command needs no such variable.
+      // The user of the command requires no such variable.
       assert.equal((await harness.run(["run", "a"])).code, 0);
       program.signal("SIGKILL");
       await program.end();

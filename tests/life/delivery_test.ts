@@ -1,5 +1,5 @@
 /**
- * What `monitor` sends and prints, with secrets and hostile texts in it. The cases mostly wait for its timers, so they
+ * Deliveries and output of `monitor`, with secrets and hostile texts. The cases mostly wait for its timers, so they
  * all run at the same time.
  */
 import "./due_cases.ts";

@@ -18,7 +18,7 @@ const URL_PASSWORD = "url:pass-31";
 const API_KEY = "a/p+i-key 8";
 const HEADER = "Bearer he\\ader-token";
 
-/** What must not be anywhere, by what it is. */
+/** Texts that must not be anywhere, by description. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
   ...ENVIRONMENT,
   "BLANKS without them": ENVIRONMENT.BLANKS.trim(),
@@ -118,7 +118,7 @@ interface EchoServer extends AsyncDisposable {
   readonly bodies: readonly string[];
 }
 
-/** Refuses everything, with the head of the request as JSON in a header and in the body. */
+/** Rejects everything, with the head of the request as JSON in a header and in the body. */
 function startEchoServer(): EchoServer {
   const bodies: string[] = [];
   const abort = new AbortController();
@@ -141,7 +141,7 @@ function startEchoServer(): EchoServer {
   };
 }
 
-/** Starts a mail server that quotes all that belongs to a login when it refuses it. */
+/** Starts an SMTP server that quotes all parts of a login when it rejects it. */
 function startEchoMail(method: "PLAIN" | "LOGIN"): ScriptedServer {
   return startScriptedServer(async (visitor) => {
     await talkUpTo(/^AUTH LOGIN$/, visitor, [`AUTH ${method}`], (line) => `535 not ${line}`);

@@ -1,4 +1,4 @@
-/** The HTTP endpoint of the real program, asked by real clients. */
+/** The HTTP endpoint of the real program, with real clients. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startPrometheus } from "../support/prometheus.ts";
@@ -47,7 +47,7 @@ async function get(url: string, init: RequestInit = {}): Promise<Got> {
   };
 }
 
-/** Asks until the status is there; `null`: nothing listens. */
+/** Requests a URL until it has the status; `null`: no process listens. */
 function untilStatus(url: string, status: number | null): Promise<void> {
   return inTime(
     `status ${status} of ${url}`,

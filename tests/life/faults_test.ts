@@ -1,11 +1,11 @@
-/** What checks and deliveries leave behind when every one of them meets a fault. */
+/** The resources that checks and deliveries leak if every one of them meets a fault. */
 import assert from "node:assert/strict";
 import { runFaultProcess } from "../support/fault_process.ts";
 
 const ROUNDS = 3;
 /**
- * The soak takes more, and not all of them: what one place leaves its neighbours leave too. A check or a delivery of the
- * tests has a clock and connections of its own, some of which is kept while the process lives.
+ * The soak tries more, and not all of them: neighboring bytes leak the same. A check or a delivery of the tests has
+ * its own clock and connections, some of which are kept while the process lives.
  */
 const PLACES_MAX = 500;
 

@@ -1,4 +1,4 @@
-/** What the program leaves on the disk: who may read it, and that it follows nothing that somebody has put there. */
+/** The files that the program leaves on the disk: their permissions, and that it follows no planted links. */
 import assert from "node:assert/strict";
 import { requiresTools } from "../../testing/tools.ts";
 import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts";
@@ -8,7 +8,7 @@ const test = concurrentTests("monitor check: files");
 
 const BAD = { kind: "test", parameters: { condition: "critical", output: "down" } };
 
-/** What the state consists of, by the ends of the names. */
+/** The files of the state, by the ends of their names. */
 const STATE = ["", "-wal", "-shm", ".lock"] as const;
 
 test("monitor check: whatever the umask, state, journal and lock are for their owner alone, in a directory of his own", (add) => {
@@ -68,7 +68,7 @@ test("monitor check: a symlink in the place of a state's file is refused, and no
             for (
               const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
             ) {
-              // Only who checks takes the lock.
+              // Only a process that runs checks acquires the lock.
               if (end === ".lock" && args[0] !== "check") continue;
               const { code, stderr } = await harness.run(args);
               assert.equal(code, 74, `${args[0]}: ${stderr}`);
@@ -104,7 +104,7 @@ test("monitor check: a symlink in the place of a kept file or its new text is re
   }));
 
 Deno.test({
-  // Only root can give a file to somebody else.
+  // Only root can give a file to another user.
   ...requiresTools("root"),
   name: "monitor check: a state of another user is rejected, unless root runs it, which keeps the owner",
   fn: async (t) => {
@@ -134,7 +134,7 @@ Deno.test({
       withHarness(async (harness) => {
         harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
         assert.equal((await harness.run(["check", "--once"])).code, 2);
-        // Whoever it belongs to, anybody may write it: only the owner's id tells.
+        // Any user may write it, whoever the owner is: only the owner's id counts.
         Deno.chmodSync(`${harness.directory}/kept.sqlite`, 0o666);
         Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
         const before = Deno.readFileSync(`${harness.directory}/kept.sqlite`);

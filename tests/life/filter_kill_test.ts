@@ -14,7 +14,7 @@ import type { PostedNotification } from "./receivers.ts";
 const FILTERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   all: {},
   critical: { conditions: ["critical"] },
-  // Longer than it takes from a result to its notification.
+  // Longer than the time from a result to its notification.
   late: { after: "4 seconds" },
   changes: { events: ["change", "recovery"] },
 };
@@ -43,9 +43,9 @@ type Moment =
   | "decided"
   /** The notification was stored; it is sent within two seconds. */
   | "stored"
-  /** The receiver has it, and has not answered. */
+  /** The receiver has it, and has not responded. */
   | "arrived"
-  /** The answer was sent. */
+  /** The response was sent. */
   | "answered"
   /** The next result was printed, so the delivery was recorded. */
   | "recorded";
@@ -148,11 +148,11 @@ function writeStory(harness: Harness, port: number): void {
 
 interface Receiver extends AsyncDisposable {
   readonly port: number;
-  /** Called before a request is answered, and after. */
+  /** Called before and after the response to a request. */
   onArrival(arrivals: readonly string[]): Promise<void>;
   onAnswer(arrivals: readonly string[]): void;
   has(check: string, arrival: string): boolean;
-  /** What arrived by check and channel, duplicates once. */
+  /** The received notifications by check and channel, duplicates once. */
   sent(): Readonly<Record<string, readonly string[]>>;
 }
 
@@ -175,7 +175,7 @@ function startReceiver(): Receiver {
       });
       await receiver.onArrival(arrivals);
       completed.then(() => receiver.onAnswer(arrivals)).catch(() => {
-        // The process that was to read the answer was killed.
+        // The process that was waiting for the response was killed.
       });
       return new Response();
     },
@@ -240,7 +240,7 @@ function startService(
       if (moment === "recorded" && isResult && hasAnswered) kill();
       const { check, ...notification } = said.notification ?? {};
       const isDue = check === "web" && notification.event === event && notification.condition === condition;
-      // The same event at an escalation is one of its own.
+      // The same event at an escalation is a separate one.
       const isNext = channel !== "late" || receiver.has("web", `all ${event} ${condition}`);
       if (moment === "stored" && isDue && isNext) kill();
     }

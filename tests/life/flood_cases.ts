@@ -1,4 +1,4 @@
-/** Targets that flood the monitor with responses, beside those that are well. */
+/** Targets that flood the monitor with responses, alongside healthy ones. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { flood } from "../support/hostile_servers.ts";

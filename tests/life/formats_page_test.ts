@@ -1,4 +1,7 @@
-/** `docs/reference/output_formats.md` is held to what the program really prints: the same members in the same order. */
+/**
+ * `docs/reference/output_formats.md` is compared with the real output of the program: the same fields in the same
+ * order.
+ */
 import assert from "node:assert/strict";
 import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
@@ -62,7 +65,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     objects.push(["The event `stop`", await program.stdout.event("stop")]);
     const { stderr } = await program.end();
     for (const line of stderr.trimEnd().split("\n")) {
-      // What comes after them are the facts of that line.
+      // The fields after them are the facts of that line.
       objects.push(["The log", Object.fromEntries(Object.entries(JSON.parse(line)).slice(0, 3))]);
     }
 

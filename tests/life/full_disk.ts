@@ -1,6 +1,6 @@
 /**
- * What a running monitor does while the disk of its state and of its output is full: run by full_disk.sh, with a
- * directory on a small disk of its own. Ends with an error when anything is not as it should be.
+ * A running monitor while the disk of its state and of its output is full: run by full_disk.sh, with a directory on a
+ * separate small disk. Throws if anything is wrong.
  */
 import assert from "node:assert/strict";
 import { withHarness } from "./program.ts";
@@ -26,7 +26,7 @@ await withTarget((target) =>
 
     fillUp();
     target.status = 500;
-    // In any order: the last page of the output may have room for some more lines.
+    // In any order: the last page of the output may have space for some more lines.
     const expected = new Set([
       / error: cannot write state ".*": the disk is full; free some space; retrying, monitoring continues$/,
       /CRITICAL: web: status is 500/,
@@ -77,7 +77,7 @@ await withTarget((target) =>
   })
 );
 
-/** Takes what is left of the disk, to the last byte. */
+/** Fills the disk, to the last byte. */
 function fillUp(): void {
   using file = Deno.openSync(ballast, { create: true, write: true });
   for (let size = 65536; size >= 1; size = Math.floor(size / 2)) {

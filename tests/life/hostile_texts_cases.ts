@@ -1,8 +1,8 @@
 /**
- * Names, titles, tags and outputs that try to break out of whatever they are shown in, through the real program. Each
- * of its outputs is read back by a reader of that format: every check is there once with its own text, or with what
- * the format has in its place, and nothing else is. Where a format has no text to compare, a duplicate of the config with
- * harmless texts tells what should be there.
+ * Names, titles, tags and outputs that try to break out of their context, through the real program. Each of its
+ * outputs is read back by a parser of that format: every check is there once with its own text, or with its
+ * replacement in the format, and nothing else is. If a format has no text to compare, a copy of the config with
+ * harmless texts shows the expected output.
  */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
@@ -108,7 +108,7 @@ test(
         /^monitor_check_condition\{check="[^]*"\} 2$/.test(line)
       );
       assert.equal(new Set(series).size, TEXTS.length);
-      // What needs no escape stands there as it is.
+      // Text that needs no escape is unchanged.
       for (const name of ["__proto__", "$(id)`id`;|&", "../../etc/passwd", "字", "", "-1"]) {
         assert.ok(series.includes(`monitor_check_condition{check="${name}"} 2`), name);
       }
@@ -209,7 +209,7 @@ test("monitor report: a page of hostile texts has the tags of a harmless one, an
     assert.ok(left.length < 20, left.join(" "));
   }));
 
-/** How many checks share a channel whose mails tell each notification in full. */
+/** The number of checks that share a channel whose emails describe each notification in full. */
 const GROUP_SIZE = 9;
 
 test("monitor: mails, webhooks and programs get hostile texts as they were, or in words", async (_add, t) => {
@@ -217,7 +217,8 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
     await using mailbox = await startMailbox();
     await using hook = startHostileHook();
     harness.writeScript("receive", 'cat >>received; printf "%s\\0" "$MONITOR_CHECK" >>checks; touch safe');
-    // Each text goes out by itself, with some others, and with all of them: that many notifications a mail tells in short.
+    // Each text is sent by itself, with some others, and with all of them: an email with so many notifications is
+    // short.
     writeHostile(harness, TEXTS, {
       notificationsOf: (index) => [
         mailTo(mailbox, `alone${index}`),
@@ -285,13 +286,13 @@ test("monitor: mails, webhooks and programs get hostile texts as they were, or i
   });
 });
 
-/** The channel of a mailbox, for a receiver of its own. */
+/** Returns the channel of a mailbox, for its own receiver. */
 function mailTo({ channel }: Mailbox, name: string): unknown {
   const { parameters } = channel as { readonly parameters: Readonly<Record<string, unknown>> };
   return { ...channel, parameters: { ...parameters, receivers: [`${name}@example.org`] } };
 }
 
-/** What the mail to a receiver says, which has nothing in it but that. */
+/** Returns the text of the email to a receiver, which contains nothing else. */
 async function readHostileMail(mailbox: Mailbox, name: string): Promise<string> {
   const address = `${name}@example.org`;
   const mail = mailbox.raw.find(({ receivers }) => receivers.includes(address));
@@ -332,7 +333,7 @@ function startHostileHook(): HostileHook {
   };
 }
 
-/** What every mail has, and no hostile text adds to. */
+/** The headers of every email, to which no hostile text adds one. */
 const MAIL_HEADERS: readonly string[] = [
   "auto-submitted",
   "content-transfer-encoding",
@@ -360,7 +361,7 @@ function expectedChecks(): ReadonlyMap<string, readonly [string | null, string]>
   return new Map(TEXTS.map((text) => [text, [text, `says ${firstLineOf(text)}`.trimEnd()]]));
 }
 
-/** What a script's first line is, by the plugin convention: up to a line's end, and without performance data. */
+/** Returns the first line of a script by the plugin convention: up to a newline, and without performance data. */
 function firstLineOf(text: string): string {
   return (text.toWellFormed().split(/\r?\n/)[0] ?? "").split("|")[0] ?? "";
 }

@@ -6,7 +6,7 @@ export const DEADLINE_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 
 /**
- * What a promise answers.
+ * Resolves like a promise.
  *
  * @throws {Error} If it does not within the deadline.
  */
@@ -21,9 +21,9 @@ export async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
 }
 
 /**
- * Looks until something is there, and answers it.
+ * Polls until there is a value, and returns it.
  *
- * @throws {Error} If it is not within the deadline.
+ * @throws {Error} If there is none within the deadline.
  */
 export function until<T>(what: string, look: () => T | null | undefined | false): Promise<T> {
   return waitingFor(what, lookAgain(what, look));

@@ -10,7 +10,7 @@ import { type Hook, type PostedNotification, startHook } from "./receivers.ts";
 
 /** A server with a status for each path, which is the name of a check. */
 export interface Targets extends AsyncDisposable {
-  /** By name; `member a web0` is what member a alone gets. */
+  /** By name; `member a web0` is the status for member a alone. */
   readonly statuses: Map<string, number>;
   /** How often each was requested. */
   readonly runs: Map<string, number>;
@@ -54,7 +54,7 @@ export interface Installation {
   start(member: string, args?: readonly string[], role?: string): Program;
   /** Runs another command to its end. */
   run(...args: readonly string[]): Promise<End>;
-  /** Writes the config of members that are started, or reload, from now on. */
+  /** Writes the config of members that start or reload from now on. */
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
   /** Whether nothing is pending. */
   isQueueEmpty(): Promise<boolean>;
@@ -64,7 +64,7 @@ export interface Installation {
   ranAgain(): Promise<void>;
   /** Lets all checks fail, or be well again, and waits until each was notified. */
   turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
-  /** What was sent, and what the members logged. */
+  /** Describes the notifications and the logs of the members. */
   describe(): string;
   /** Expects that each check was notified of an event. */
   expect(event: string): void;

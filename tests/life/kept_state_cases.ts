@@ -1,4 +1,4 @@
-/** Where the state is kept, and what becomes of the program when it cannot be. */
+/** The path of the state, and the behavior of the program if it cannot be used. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
@@ -8,7 +8,7 @@ const test = concurrentTests("monitor check: kept state");
 
 const BAD = { kind: "test", parameters: { condition: "critical" } };
 
-/** In its `.local` nobody can make a directory, root neither. */
+/** Makes `.local` a file, in which even root cannot create a directory. */
 function spoilHome(directory: string): void {
   Deno.writeTextFileSync(`${directory}/.local`, "");
 }
@@ -43,7 +43,7 @@ test("monitor check: a state that another process writes to for seconds is no er
     await program.stdout.event("result");
     using other = new DatabaseSync(`${harness.directory}/kept.sqlite`);
     other.exec("PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE");
-    // What the first one changes is to be written before the third one comes.
+    // The changes of the first one are to be written before the third one arrives.
     for (let result = 0; result < 3; result++) await program.stdout.event("result");
     other.exec("ROLLBACK");
     program.signal("SIGTERM");

@@ -1,4 +1,4 @@
-/** The program is killed with SIGKILL at moments that nobody chose, in the middle of a busy run. */
+/** The program is killed with SIGKILL at random moments, in the middle of a busy run. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
@@ -15,7 +15,7 @@ const RESULTS_MAX = 50;
 /** It comes at most so long after the last of them: while more come, or while they are kept. */
 const KILL_WITHIN_MS = 60;
 
-/** In some rounds it comes while the program starts: so long it takes at most. */
+/** In some rounds it is killed while it starts, which takes at most so long. */
 const START_MS = 400;
 
 /** While it runs, every check turns each time that so many more results were printed. */
@@ -42,7 +42,7 @@ Deno.test("monitor check: no notified change is lost or stored twice, whenever i
     }
     assert.ok(notified.length >= ROUNDS, `only ${notified.length} changes were told before the kills`);
 
-    // It lives until every check has told something.
+    // It lives until every check has sent a notification.
     turn();
     const last = harness.start(["check", "--format", "ndjson"]);
     const names = new Set(notified.map(({ name }) => name));
@@ -56,12 +56,12 @@ Deno.test("monitor check: no notified change is lost or stored twice, whenever i
     last.signal("SIGKILL");
     notified.push(...await notificationsOf(last));
     assertKept(harness, notified, "the last round");
-    // What was kept is what the next run goes on from.
+    // The next run continues from the stored state.
     assert.notEqual((await harness.run(["status"])).code, 74);
     assert.notEqual((await harness.run(["check", "--once"])).code, 74);
   }));
 
-/** A change of a confirmed condition, as a notification tells it or the state keeps it. */
+/** A change of a confirmed condition, as in a notification or in the state. */
 interface Notified {
   readonly name: string;
   readonly atMs: number;
@@ -101,11 +101,11 @@ async function runAndKill(
   return { results, notifications: await notificationsOf(program) };
 }
 
-/** What a program has told that was killed. */
+/** Returns the notifications of a process that was killed. */
 async function notificationsOf(program: Program): Promise<readonly Notified[]> {
   const { stdout, code, stderr } = await program.end();
   assert.equal(code, 137, stderr);
-  // What came after the last line feed was cut off.
+  // Text after the last line feed was cut off.
   const lines = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "");
   const events = lines.map((line) => JSON.parse(line) as Event);
   return events.flatMap(({ event, notification }) =>
@@ -139,7 +139,7 @@ interface Kept {
   readonly confirmed: ReadonlyMap<string, string>;
 }
 
-/** Opened for writing, so that what the kill has left in the journal is dealt with as the program would. */
+/** Opened for writing, so that the journal left by the kill is handled as in the program. */
 function readState(path: string): Kept {
   const database = new DatabaseSync(path);
   try {
@@ -172,7 +172,7 @@ function readState(path: string): Kept {
   }
 }
 
-/** Everything that was told is kept, once, and what is kept fits together. */
+/** Asserts that everything notified is stored, once, and that the stored data is consistent. */
 function assertKept({ directory }: Harness, notified: readonly Notified[], what: string): void {
   const { integrity, changes, confirmed } = readState(`${directory}/kept.sqlite`);
   assert.equal(integrity, "ok", what);

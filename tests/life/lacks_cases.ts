@@ -1,4 +1,4 @@
-/** What the machine lacks of what the config names concerns only what needs it. */
+/** Missing requirements of the config on a machine affect only the checks and channels that have them. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
@@ -15,7 +15,7 @@ interface Lack {
   readonly check: (target: Target) => unknown;
   /** The output of the check, after its name. */
   readonly output: RegExp;
-  /** What `validate` warns of. */
+  /** The warning of `validate`. */
   readonly warning: RegExp;
 }
 

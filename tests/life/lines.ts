@@ -1,21 +1,21 @@
 import { waitingFor } from "../../testing/test_notes.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 
-/** What a program prints on one of its pipes, line by line as it comes. */
+/** The output of a process on one of its pipes, line by line as it arrives. */
 export interface Lines {
   /**
-   * The next line that fits, after the one that was answered last; lines that do not fit are passed over.
+   * Returns the next matching line, after the one returned last; other lines are skipped.
    *
-   * @throws {Error} If none comes within the deadline, or the pipe ends.
+   * @throws {Error} If none arrives within the deadline, or the pipe ends.
    */
   next(fits: string | RegExp | ((line: string) => boolean)): Promise<string>;
-  /** The next `ndjson` event of that name for which the condition holds. */
+  /** Returns the next matching `ndjson` event of that name. */
   event(name: string, fits?: (event: Event) => boolean): Promise<Event>;
   /** The last of it, for an error. */
   recent(): string;
   /** Everything that came. */
   text(): string;
-  /** Closes our end of the pipe: whoever writes to it finds that its reader closed it. */
+  /** Closes our end of the pipe: a writer gets an error. */
   close(): Promise<void>;
   /** Resolves when nothing more can come. */
   readonly ended: Promise<void>;

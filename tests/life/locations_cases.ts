@@ -1,4 +1,4 @@
-/** A check that three monitors run at three locations: each location sees a target of its own. */
+/** A check that three monitors run at three locations: each location has its own target. */
 import assert from "node:assert/strict";
 import type { AddCase } from "../support/concurrent_tests.ts";
 import { POSTGRES, type PostgresServer } from "../support/postgres.ts";

@@ -1,7 +1,7 @@
 /**
- * Members under faults of every kind, compared with what is true (member_faults/campaign.ts). `MEMBER_FAULTS_SECONDS` sets
- * for how long; without it, as in the default suite, this is no test: it takes minutes. `MEMBER_FAULTS_SEED` repeats a
- * run, as far as the machine does; `MEMBER_FAULTS` names the kinds of faults, separated by commas.
+ * Members under faults of every kind, compared with the truth (member_faults/campaign.ts). `MEMBER_FAULTS_SECONDS`
+ * sets the duration; without it, as in the default suite, this is no test: it takes minutes. `MEMBER_FAULTS_SEED`
+ * repeats a run, as far as the machine does; `MEMBER_FAULTS` names the kinds of faults, separated by commas.
  */
 import { requiresTools } from "../../testing/tools.ts";
 import { runCampaign } from "./member_faults/campaign.ts";

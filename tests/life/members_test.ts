@@ -1,6 +1,6 @@
 /**
- * Several monitors that share a state: every check runs, and each problem is notified once and in order, whatever becomes
- * of one of them. A test knows the truth, since it is the target; the receiver logs what was sent.
+ * Several monitors that share a state: every check runs, and each problem is notified once and in order, even if one
+ * of them fails. A test has the truth, since it is the target; the receiver logs the notifications.
  */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";

@@ -1,4 +1,4 @@
-/** The file of metrics of the real program, judged by `promtool` and served by a real node exporter. */
+/** The file of metrics of the real program, checked by `promtool` and served by a real node exporter. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startNodeExporter } from "../support/node_exporter.ts";

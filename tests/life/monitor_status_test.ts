@@ -1,4 +1,7 @@
-/** What `monitor status` and the others say of a running, stopped or dead service, and with a config that has errors. */
+/**
+ * The output of `monitor status` and others about a running, stopped or dead service, and with a config that has
+ * errors.
+ */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { existsSync } from "node:fs";
@@ -94,7 +97,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
       (await harness.run(["report"])).stdout,
       /monitor is not running: it terminated unexpectedly\./,
     );
-    // A page that was written before can only say how long it was meant to be good.
+    // A page that was written before can only show how long it was meant to be valid.
     assert.match(page(), valid);
 
     await harness.run(["check", "--once", "--due"]);
@@ -159,7 +162,7 @@ test(
           assert.match((await harness.run(["silence", "--list"])).stdout, /^bad: silenced until /);
           assert.equal((await harness.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
           assert.match((await harness.run(["report"])).stdout, /<h3>bad<\/h3>/);
-          // What it would overwrite is not known.
+          // The files that it would overwrite are unknown.
           assert.equal((await harness.run(["report", "-o", "other.html"])).code, 78);
           assert.equal(
             (await harness.run(["status", "--tag", "web"])).code,

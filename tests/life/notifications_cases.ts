@@ -1,4 +1,4 @@
-/** Notifications on their way out of the real program, to servers that fail, and whatever becomes of the program meanwhile. */
+/** Deliveries of the real program to servers that fail, while the program fails in every way. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { startScriptedServer } from "../support/mail_server.ts";
@@ -34,7 +34,7 @@ function writeConfig(
     state: "kept.sqlite",
     ...others,
   });
-  // Others who can read the password in it would be warned of.
+  // A password readable by others would cause a warning.
   Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);
 }
 
@@ -173,7 +173,7 @@ Deno.test("monitor check --once: a notification is sent while a slower check run
 
 const LOUDNESS: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
 
-/** How often the program is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/delivery_test.ts`. */
+/** The number of kills; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/delivery_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 5);
 const KILL_WITHIN_MS = 350;
 const CALLS_FOR_A_KILL = 10;
@@ -189,7 +189,7 @@ test("monitor check --once: every notification arrives whenever it is killed, du
     writeConfig(harness, [hook.channel, mailbox.channel], checks);
     let kills = 0;
     let calls = 0;
-    // Where the machine is fast, some come to their end first.
+    // On a fast machine, some complete first.
     for (; kills < ROUNDS && calls < ROUNDS * CALLS_FOR_A_KILL; calls++) {
       if (calls % 2 === 1) appear(harness, "flag");
       else if (calls > 0) vanish(harness, "flag");
@@ -255,7 +255,7 @@ test("monitor check: a mail server that accepts and never speaks moves no check"
     const before = await lag(program, RESULTS_A_SECOND);
     vanish(harness, "flag");
     await until("a visit to the mail server", () => visitors > 0);
-    // What was printed before it came is passed over.
+    // Lines printed before it arrived are skipped.
     await lag(program, RESULTS_A_SECOND);
     const during = await lag(program, 3 * RESULTS_A_SECOND);
     console.log(`latest run: ${before} ms late before, ${during} ms while the mail server hangs`);
@@ -364,7 +364,7 @@ test("monitor check --once: depends_on a check that is inactive or not selected 
           web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
           router: fileCheck("router"),
         });
-        // A problem of the router is known from before.
+        // A problem of the router is recorded before.
         await harness.run([...ONCE, "router"]);
         writeConfig(harness, [hook.channel], {
           web: fileCheck("web", { depends_on: ["router"], tags: ["front"] }),
@@ -534,7 +534,7 @@ test("monitor check: a reload sends pending notifications to the edited channel 
     writeConfig(harness, ["chat"], checks, { channels: { chat: late } });
     const program = harness.start(["check", "--format", "ndjson"]);
     await program.stderr.next(/the notification of "web" not delivered to chat: .*1 s/);
-    // Another host, timeout and place in the list: only the name says that it is the same.
+    // Another host, timeout and position in the list: only the name identifies it.
     writeConfig(harness, [{ kind: "console", parameters: {} }, "chat"], checks, {
       channels: { chat: next.channel },
     });

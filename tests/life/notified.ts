@@ -1,4 +1,4 @@
-/** What reached a webhook, held against the changes that the state has kept. */
+/** Compares the notifications that reached a webhook with the stored changes. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Harness } from "./program.ts";
@@ -11,7 +11,7 @@ export interface Change {
   readonly to: string;
 }
 
-/** What was posted, each message once; fails where duplicates differ or a notification came under two ids. */
+/** Returns each posted message once; fails if duplicates differ or a notification arrived under two ids. */
 export function withoutDuplicates(posts: readonly Post[]): readonly Post[] {
   const first = new Map<string, Post>();
   const messageOf = new Map<string, string>();
@@ -58,8 +58,8 @@ function allChangesOf({ directory }: Pick<Harness, "directory">): ReadonlyMap<st
 }
 
 /**
- * With a threshold of 1 and nothing that holds, each change that was kept is told, in order, and nothing else. What was
- * decided while something of its problem was pending speaks for that as well.
+ * Asserts that with a threshold of 1 and without suppression, each stored change is sent, in order, and nothing else.
+ * One that was decided while another of its problem was pending counts for that as well.
  */
 export function assertAllNotified(
   notifications: readonly PostedNotification[],
@@ -84,7 +84,7 @@ export function assertAllNotified(
   assert.deepEqual(left, [], "these were never told");
 }
 
-/** A notification, and before it the problem that was over before it could be told. */
+/** Returns a notification, and before it the problem that recovered before it could be sent. */
 export function expanded(notification: PostedNotification): readonly PostedNotification[] {
   return notification.missed_problem === null ? [notification] : [notification.missed_problem, notification];
 }

@@ -105,7 +105,7 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
 
 test("monitor check --log-format json: every line of stderr is an object, notifications and warnings too", () =>
   withHarness(async (harness) => {
-    // The time limit deserves a warning.
+    // The timeout causes a warning.
     harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
     const program = harness.start([
       "check",
@@ -161,7 +161,7 @@ test("monitor check: a reader that goes away ends nothing, and is told once", (a
   for (const format of ["pretty", "ndjson"]) {
     add(format, () =>
       withHarness(async (harness) => {
-        // Each observation is a reminder, so that there is always something to print.
+        // Each result is a reminder, so that there is always something to print.
         harness.writeConfig({ bad: { ...BAD, annoy: true } });
         const program = harness.start(["check", "--format", format, "--log-level", "debug"]);
         await program.stdout.next(format === "pretty" ? "CRITICAL" : '"notification"');

@@ -1,6 +1,6 @@
 /**
- * The real program, run as its users run it: from the source, or the executable that `MONITOR_PROGRAM` names. What
- * a test starts here ends with the test, whatever becomes of it.
+ * The real program, run as its users do: from the source, or the executable that `MONITOR_PROGRAM` names. Processes
+ * that a test starts here are terminated with the test.
  */
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
@@ -9,7 +9,7 @@ import { startChild } from "../../testing/tools.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 import { collectLines, type Lines } from "./lines.ts";
 
-/** How a program ended, and all it printed. */
+/** The exit code of a process, and its whole output. */
 export interface End {
   /** The exit code; 128 and more where a signal ended it. */
   readonly code: number;
@@ -17,7 +17,7 @@ export interface End {
   readonly stderr: string;
 }
 
-/** A program that runs. */
+/** A running process. */
 export interface Program {
   readonly pid: number;
   readonly stdout: Lines;
@@ -30,10 +30,10 @@ export interface Program {
 }
 
 export interface StartOptions {
-  /** Beside `PATH` and `HOME`, which is the directory of the test. */
+  /** In addition to `PATH` and `HOME`, which is the directory of the test. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** A command of the shell that runs the program as `"$@"`. @default exec "$@" */
+  /** A shell command that runs the program as `"$@"`. @default exec "$@" */
   readonly shell?: string;
   /** Runs the source, whatever else is run, with these flags of the runtime; an executable has its own. */
   readonly permissions?: readonly string[];
@@ -41,15 +41,15 @@ export interface StartOptions {
   readonly limitMs?: number;
 }
 
-/** A directory of its own for one test, and what runs in it. */
+/** A temporary directory for one test, and the processes in it. */
 export interface Harness {
-  /** Absolute. The programs run in it, and it is their `HOME`. */
+  /** Absolute. It is the working directory and the `HOME` of the processes. */
   readonly directory: string;
   /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
   readonly mark: string;
-  /** Writes `monitor.json`, with checks every second and thresholds of 1 unless it says otherwise. */
+  /** Writes `monitor.json`, with checks every second and thresholds of 1 by default. */
   writeConfig(checks: Readonly<Record<string, unknown>>, others?: Readonly<Record<string, unknown>>): void;
-  /** Writes a program that the shell runs. */
+  /** Writes a script for the shell. */
   writeScript(name: string, text: string): void;
   /** Starts `monitor` with some arguments. */
   start(args: readonly string[], options?: StartOptions): Program;
@@ -57,7 +57,7 @@ export interface Harness {
   run(args: readonly string[], options?: StartOptions): Promise<End>;
 }
 
-/** Runs a test on a harness of its own. */
+/** Runs a test on a new harness. */
 export async function withHarness(use: (harness: Harness) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_life_" });
   const mark = `check ${crypto.randomUUID()}`;

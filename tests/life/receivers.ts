@@ -1,9 +1,9 @@
-/** Where notifications arrive: a webhook and a mail server on loopback, which a test lets fail. */
+/** Receivers of notifications: a webhook and an SMTP server on loopback that can fail. */
 import PostalMime from "postal-mime";
 import { type MailServer, startMailServer } from "../support/mail_server.ts";
 import { inTime } from "./in_time.ts";
 
-/** A notification as a webhook tells it. */
+/** A notification in a webhook's request. */
 export interface PostedNotification {
   readonly id: string;
   readonly check: string;
@@ -25,15 +25,15 @@ export interface Post {
 export interface Hook extends AsyncDisposable {
   /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
-  /** What came and was taken, duplicates too. */
+  /** The accepted posts, including duplicates. */
   readonly posts: readonly Post[];
   /** How often it was asked. */
   readonly attempts: number;
-  /** What it answers; what is not 200 was not taken. */
+  /** The status of its responses; any other than 200 rejects the post. */
   status: number;
   /** How many bytes of a connection get through, both ways together, before it breaks. */
   bytesMax(): number;
-  /** How long an answer takes. */
+  /** Returns the delay of a response. */
   delayMs(): number;
 }
 
@@ -50,7 +50,7 @@ export function startHook(): Hook {
       // The connection broke before the end.
       if (body === null) return new Response("", { status: 400 });
       const { notifications } = JSON.parse(body) as { readonly notifications: readonly PostedNotification[] };
-      // What is said of a post is what became of it, whatever is said of the next one.
+      // The status applies to one post, whatever the next one gets.
       const { status } = hook;
       if (status === 200) posts.push({ key: request.headers.get("Idempotency-Key") ?? "", notifications });
       await new Promise((resolve) => setTimeout(resolve, hook.delayMs()));
@@ -76,7 +76,7 @@ export function startHook(): Hook {
   return hook;
 }
 
-/** A mail as a reader sees it. */
+/** A parsed email. */
 export interface ReadMail {
   readonly messageId: string;
   readonly subject: string;
@@ -85,22 +85,22 @@ export interface ReadMail {
   readonly references: string;
 }
 
-/** A mail server that can be down. */
+/** An SMTP server that can be down. */
 export interface Mailbox extends AsyncDisposable {
   /** The channel in a config. */
   readonly channel: Readonly<Record<string, unknown>>;
-  /** Whether it takes mail; otherwise each connection is closed at once. */
+  /** Whether it accepts emails; otherwise each connection is closed at once. */
   isUp: boolean;
   /** How many bytes of a connection get through, both ways together, before it breaks. */
   bytesMax(): number;
-  /** How often somebody connected. */
+  /** The number of connections. */
   readonly attempts: number;
   /** The mails as they came. */
   readonly raw: MailServer["mails"];
   read(): Promise<readonly ReadMail[]>;
 }
 
-/** Starts a mail server, with a port of its own before it that stays the same while it is down. */
+/** Starts an SMTP server behind a separate port, which stays the same while it is down. */
 export async function startMailbox(password = "let me in"): Promise<Mailbox> {
   const server = await startMailServer({ password });
   let attempts = 0;
@@ -144,7 +144,7 @@ export async function startMailbox(password = "let me in"): Promise<Mailbox> {
   return mailbox;
 }
 
-/** A port of its own, whose connections somebody else meets. */
+/** A port whose connections are handled elsewhere. */
 interface Gate {
   readonly port: number;
   close(): Promise<void>;

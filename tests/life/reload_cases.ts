@@ -73,7 +73,7 @@ test("monitor check: SIGHUP with an invalid config logs every error, and the old
     assert.equal(error, 'cannot use config "./monitor.json": 2 errors');
     await program.stdout.event("result", ({ name }) => name === "fine");
 
-    // It is mended, and then it is gone.
+    // The config is fixed, and then it is missing.
     harness.writeConfig({ fine: OK, added: OK });
     program.signal("SIGHUP");
     assert.equal((await program.stdout.event("reload"))["adopted"], true);

@@ -1,4 +1,4 @@
-/** Planted secrets are looked for wherever the program leaves anything. */
+/** Planted secrets are searched for in everything that the program leaves. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { inTime } from "./in_time.ts";
@@ -14,7 +14,7 @@ const CHECK_QUERY = "planted-check-query-55aa";
 const SCRIPT_SECRET = "planted-script-secret-d00d";
 const SECRETS: readonly string[] = [PASSWORD, TOKEN, HOOK_QUERY, CHECK_QUERY, SCRIPT_SECRET];
 
-/** What the config reads its secrets from; the program gets it, its scripts must not. */
+/** The variables with the secrets of the config; the program gets them, its scripts must not. */
 const ENVIRONMENT = {
   MAIL_PASSWORD: PASSWORD,
   HOOK_QUERY,
@@ -46,7 +46,7 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     await program.stdout.event("result", ({ name }) => name === "web");
     await program.stdout.event("result", ({ name }) => name === "backup");
     await program.stderr.next(/returned status 500/);
-    // What is in the journal is in the state itself when the program has ended.
+    // The journal is merged into the state when the program has exited.
     for (const end of ["", "-wal"]) {
       texts.set(
         `the file kept.sqlite${end} of the running program`,
@@ -191,7 +191,7 @@ interface LeakyServer extends AsyncDisposable {
   readonly bodies: readonly string[];
 }
 
-/** Refuses everything, and says in its answer and its headers what it was asked. */
+/** Rejects everything, and echoes the request in its response and its headers. */
 function startLeakyServer(): LeakyServer {
   const requests: string[] = [];
   const bodies: string[] = [];
@@ -258,7 +258,7 @@ function writeLeakyConfig(
     state: "kept.sqlite",
     report: { path: "page.html" },
     metrics: { path: "monitor.prom" },
-    // Answered with a refusal that says what was asked.
+    // Rejected with an echo of the request.
     heartbeat: { target: `http://127.0.0.1:${port}/beat?key=\${env:HOOK_QUERY}`, path: "alive" },
     defaults: {
       threshold: 1,

@@ -9,7 +9,7 @@ import { withHarness } from "./program.ts";
 
 const CONFIG = new URL("../../examples/server/monitor.jsonc", import.meta.url);
 
-/** The server block of the website: a page, a health report in JSON, and a login that gives out a token. */
+/** Returns the server block of the website: a page, a health status in JSON, and a login that returns a token. */
 function nginxConfig(directory: string, port: number): string {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${directory}/${name};`).join("\n");
@@ -37,7 +37,7 @@ http {
 `;
 }
 
-/** A service of Debian's that listens until it is disposed of. */
+/** Starts a Debian service that listens until it is disposed of. */
 async function startService(
   name: ToolName,
   port: number,

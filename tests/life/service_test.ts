@@ -1,4 +1,4 @@
-/** What `monitor check` does as a service. The cases mostly wait for its timers, so they all run at the same time. */
+/** `monitor check` as a service. The cases mostly wait for its timers, so they all run at the same time. */
 import "./control_cases.ts";
 import "./endpoint_cases.ts";
 import "./flood_cases.ts";

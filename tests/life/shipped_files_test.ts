@@ -1,4 +1,4 @@
-/** The files in `examples/` that set the program up: each is held to the tool it is for, and its calls are made. */
+/** The files in `examples/` that set the program up: each is validated by its tool, and its commands are run. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
@@ -26,7 +26,7 @@ function settingsOf(unit: string): ReadonlyMap<string, readonly string[]> {
   return settings;
 }
 
-/** A command of an example as it is run here: with this program, and the config of the harness. */
+/** Returns a command of an example as it is run here: with this program, and the config of the harness. */
 function commandHere(command: string, { directory }: Harness): string {
   const program = monitorCommand().map((part) => `'${part}'`).join(" ");
   return command.replaceAll(PROGRAM_PATH, program).replaceAll(CONFIG_PATH, `${directory}/monitor.json`);
@@ -44,7 +44,7 @@ test(
   () =>
     withHarness(async ({ directory }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-      // It looks for the programs too, and what is not installed here is no error of a unit.
+      // It also looks up the commands, and a missing one is no error of a unit.
       for (const name of names) {
         const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
         Deno.writeTextFileSync(`${directory}/${name}`, unit);
@@ -139,7 +139,7 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     const [, schedule, user, command = ""] = /^((?:\S+ ){5})(\S+) (.+)$/.exec(lines[0] ?? "") ?? [];
     assert.equal(schedule, "* * * * * ");
     assert.equal(user, "monitor");
-    // cron takes an unescaped per cent sign for the end of the command.
+    // cron treats an unescaped per cent sign as the end of the command.
     assert.doesNotMatch(command, /%/);
     harness.writeConfig({ bad: BAD }, { defaults: { threshold: 1, schedule: { regular_interval: 3600 } } });
     const call = {

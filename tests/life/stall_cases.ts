@@ -11,7 +11,7 @@ import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: stall");
 
-/** So long it stands still: longer than the time limits below, and than what counts as a stall. */
+/** The duration of the stop: longer than the timeouts below, and than the minimum of a stall. */
 const STOPPED_MS = 3_000;
 
 test("monitor check: while it stands still no time-out is invented, and one that is real is told later", () =>
@@ -41,7 +41,7 @@ test("monitor check: while it stands still no time-out is invented, and one that
         await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
         program.signal("SIGCONT");
 
-        // It tells of one run at once, of more together a minute later.
+        // It logs one run at once, and later ones together a minute later.
         await program.stderr.next("stall: discarding the result of");
         const { notification } = await program.stdout.event("notification");
         assert.deepEqual([(notification as Event)["check"], (notification as Event)["condition"]], [

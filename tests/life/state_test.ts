@@ -1,5 +1,5 @@
 /**
- * What several processes do with one state, and what is missing on a machine. The cases mostly wait for timers, so they
+ * Several processes with one state, and missing requirements of a machine. The cases mostly wait for timers, so they
  * all run at the same time.
  */
 import "./beat_cases.ts";

@@ -47,7 +47,7 @@ for (
 ) {
   test(`monitor check: ${second} after ${first} exits ${code} at once and leaves no child`, () =>
     withHarness(async (harness) => {
-      // Neither the program nor its child minds a SIGTERM.
+      // The command and its child ignore SIGTERM.
       harness.writeScript("stubborn.sh", "trap '' TERM\nsleep 600 &\nwhile :; do sleep 600; done");
       harness.writeConfig({
         quick: { kind: "test", parameters: { condition: "warning" } },
@@ -151,7 +151,7 @@ async function startReading(
   args: readonly string[],
 ): Promise<{ readonly program: Program; complete(): void }> {
   Deno.writeTextFileSync(`${harness.directory}/text`, '{ "defaults": {}, "checks": {} }');
-  // A pipe holds 64 KiB, so more than that is taken only by a program that reads.
+  // A pipe buffers 64 KiB, so more than that reaches only a command that reads.
   harness.writeScript(
     "write",
     "head -c 200000 /dev/zero | tr '\\0' ' '; touch reading; until [ -e complete ] || [ ! -e write ]; do sleep 0.02; done; cat text",

@@ -1,17 +1,17 @@
 import { inTime } from "./in_time.ts";
 
-/** A request that waits for its answer. */
+/** A request without a response so far. */
 export interface Held {
   answer(status: number): void;
 }
 
-/** An HTTP server of the test: a request tells that a check runs, and its answer lets it end. */
+/** An HTTP server of the test: a request shows that a check runs, and its response completes it. */
 export interface Target {
   /** The parameters of an `http_request` check that asks it. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** How many requests came. */
   readonly requests: number;
-  /** What is answered at once from now on; `null`: requests are held until somebody answers them. */
+  /** The status of immediate responses; `null`: requests are held until the test responds. */
   status: number | null;
   /** The next request that is held. */
   held(): Promise<Held>;

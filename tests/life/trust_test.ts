@@ -1,4 +1,4 @@
-/** Which certificates TLS trusts, by what the environment says. */
+/** The certificates that TLS trusts, by the environment. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Authority, createAuthority, createCertificate } from "../support/certificates.ts";
@@ -14,7 +14,7 @@ interface Row {
   /** Of the checks that use TLS; the one that does not is always ok. */
   readonly condition: string;
   readonly output: RegExp;
-  /** What `monitor notify` prints of each channel. */
+  /** The output of `monitor notify` for each channel. */
   readonly delivery: RegExp;
 }
 

@@ -1,4 +1,6 @@
-/** Files that block whoever opens them: named pipes without a writer, and a file system that never responds. */
+/**
+ * Files that block a process that opens them: named pipes without a writer, and a file system that never responds.
+ */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { makePipe } from "../support/make_pipe.ts";
@@ -10,7 +12,7 @@ const test = concurrentTests("monitor: files that block");
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
-/** A command of the shell that runs the program with a file system that never responds on the directory `hung`. */
+/** Returns a shell command that runs the program with a file system that never responds on the directory `hung`. */
 function withHungMount({ directory }: Harness): string {
   Deno.mkdirSync(`${directory}/hung`);
   const mount = `/usr/bin/python3 '${fixture("hung_mount.py")}' '${directory}/hung'`;

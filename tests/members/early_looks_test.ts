@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EarlyLooks } from "../../src/members/early_looks.ts";
 
-/** The checks that one member looks at, after it read what another publishes. */
+/** Returns the checks that one member runs after it read the requests of another. */
 function received(reader: EarlyLooks, caller: EarlyLooks, nowMs: number, id = "1"): readonly string[] {
   return reader.receive([{ id, looks: caller.published(nowMs) }]).map(({ check, why }) => `${check} ${why}`);
 }

@@ -25,7 +25,7 @@ function hosts(observed: Observed): readonly string[] {
   return liveOthers(observed).map(({ host }) => host);
 }
 
-/** Another member whose count stays, as heartbeats of the observer's own at these times see it. */
+/** Another member whose count stays, as read by heartbeats of the observer at these times. */
 function unmoved(...timesMs: readonly number[]): readonly HeartbeatOutcome[] {
   return timesMs.map((ms) => sent(ms, heartbeat("own", ms), heartbeat("other", 7)));
 }

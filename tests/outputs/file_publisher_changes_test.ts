@@ -71,7 +71,7 @@ interface Harness {
   readonly files: FilePublisher;
   /** When a file was written, since the start. */
   readonly writtenMs: number[];
-  /** Holds up what is rendered next, until the answer is called. */
+  /** Delays the next rendering until the returned function is called. */
   slow(): () => void;
 }
 

@@ -6,9 +6,9 @@ import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 
 interface Desk {
   readonly clock: FakeClock;
-  /** What was written, as `PATH: TEXT`. */
+  /** The written files, as `PATH: TEXT`. */
   readonly written: string[];
-  /** What was said. */
+  /** The logged lines. */
   readonly said: string[];
   /** Paths that cannot be written. */
   readonly broken: Set<string>;

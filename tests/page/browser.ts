@@ -14,13 +14,13 @@ export interface ViewSize {
 
 /** A browser with one page. */
 export interface Browser {
-  /** Opens an address and waits until it is loaded. */
+  /** Opens a URL and waits until it is loaded. */
   open(address: string): Promise<void>;
   /** Runs the body of a function in the page; a promise is waited for. */
   run(body: string, ...values: readonly unknown[]): Promise<unknown>;
-  /** What the page and the browser wrote to the console since the last call. */
+  /** Returns the console output of the page and the browser since the last call. */
   console(): Promise<readonly string[]>;
-  /** The addresses that were asked for since the last call, that of the page too. */
+  /** Returns the requested URLs since the last call, including the page's. */
   requests(): Promise<readonly string[]>;
   /** A command of the DevTools protocol. */
   command(name: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown>;
@@ -86,7 +86,7 @@ export async function withBrowser(use: (browser: Browser) => Promise<void>): Pro
   } finally {
     driver.kill("SIGTERM");
     await inTime("the end of the driver", driver.status);
-    // What it started may hold the pipe a little longer.
+    // Its children may keep the pipe open a little longer.
     end.abort();
     await inTime("the end of what the driver prints", draining);
     await Deno.remove(directory, { recursive: true });

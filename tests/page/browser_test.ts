@@ -1,7 +1,4 @@
-/**
- * The page in Debian's Chromium. `PAGE_PICTURES` may name a directory for the pictures of what was seen, to be looked at by
- * people.
- */
+/** The page in Debian's Chromium. `PAGE_PICTURES` may name a directory for screenshots. */
 import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Check } from "../../src/domain/check.ts";
@@ -29,7 +26,7 @@ type View = keyof typeof VIEWS;
 const EVERY_VIEW = Object.keys(VIEWS) as View[];
 const ONE_OF_EACH_SIZE: readonly View[] = ["phone-light", "laptop-dark", "wall-light"];
 
-/** Every view for people who look at pictures; else one of each size, and of the other states one in all. */
+/** Returns every view if screenshots are taken; otherwise one of each size, and of the other states one in all. */
 function viewsOf(state: string): readonly View[] {
   if (PICTURES !== undefined) return EVERY_VIEW;
   return shortOrFull(state === "everything" ? ONE_OF_EACH_SIZE : ["phone-light"], EVERY_VIEW);
@@ -95,8 +92,8 @@ async function openPage(browser: Browser, address: string, view: View): Promise<
 }
 
 /**
- * To look at each color behind each text of a thousand checks takes minutes: of those, the colors of two checks of each
- * condition are looked at, and everything else of all.
+ * Comparing each color behind each text of a thousand checks takes minutes: of those, the colors of two checks of
+ * each condition are compared, and everything else of all.
  */
 const SAMPLE = `{ include: [document.querySelector("header"), ...["k", "u", "w", "x"].flatMap((name) =>
   [...document.querySelectorAll(".c>." + name)].slice(0, 2))] }`;
@@ -109,7 +106,7 @@ const WITHOUT_COLORS = { rules: { ...REFRESH, "color-contrast": { enabled: false
 const IS_DARK = "return matchMedia('(prefers-color-scheme: dark)').matches";
 const OVERFLOW = "return Math.max(0, document.documentElement.scrollWidth - innerWidth)";
 
-/** In processor time of a process of its own: what else the machine does meanwhile is not the page's. */
+/** Processor time of a separate process: other load of the machine is not the page's. */
 async function withServedPage(html: string, use: (address: string) => Promise<void>): Promise<void> {
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -133,7 +130,7 @@ interface AccessibleNode {
   readonly name?: { readonly value: string };
 }
 
-/** Every check that is shown is a heading, and pictures say when something was not ok. */
+/** Asserts that every shown check is a heading, and that pictures describe when a check was not ok. */
 async function assertNamed(
   browser: Browser,
   checks: readonly Pick<Check, "name" | "title" | "tags">[],
@@ -157,7 +154,7 @@ async function assertNamed(
   assert.deepEqual(namesOf("navigation"), ["Sections"]);
 }
 
-/** What axe-core finds in a part of the page, in a line each. */
+/** Returns the findings of axe-core in a part of the page, a line each. */
 async function findFaults(
   browser: Browser,
   part: string,

@@ -9,7 +9,7 @@ import { HOUR_MS } from "../../src/shared/time_units.ts";
 /** The moment of the demonstration: 2026-01-31T10:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 0, 31, 10);
 
-/** A past of 90 days in a real state, made with a clock of its own. */
+/** Creates a history of 90 days in a real state, with its own clock. */
 export async function withDemo(
   count: number,
   use: (

@@ -1,4 +1,4 @@
-/** 90 days that a script made, as the page, `history` and `status` tell them. */
+/** 90 days of a generated history, on the page and in `history` and `status`. */
 import assert from "node:assert/strict";
 import { demoConfig } from "../../scripts/make_history.ts";
 import { run } from "../../src/cli/run.ts";

@@ -1,4 +1,7 @@
-/** The page and the endpoint of the real program behind Debian's nginx and Caddy, as the examples and the guide set them up. */
+/**
+ * The page and the endpoint of the real program behind Debian's nginx and Caddy, with the settings of the examples
+ * and the guide.
+ */
 import assert from "node:assert/strict";
 import { inTime, until } from "../life/in_time.ts";
 import { type Program, withHarness } from "../life/program.ts";
@@ -154,7 +157,7 @@ test(
 
 const SIGNED_ON = "signed_on=1";
 
-/** A proxy for single sign-on: it lets in who has its cookie. */
+/** A proxy for single sign-on: it admits clients with its cookie. */
 function startSignOn(): AsyncDisposable & { readonly address: string } {
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -194,7 +197,7 @@ interface ProxyOptions {
   readonly port: number;
 }
 
-/** The server of the example, with another address and directory. */
+/** Returns the server of the example, with another address and directory. */
 function exampleSite(pages: string, port: number): string {
   const site = Deno.readTextFileSync(new URL("nginx/monitor.conf", EXAMPLES));
   assert.ok(site.includes(LISTEN) && site.includes(DIRECTORY), "the example says what is replaced here");

@@ -138,7 +138,7 @@ const FACTS: PageFacts = {
   notRunning: null,
 };
 
-/** What is shown, and how. */
+/** The content and the layout of a page. */
 interface PageState {
   readonly shown: readonly Shown[];
   readonly facts?: Partial<PageFacts>;

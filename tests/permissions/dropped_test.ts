@@ -1,4 +1,4 @@
-/** What a process that may do anything gives up, because its config does not need it. */
+/** The permissions that a process with all permissions drops, because its config does not require them. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withHarness } from "../life/program.ts";

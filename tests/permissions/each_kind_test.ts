@@ -13,7 +13,7 @@ import { dnsAddress, dnsReply, startDnsServer } from "../support/dns_server.ts";
 import { response, startServer } from "../support/http_servers.ts";
 import { flagsFor } from "./harness.ts";
 
-/** What the tests offer to the checks. */
+/** The targets that the tests provide for the checks. */
 interface Targets {
   readonly web: number;
   readonly secure: number;

@@ -1,17 +1,17 @@
-/** A config that needs a bit of everything, on a harness of its own. */
+/** A config that requires some of every permission, on a new harness. */
 import { permissionFlags, type PermissionsByClass } from "../../src/permissions/permission_flags.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
 import { type Mailbox, startMailbox } from "../life/receivers.ts";
 import { type Harness, withHarness } from "../life/program.ts";
 import { startServer, type TestServer } from "../support/http_servers.ts";
 
-/** One script, one request and one mail channel, with their counterparts. */
+/** One script, one request and one email channel, with their counterparts. */
 export interface PermissionHarness extends Harness {
   readonly web: TestServer;
   readonly mailbox: Mailbox;
-  /** Lets `/redirect` of the web server lead to an address. */
+  /** Makes `/redirect` of the web server redirect to a URL. */
   redirectTo(target: string): void;
-  /** What the program says it needs. */
+  /** Returns the printed requirements of the program. */
   requiredPermissions(): Promise<PermissionsByClass>;
 }
 

@@ -1,4 +1,4 @@
-/** What the runtime's permissions do and do not stop, as docs/guides/least_privilege.md says. */
+/** The limits of the runtime's permissions, as documented in docs/guides/least_privilege.md. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { createCertificate } from "../support/certificates.ts";

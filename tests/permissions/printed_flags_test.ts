@@ -1,4 +1,7 @@
-/** What `monitor permissions` prints is enough for everything the config does, and every bit of it is needed. */
+/**
+ * The output of `monitor permissions` suffices for everything that the config does, and every part of it is
+ * necessary.
+ */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { PermissionClass } from "../../src/domain/runtime_permissions.ts";
@@ -312,7 +315,7 @@ test(
             const { code, stdout, stderr } = await harness.run(["check", "--once"], { permissions });
             assert.strictEqual(code, 77, stderr);
             assert.strictEqual(stdout, "");
-            // Of the config itself the runtime tells, before anybody knows what the rest is.
+            // The runtime reports the config itself, before the rest is known.
             assert.ok(
               stderr.includes(`--allow-${permission}=${value} (`) ||
                 stderr.includes("grant it with --allow-read"),

@@ -97,7 +97,7 @@ Deno.test({
         return Number(/Overall exposure level .*: ([\d.]+)/.exec(stdout)?.[1]);
       };
       const plain = await exposureOf("plain", null);
-      // Commands need more than the other settings give up, and the invisible root directory does not count.
+      // Commands require more than the other settings drop, and the invisible root directory does not count.
       await exposureOf("commands", { run: ["/srv/a.sh"], write: ["/srv/data"] });
       const addresses = await exposureOf("addresses", { net: ["10.0.0.1:25"], write: ["/srv/data"] });
       const files = await exposureOf("files", { read: ["/srv/data"] });

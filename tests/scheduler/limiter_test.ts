@@ -139,7 +139,7 @@ Deno.test("run() leaves aborting to a running task", async () => {
 });
 
 Deno.test("run() queues 100,000 tasks", async (t) => {
-  // Done the slow way (shifting an array, a listener for each), either step takes minutes.
+  // With a slow implementation (shifting an array, a listener for each), either step takes minutes.
   const count = 100_000;
   await t.step("that all run", async () => {
     const limiter = createLimiter(8);

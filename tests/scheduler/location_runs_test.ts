@@ -18,7 +18,7 @@ import { createSilentNotifying } from "../support/silent_notifying.ts";
 
 const LIMITS = { process: 4, network: 60 };
 const FROM = ["fra", "nyc", "sgp"];
-/** A call takes up to two heartbeats of a second. */
+/** A request takes up to two heartbeats of a second. */
 const CALL_MS = 2_000;
 
 function locatedCheck(options: CheckOptions & { readonly control?: string } = {}): Check {
@@ -38,7 +38,7 @@ interface Installation {
   readonly runs: { readonly location: string; readonly atMs: number }[];
   /** Locations whose member is dead. */
   readonly dead: Set<string>;
-  /** Locations whose member lives, and has not begun. */
+  /** Locations whose member is live, and has not started. */
   readonly late: Set<string>;
   /** How often the owner read, and how many checks at a time. */
   readonly reads: number[];
@@ -220,7 +220,7 @@ Deno.test("a failure at one location causes early runs at the others, and notifi
     "ok: critical from fra; ok from nyc, sgp (nyc: status is 200)",
   );
   assert.deepEqual(installation.notified(), []);
-  // What fails runs at its attentive interval there, and calls for no more early looks.
+  // A failing check runs at its attentive interval there, and requests no more early runs.
   const count = (location: string): number =>
     installation.runs.filter((run) => run.location === location).length;
   assert.ok(count("fra") > 25 && count("nyc") < 10, `${count("fra")} and ${count("nyc")}`);

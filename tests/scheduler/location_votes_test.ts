@@ -33,7 +33,7 @@ function row(
   return { check: "web", location, runs, ageMs, result, trace: "" };
 }
 
-/** The votes at a time, such as `fra ok, nyc no live member`. */
+/** Returns the votes at a time, such as `fra ok, nyc no live member`. */
 function count(
   votes: LocationVotes,
   nowMs: number,

@@ -26,7 +26,7 @@ function open(): Promise<StateRepository> {
   });
 }
 
-/** Enters a run that somebody asked for, which takes a second. */
+/** Records a requested run, which takes a second. */
 function ask(
   repository: StateRepository,
   check: Check,

@@ -13,7 +13,7 @@ interface Course {
   readonly unfinished: readonly string[];
 }
 
-/** Retries checks for ten seconds; each run takes one second, and returns what comes next for its check. */
+/** Retries checks for ten seconds; each run takes one second, and returns the next result of its check. */
 async function retry(
   conditions: Readonly<Record<string, readonly Condition[]>>,
   stopAtMs = Infinity,

@@ -164,7 +164,7 @@ Deno.test("startScheduler() sends suppressed notifications within 30 s of the en
   await harness.end();
 });
 
-/** Calls `--due` every so often, and answers when the check ran. */
+/** Runs `--due` at an interval, and returns the times at which the check ran. */
 async function call(
   check: Check,
   { from, everyMs, forMs, jitterMs = () => 0 }: {

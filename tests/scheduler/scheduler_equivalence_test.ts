@@ -1,7 +1,7 @@
 /**
- * Driven by cron, which calls `check --once --due` every minute, a config gives the same notifications as driven by the
- * continuous loop. Both sides are the program's own code on a fake clock; cron's makes its repository anew each minute
- * from what the last call has kept, as processes do.
+ * Run by cron, which calls `check --once --due` every minute, a config causes the same notifications as with the
+ * continuous loop. Both sides are the program's own code on a fake clock; cron's opens its repository each minute
+ * from the stored state of the last call, as processes do.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -32,7 +32,7 @@ const MINUTES = 90;
 const JITTER_MAX = 900;
 const RUN_MS = 5;
 
-/** What a check's target is in each minute from the start on. */
+/** The condition of a check's target in each minute from the start on. */
 type ConditionsByMinute = readonly Condition[];
 
 interface Subject {
@@ -40,7 +40,7 @@ interface Subject {
   readonly conditionsByMinute: ConditionsByMinute;
 }
 
-/** What a subject's target is when a run looks at it; `plannedMs` is for when that was planned. */
+/** Returns the condition of a subject's target at a run; `plannedMs` is its planned time. */
 type See = (subject: Subject, times: { readonly nowMs: number; readonly plannedMs: number }) => Condition;
 
 interface Scenario {
@@ -144,7 +144,7 @@ function open(store: Store): Promise<StateRepository> {
       throw error;
     },
     reopen: (error) => Promise.reject(error),
-    // What is compared has no ids.
+    // The compared notifications have no ids.
     newId: () => "notification",
     hostName: "test-host",
   });
@@ -236,7 +236,7 @@ function scenarioOf(subject: fc.Arbitrary<Subject>, see: See): fc.Arbitrary<Scen
   });
 }
 
-/** Asserts that both sides tell the same of each check, in the same order; at the end one may be a run ahead. */
+/** Asserts that both sides notify the same for each check, in the same order; at the end one may be a run ahead. */
 async function assertSame(scenario: Scenario, withinMs: number): Promise<number> {
   const [byLoop, byCron] = [await driveByLoop(scenario), await driveByCron(scenario)];
   for (const { check: { name } } of scenario.subjects) {
@@ -261,7 +261,7 @@ function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: 
 Deno.test("recordRequested() and the loop plan the same runs and send the same notifications", async () => {
   let notified = 0;
   const subject = fc.record({ check: CHECK, conditionsByMinute: CONDITIONS_BY_MINUTE })
-    // One that begins just out of reach of the calls runs a minute late each time, past a run on its grid.
+    // One that is planned just after the calls runs a minute late each time, past a run at its offset.
     .filter(({ check }) =>
       intervalsOf(check).regularIntervalMs > MINUTE ||
       splayOf(check.name) * tolerancesOf(check)[0] + JITTER_MAX <= tolerancesOf(check)[0]
@@ -286,7 +286,7 @@ const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({
 })
   // Where one interval lets cron come early and the other makes it late, they see different minutes.
   .filter(({ check }) => comesEarly(check) || comesLate(check))
-  // The very first run is not on the grid: with a problem at once, attentive runs would keep to its second.
+  // The very first run is not at the offset: with a problem at once, attentive runs would keep to its second.
   .map(({ check, conditionsByMinute }) => ({
     check,
     conditionsByMinute: ["ok" as const, ...conditionsByMinute],

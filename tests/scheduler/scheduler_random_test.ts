@@ -1,7 +1,7 @@
 /**
- * The whole loop under random operations: reloads, clocks that jump, a process that stands still, restarts, targets
- * that are slow or hang, and a store that fails. Whatever happens, each check runs at its rate in the end, and each
- * change of a confirmed condition was told once and kept once.
+ * The whole loop under random operations: reloads, clocks that jump, a process that stalls, restarts, targets that
+ * are slow or hang, and a store that fails. Afterwards, each check runs at its rate, and each change of a confirmed
+ * condition was sent once and stored once.
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -21,11 +21,11 @@ const ROUNDS = Number(Deno.env.get("WALK_ROUNDS") ?? 50);
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const START = Date.UTC(2026, 0, 31, 10);
-/** After the last disturbance: the store is tried again within 16 s, and the longest run has ended. */
+/** After the last fault: the store is retried within 16 s, and the longest run has ended. */
 const CALM_MS = 2 * MINUTE;
 const TIMEOUT_MS = 12 * SECOND;
 
-/** What the target of a check does. */
+/** The behavior of a check's target. */
 interface Behaviour {
   readonly status: 200 | 500;
   /** `null`: it hangs. */
@@ -98,7 +98,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 /** Targets that count how many requests each of them is answering. */
 interface Targets {
   readonly behaviours: Map<string, Behaviour>;
-  /** Checks that were seen to run beside themselves. */
+  /** Checks that ran twice at a time. */
   readonly alongside: readonly string[];
   respond(target: string): FakeResponse | "hang";
   ended(target: string): void;
@@ -129,7 +129,7 @@ function nameOf(target: string): string {
   return new URL(target).host;
 }
 
-/** What the runs of all harnesses have come to. */
+/** The totals of the runs of all harnesses. */
 interface Fake {
   readonly clock: FakeClock;
   readonly targets: Targets;
@@ -190,7 +190,7 @@ async function take(fake: Fake, step: Step): Promise<void> {
   } else await restart(fake, step.pauseMs);
 }
 
-/** What the store cannot take in the end is lost with the process; so it can. */
+/** Data that the store cannot write at the end is lost with the process; so it can. */
 async function restart(fake: Fake, pauseMs: number): Promise<void> {
   fake.store.failure = null;
   await fake.harness.end();
@@ -223,7 +223,7 @@ function assertSame(actual: readonly Notified[], expected: readonly Notified[], 
   assert.deepStrictEqual(byName(actual), byName(expected), what);
 }
 
-/** The moves of the confirmed conditions, as the results tell them. */
+/** Returns the changes of the confirmed conditions in the results. */
 function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Notified[] {
   const confirmed = new Map<string, Condition>();
   const moves: Notified[] = [];
@@ -240,7 +240,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   const fake = await createFake(first);
   for (const step of steps) await take(fake, step);
 
-  // Calm: everything answers at once and the store takes everything.
+  // Calm: every target responds at once and the store accepts everything.
   fake.targets.behaviours.clear();
   fake.store.failure = null;
   await fake.clock.advance(CALM_MS);

@@ -246,7 +246,7 @@ Deno.test("reload() keeps the counts of a changed check", async () => {
 });
 
 Deno.test("reload() counts a run in progress, unless it checks the previous target", async (t) => {
-  /** A check whose run is under way: it began at some time of the first second and takes five. */
+  /** A check with a run in progress: it began at some time of the first second and takes five. */
   const begin = async (): Promise<{ harness: SchedulerHarness; check: Check; asked: string[] }> => {
     const asked: string[] = [];
     const check = requestCheck("http://old/", { regularIntervalMs: 10 * SECOND, threshold: 2 });

@@ -1,4 +1,4 @@
-/** The loop and time: restarts, clocks that are set, sleep, and a process that stands still. */
+/** The loop and time: restarts, clocks that are set, suspension, and stalls. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
@@ -118,7 +118,7 @@ Deno.test("startScheduler() keeps its plans if recorded times lie in the future,
   await end();
 });
 
-/** Starts some checks of an interval with answers that take a while, and lets them run for a minute. */
+/** Starts some checks of an interval with slow responses, and runs them for a minute. */
 async function startSteady(
   intervalMs: number,
 ): Promise<SchedulerHarness & { readonly names: readonly string[] }> {

@@ -8,7 +8,7 @@ import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 const RUN_MS = 4_000;
 
 interface Scenario {
-  /** What the first run shows; the second one shows `ok`. */
+  /** The result of the first run; the second one returns `ok`. */
   readonly condition: Condition;
   /** Happens in the middle of the first run. */
   readonly disturb: (clock: FakeClock) => void;

@@ -1,4 +1,4 @@
-/** What a traced run shows, and what it hides. */
+/** The contents of a trace, and the values that it hides. */
 import assert from "node:assert/strict";
 import { runCheck } from "../../src/scheduler/run_checks.ts";
 import { mayConfirmProblem } from "../../src/scheduler/trace/trace_depth.ts";
@@ -257,7 +257,7 @@ Deno.test("a trace hides a secret that arrives in pieces, and a truncated one", 
     const connection = await listener.accept();
     for (const part of ["hello swor", "dfish, and hor", "seradi"]) {
       await connection.write(new TextEncoder().encode(part));
-      // Each is an answer of its own.
+      // Each is a separate response.
       await connection.read(new Uint8Array(1)).catch(() => null);
     }
     connection.close();

@@ -6,7 +6,7 @@ import { runChild } from "../../testing/tools.ts";
 
 const PROJECT = join(import.meta.dirname ?? "", "../..");
 
-/** Codes, all in one file of the project, with what the rule under test finds in each: the code it marks. */
+/** Codes, all in one file of the project, with the findings of the tested rule in each: the marked code. */
 type Rows = Readonly<Record<string, readonly [code: string, ...marked: readonly string[]]>>;
 
 testRule("no-ambient", "finds every use of what is ambient", "src/checks/example.ts", {

@@ -6,7 +6,7 @@ import { type ChildEnd, requiresTools, runChild, tool } from "../../testing/tool
 
 const DATE = "2026-01-31";
 
-/** What a program prints of the page, and what it complains of. */
+/** Returns the output of a command for the page, and its warnings. */
 async function readPage(program: "man" | "mandoc", ...args: readonly string[]): Promise<ChildEnd> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_man_" });
   try {

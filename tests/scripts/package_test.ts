@@ -1,4 +1,4 @@
-/** The packages, of executables that are stand-ins: what is around them is looked at here. */
+/** The packages, with fake executables: only the files around them are tested here. */
 import assert from "node:assert/strict";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";

@@ -1,4 +1,4 @@
-/** What holds for the tree as a whole, which no lint rule can see: it looks at one file at a time. */
+/** Rules for the tree as a whole, which no lint rule can check: it reads one file at a time. */
 import assert from "node:assert/strict";
 
 const PROJECT = new URL("../../", import.meta.url).pathname;
@@ -45,7 +45,7 @@ Deno.test("raw_timer.ts alone uses the runtime's timers", () => {
   assert.deepEqual(users, ["src/outputs/http_endpoint/live_script.ts", "src/system/raw_timer.ts"]);
 });
 
-/** What only a shared state needs. */
+/** Modules that only a shared state requires. */
 const OF_SHARED_STATE =
   /^src\/(?:state\/postgres\/|state\/notification_ids|members\/|config\/open_postgres|cli\/check\/(?:take_part|send_once)|cli\/commands\/members|cli\/shared_control|cli\/active_hosts)/;
 
@@ -59,7 +59,7 @@ Deno.test("with SQLite, no module of a shared state is loaded", () => {
   assert.ok(lazy.length > 5, "others import them lazily");
 });
 
-/** What a module loads with itself: neither types nor what it imports later. */
+/** Returns the modules that a module loads with itself: neither types nor dynamic imports. */
 function loadedWith(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);
   const statements = text.matchAll(/^(?:import|export) (?!type)([^;]*?)from "(\.[^"]+)";/gm);

@@ -1,10 +1,10 @@
 /**
- * The whole program, as its users call it. Each directory beside this file is a case: `spec.json` has the arguments
- * and exit codes, `stdout.txt` and `stderr.txt` what is printed (a missing one: nothing), the other files
- * are what the program finds in its working directory.
+ * The whole program, as its users call it. Each directory alongside this file is a case: `spec.json` has the
+ * arguments and exit codes, `stdout.txt` and `stderr.txt` the output (a missing one: nothing), the other files are
+ * those in its working directory.
  *
- * In the expected texts `[ANY]` stands for anything within a line, `[FOLDER]` for the working directory, and `[HOME]` for
- * the home, which is empty at first.
+ * In the expected texts `[ANY]` matches anything within a line, `[FOLDER]` the working directory, and `[HOME]` the
+ * home, which is empty at first.
  *
  * The program under test is the source, or the executable that `MONITOR_PROGRAM` names. `TEST_CASE=silence` runs only
  * the cases with that text in their name.
@@ -77,7 +77,7 @@ async function copyFiles(source: URL, directory: string): Promise<void> {
   }
 }
 
-/** What stands for itself in expected texts. */
+/** The placeholders in expected texts. */
 interface Places {
   readonly directory: string;
   readonly home: string;

@@ -16,7 +16,7 @@ const PROCESSES = 6;
 /** How many states they make together. Of 100, some three to ten failed before they waited for each other. */
 const STATES = shortOrFull(20, 200);
 
-/** How often silences change beside a process that is saving. */
+/** The number of changes of silences alongside a process that saves. */
 const ROUNDS = 10;
 
 Deno.test("silences() immediately returns silences that another process added or ended", () =>
@@ -171,7 +171,7 @@ Deno.test("openSqliteStore() allows many processes to create one state at once, 
 
 Deno.test("addSilences() and endSilences() do not disturb a process that saves", () =>
   withStatePath(async (path) => {
-    // Back to back it would leave nobody else a turn, which no monitor does.
+    // Without a pause it would block every other process, which no monitor does.
     const child = await startSaving(path, { pauseMs: 5 });
     try {
       await child.nextBatch();
@@ -192,7 +192,7 @@ Deno.test("addSilences() and endSilences() do not disturb a process that saves",
   }));
 
 interface SilencingProcess {
-  /** Lets it open a state, add one silence and close it; answers what it says of that. */
+  /** Makes it open a state, add one silence and close it; returns its output. */
   silenceIn(path: string): Promise<string>;
   /** Lets it end. */
   end(): Promise<void>;
@@ -229,7 +229,10 @@ async function startSilencing(access: "own" | "alongside"): Promise<SilencingPro
   };
 }
 
-/** Lets several processes open one state at once for each path, the first as it is told, the others beside it. */
+/**
+ * Makes several processes open one state at once for each path, the first one with the given access, the others
+ * alongside it.
+ */
 async function silenceTogether(paths: readonly string[], firstAccess: "own" | "alongside"): Promise<void> {
   const processes = await Promise.all(
     [...Array(PROCESSES).keys()].map((index) => startSilencing(index === 0 ? firstAccess : "alongside")),

@@ -1,4 +1,7 @@
-/** What every store does: the one suite that each of them runs; its part of reports is in conformance_outbox.ts. */
+/**
+ * The behavior of every store: the one suite that each of them runs; its part for notifications is in
+ * conformance_outbox.ts.
+ */
 import assert from "node:assert/strict";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import { type Rollup, type RollupSum, type Store, StoreError } from "../../src/domain/store.ts";
@@ -449,7 +452,7 @@ export function testStore(
     assert.deepEqual((await store.rollups("web", 0))[0], merged);
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
 
-    // The clock was set back: a late hour is told after its day, and goes into it the next time.
+    // The clock was set back: a late hour is returned after its day, and merged into it the next time.
     await store.save([updateOf("web", { rollup: entryOf(day - DAY_MS) })]);
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day - DAY_MS, HOUR_MS], [day, HOUR_MS]]);
     await pruneAll(store, NOW_MS);

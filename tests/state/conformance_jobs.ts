@@ -1,4 +1,4 @@
-/** What every store does with what jobs report. */
+/** The behavior of every store for jobs. */
 import assert from "node:assert/strict";
 import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
 import type { Store } from "../../src/domain/store.ts";

@@ -1,4 +1,4 @@
-/** What every store does with reports, with what channels were told, and with silences. */
+/** The behavior of every store for notifications, delivery markers, and silences. */
 import assert from "node:assert/strict";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { Store } from "../../src/domain/store.ts";

@@ -1,6 +1,6 @@
 /**
- * What a state does on a disk that is really full: run by full_disk.sh, with a directory on a small disk of its own.
- * Ends with an error when anything is not as it should be.
+ * A state on a disk that is really full: run by full_disk.sh, with a directory on a separate small disk. Throws if
+ * anything is wrong.
  */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -17,14 +17,14 @@ await goOnAfterFailing();
 await openOnFullDisk();
 await makeOnFullDisk();
 
-/** A running monitor: the disk fills up under it, and later there is room again. */
+/** A running monitor: the disk fills up, and later there is space again. */
 async function writeUntilFull(): Promise<void> {
   const { store } = await openState(path);
   await saveBatch(store, 1);
   for (let round = 0; round < 20; round++) {
     const before = await batchIn(store);
     fillUp();
-    // With some room the disk fills up in the middle of a batch, of the journal or of the file.
+    // With some space the disk fills up in the middle of a batch, of the journal or of the file.
     if (round > 0) Deno.truncateSync(ballast, Deno.statSync(ballast).size - round * 7000);
     await failsFull(() => saveUntilFull(store), "write");
     const kept = await batchIn(store);
@@ -56,7 +56,7 @@ async function goOnAfterFailing(): Promise<void> {
   console.log("closed on a full disk: nothing lost");
 }
 
-/** A monitor that starts, once a minute perhaps, while the disk is full: it is told so, or it can read. */
+/** A monitor that starts, perhaps once a minute, while the disk is full: it gets an error, or it can read. */
 async function openOnFullDisk(): Promise<void> {
   fillUp();
   try {
@@ -103,7 +103,7 @@ async function failsFull(work: () => Promise<unknown>, action: string): Promise<
   });
 }
 
-/** The journal may have some room of its own left. */
+/** The journal may have some space left. */
 async function saveUntilFull(store: Store): Promise<void> {
   for (let batch = await batchIn(store) + 1; batch < 100_000; batch++) await saveBatch(store, batch);
 }
@@ -117,7 +117,9 @@ async function saveBatch(store: Store, batch: number): Promise<void> {
   })));
 }
 
-/** The number of the last batch; it is the same for all three checks, with as many changes, rows and observations. */
+/**
+ * Returns the number of the last batch; it is the same for all three checks, with as many changes, rows and results.
+ */
 async function batchIn(store: Store): Promise<number> {
   const records = await store.records();
   const counts = new Set(records.map(({ missedRuns }) => missedRuns));
@@ -131,7 +133,7 @@ async function batchIn(store: Store): Promise<number> {
   return count;
 }
 
-/** Takes what is left of the disk, to the last byte. */
+/** Fills the disk, to the last byte. */
 function fillUp(): void {
   using file = Deno.openSync(ballast, { create: true, write: true });
   for (let size = 65536; size >= 1; size = Math.floor(size / 2)) {

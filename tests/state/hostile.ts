@@ -29,7 +29,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   "x".repeat(100_000),
 ];
 
-/** Spoils every member of everything below a value. */
+/** Overwrites every property of everything below a value. */
 export function scribble(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   for (const [key, member] of Object.entries(value)) {

@@ -22,11 +22,11 @@ Deno.test("save() and changeOutbox() persist every acknowledged write once when 
       const said = Math.max(before, await child.kill());
       const what = `round ${round}, killed after ${batches} batches, said ${said}`;
 
-      // What the kill has left of making the file is for the next process; nothing was kept then.
+      // A killed process that was creating the file leaves it to the next one; nothing was stored then.
       if (said === 0) continue;
       assert.equal(integrityOf(path), "ok", what);
       before = await withState(path, (store) => keptBatches(store, what), { access: "read" });
-      // One more may have been kept and not been said.
+      // One more may have been stored without a message.
       assert.ok(before === said || before === said + 1, `${what}, kept ${before}`);
     }
     const { store, quarantined } = await openState(path);

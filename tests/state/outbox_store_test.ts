@@ -129,7 +129,7 @@ Deno.test("changeOutbox() rejects if the disk is full, keeps the old rows and wr
       const update = updateOf("other", { change: changeOf("other", NOW_MS), queued: many });
       await assert.rejects(() => store.save([update]), full);
       assert.deepEqual(await everythingIn(store), before);
-      // What needs no more room goes on.
+      // Writes without additional space succeed.
       await store.changeOutbox(outboxChangeOf({ changed: [queuedOf("a", 1)] }));
     }
     connection.first(`PRAGMA max_page_count = ${pages + 10_000}`);

@@ -19,7 +19,7 @@ Deno.test("openSqliteStore() reads whole batches alongside a process that saves"
           said = await child.nextBatch();
         }
       }, { access: "read" });
-      // Nor does who comes and goes disturb it.
+      // Readers that open and close it do not disturb it either.
       for (let look = 0; look < 20; look++) {
         const count = await withState(path, async (store) => (await store.records())[0]?.missedRuns, {
           access: "read",

@@ -17,7 +17,7 @@ import { HOUR_MS } from "../../src/shared/time_units.ts";
 /** Some time: 2026-01-31T10:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 0, 31, 10);
 
-/** A record with something in every member. */
+/** Returns a record with every field set. */
 export function recordOf(name: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   return {
     name,
@@ -50,7 +50,7 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
   };
 }
 
-/** A result with something in every member. */
+/** Returns a result with every field set. */
 export function resultOf(fields: Partial<KeptResult> = {}): KeptResult {
   return {
     condition: "warning",
@@ -87,12 +87,12 @@ export function changeOf(
   return { name, atMs, from: "ok", to: "critical", output: "connection refused", trace: "", ...fields };
 }
 
-/** An update of a check that was seen lately, with nothing else in it unless given. */
+/** Returns an update of a check that ran recently, with nothing else in it unless given. */
 export function updateOf(name: string, fields: Partial<CheckUpdate> = {}): CheckUpdate {
   return { record: recordOf(name), rollup: null, change: null, queued: [], ...fields };
 }
 
-/** A report with something in every member. */
+/** Returns a notification with every field set. */
 export function notificationOf(check: string, fields: Partial<Notification> = {}): Notification {
   return {
     id: `report-of-${check}`,
@@ -115,7 +115,7 @@ export function notificationOf(check: string, fields: Partial<Notification> = {}
   };
 }
 
-/** A row with something in every member. */
+/** Returns a row with every field set. */
 export function queuedOf(
   id: string,
   sequence: number,
@@ -139,7 +139,7 @@ export function queuedOf(
   };
 }
 
-/** What a channel was told of a check. */
+/** Returns the last notification of a channel for a check. */
 export function markerOf(check: string, fields: Partial<DeliveryMarker> = {}): DeliveryMarker {
   return {
     check,
@@ -156,7 +156,7 @@ export function outboxChangeOf(fields: Partial<OutboxChange>): OutboxChange {
   return { changed: [], removed: [], markers: [], cleared: [], ...fields };
 }
 
-/** What a channel took and did not take. */
+/** Returns the accepted and rejected deliveries of a channel. */
 export function countOf(channelKey: string, fields: Partial<ChannelCount> = {}): ChannelCount {
   return {
     channelKey,
@@ -194,7 +194,7 @@ export async function endMaintenance(
   await store.addSilences(started.map((window) => ({ ...window, untilMs: nowMs })));
 }
 
-/** The end of a run of a job, with something in every member. */
+/** Returns the end of a run of a job, with every field set. */
 export function endOf(fields: Partial<JobEnd> = {}): JobEnd {
   return {
     atMs: NOW_MS - 1_000,
@@ -207,12 +207,12 @@ export function endOf(fields: Partial<JobEnd> = {}): JobEnd {
   };
 }
 
-/** A run of a job that began a minute ago, under way unless an end is given. */
+/** Returns a run of a job that began a minute ago, in progress unless an end is given. */
 export function beatOf(id: string, end: JobEnd | null = null, fields: Partial<JobRun> = {}): JobRun {
   return { id, startedAtMs: NOW_MS - 60_000, end, ...fields };
 }
 
-/** Who runs the checks, with something in every member. */
+/** Returns the service that runs the checks, with every field set. */
 export function monitorRunOf(fields: Partial<MonitorRun> = {}): MonitorRun {
   return {
     mode: "service",

@@ -1,6 +1,7 @@
 /**
- * Saves batches into the state at the path it is given, until it is killed, with a pause between two of them if it is given one (milliseconds), and says the
- * number of each once it is kept, with what came of sending its reports. It goes on from the number that is there.
+ * Saves batches into the state at the given path, until it is killed, with a pause between two of them if it is given
+ * one (milliseconds), and prints the number of each once it is stored, with the outcome of sending its notifications.
+ * It continues from the stored number.
  */
 import { HOUR_MS } from "../../src/shared/time_units.ts";
 import { openState } from "./state_directory.ts";
@@ -54,7 +55,7 @@ function rowOf(name: string, batch: number): QueuedNotification {
   return queuedOf(`${name} ${batch}`, sequence, { notification, attempts: 0 });
 }
 
-/** What comes of the first attempt of a batch's rows; the same however often it is kept. */
+/** Returns the outcome of the first attempt of a batch's rows; the same for every retry. */
 async function send(store: Store, batch: number): Promise<void> {
   await store.changeOutbox(outboxChangeOf({
     changed: NAMES.map((name) => ({ ...rowOf(name, batch), attempts: 1 })),
@@ -63,7 +64,7 @@ async function send(store: Store, batch: number): Promise<void> {
   }));
 }
 
-/** Another process may be writing for long on a busy machine; then nothing is kept, and the same is tried again. */
+/** On a busy machine another process may write for long; then nothing is stored, and the same write is retried. */
 async function persist(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {

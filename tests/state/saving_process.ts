@@ -2,11 +2,11 @@ import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { startChild } from "../../testing/tools.ts";
 
-/** A process of its own that runs save_forever.ts. */
+/** A separate process that runs save_forever.ts. */
 export interface SavingProcess {
-  /** Waits for one more batch and answers its number. */
+  /** Waits for one more batch and returns its number. */
   nextBatch(): Promise<number>;
-  /** Kills it with SIGKILL and answers the number of the last batch that it said was kept; 0 if it said none. */
+  /** Kills it with SIGKILL and returns the number of the last printed batch; 0 if none was printed. */
   kill(): Promise<number>;
 }
 
@@ -20,7 +20,7 @@ export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<S
   let pending = "";
   let lastBatch = 0;
 
-  /** `null` at the end. A line that was cut off by the kill was not said. */
+  /** `null` at the end. A line that was cut off by the kill was not printed. */
   const nextLine = async (): Promise<string | null> => {
     while (!pending.includes("\n")) {
       const { value, done } = await inTime("a line of the saving process", reader.read());

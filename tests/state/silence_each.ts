@@ -1,4 +1,4 @@
-/** Of each state that a line of its input names: opens it, adds one silence, closes it, and says how that went. */
+/** For each state that a line of its input names: opens it, adds one silence, closes it, and prints the outcome. */
 import { createInterface } from "node:readline";
 import process from "node:process";
 import { silenceOf } from "./records.ts";

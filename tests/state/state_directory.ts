@@ -8,7 +8,7 @@ import {
 import { createStoreFiles } from "../../src/system/store_files.ts";
 import { NOW_MS } from "./records.ts";
 
-/** Runs a test with the path of a state that is not there yet, in a directory of its own. */
+/** Runs a test with the path of a state that does not exist yet, in a temporary directory. */
 export async function withStatePath(use: (path: string) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "monitor-state-" });
   try {

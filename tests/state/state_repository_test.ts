@@ -22,11 +22,11 @@ const NOW = Date.UTC(2026, 0, 31, 10);
 interface Desk {
   readonly repository: StateRepository;
   readonly store: FaultyStore;
-  /** What `onFailure` was told: a failure, or `null` when it was over. */
+  /** The arguments of `onFailure`: a failure, or `null` when it was over. */
   readonly troubles: (StoreFailure | null)[];
   /** The stores that `reopen` has made. */
   readonly fresh: FaultyStore[];
-  /** Enters an observation. */
+  /** Records a check result. */
   recordResult(check: Check, condition: Condition, options?: RecordOptions): Recorded;
 }
 
@@ -41,7 +41,7 @@ interface RecordOptions {
 
 interface DeskOptions {
   readonly store?: FaultyStore;
-  /** What a fresh store is at first; the tests change it afterwards. */
+  /** Called with a new store; the tests change it afterwards. */
   onReopen?(fresh: FaultyStore): void;
 }
 

@@ -16,7 +16,7 @@ interface Office {
   readonly store: FaultyStore;
   readonly repository: StateRepository;
   readonly bugs: unknown[];
-  /** Enters an observation, and answers when it is kept. */
+  /** Records a check result, and resolves when it is stored. */
   recordResult(condition: "ok" | "critical"): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Who signs certificates. */
+/** An issuer of certificates. */
 export interface Authority {
   readonly name: string;
   /** The certificate to trust, as PEM. */
@@ -22,14 +22,14 @@ export interface CertificateFacts {
   readonly authority?: Authority;
   readonly hosts?: readonly string[];
   readonly addresses?: readonly string[];
-  /** Days from now, negative ones in the past; from yesterday to tomorrow unless told. */
+  /** Days from now, negative ones in the past. @default from yesterday to tomorrow */
   readonly fromDay?: number;
   readonly toDay?: number;
-  /** Says that the server may sign certificates of others. */
+  /** Allows the server to sign certificates of others. */
   readonly isAuthority?: boolean;
 }
 
-/** Makes an authority whose own certificate is valid from ten days ago for twenty days. */
+/** Creates a CA whose own certificate is valid from ten days ago for twenty days. */
 export function createAuthority(): Authority {
   const { privateKey } = newKey();
   const name = "test authority";
@@ -73,7 +73,7 @@ const SUBJECT_ALTERNATIVE_NAME = "2.5.29.17";
 const COMMON_NAME = "2.5.4.3";
 const ECDSA_WITH_SHA256 = "1.2.840.10045.4.3.2";
 
-/** The extension that makes a certificate an authority's. */
+/** The extension that makes a certificate one of a CA. */
 const AUTHORITY = extension(BASIC_CONSTRAINTS, sequence(boolean(true)), { critical: true });
 
 interface Body {

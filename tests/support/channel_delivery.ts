@@ -31,7 +31,7 @@ export function makeNotification(notification: Partial<Notification> = {}): Noti
   };
 }
 
-/** An item that tells of a notification and of nothing before. */
+/** Returns an item with a notification and nothing before it. */
 export function makeItem(
   notification: Partial<Notification> = {},
   missedProblem: Notification | null = null,
@@ -47,11 +47,11 @@ export function makeMessage(
   return { id: "message-1", items, isTest, decidedAtMs: Date.UTC(2026, 0, 31, 10, 0) };
 }
 
-/** What a test may set of a delivery. */
+/** The optional settings of a delivery. */
 export interface DeliverySettings {
   readonly message?: Message;
   readonly signal?: AbortSignal;
-  /** What the program's own environment holds. */
+  /** The program's own environment. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
   readonly system?: Partial<DeliverContext["system"]>;

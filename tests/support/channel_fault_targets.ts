@@ -18,9 +18,9 @@ import { readResponse } from "./http_rules.ts";
 import { startMailServer } from "./mail_server.ts";
 import { behindClearText, recordBytes, unharmedRecords } from "./tls_records.ts";
 
-/** What came of a delivery, and whether the receiver has it. */
+/** The outcome of a delivery, and whether the receiver has it. */
 export interface Handover {
-  /** `null`: the time limit came first, and the delivery threw what it must throw then. */
+  /** `null`: the timeout came first, and the delivery threw the expected error. */
   readonly delivery: Delivery | null;
   readonly isTaken: boolean;
 }
@@ -28,10 +28,10 @@ export interface Handover {
 /** A channel that is ready until it is disposed of. */
 export type ChannelTarget = FaultTarget<Handover> & AsyncDisposable;
 
-/** How a receiver is trusted that speaks TLS. */
+/** The trust in a receiver with TLS. */
 export interface ReceiverTls {
   readonly certificate: Certificate;
-  /** The authority's certificate, as PEM. */
+  /** The CA certificate, as PEM. */
   readonly authority: string;
 }
 
@@ -71,7 +71,7 @@ export function startWebhookTarget(tls?: ReceiverTls): ChannelTarget {
   };
 }
 
-/** A mail server with a login, in clear text or over TLS; over TLS this process must trust the authority. */
+/** Starts an SMTP server with a login, in clear text or over TLS; over TLS this process must trust the CA. */
 export async function startEmailTarget(
   tls?: { readonly certificate: Certificate; readonly begin: "from_start" | "STARTTLS" },
 ): Promise<ChannelTarget> {
@@ -104,7 +104,7 @@ export async function startEmailTarget(
           tags: [],
         },
       };
-      // The outbox's time limit.
+      // The outbox's timeout.
       const end = new AbortController();
       const cancel = clock.after(timeoutMs, () => end.abort());
       try {
@@ -133,7 +133,7 @@ const PASSWORD = "let me in";
 /** A message's. */
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** It bears its id twice, so that it is known again whatever byte of it is another. */
+/** It contains its id twice, so that it is recognized whichever byte of it was changed. */
 function messageOf(id: string): ReturnType<typeof makeMessage> {
   return { ...makeMessage([makeItem({ id, title: id })]), id };
 }
@@ -155,7 +155,7 @@ function trusting(requests: Requests, tls: ReceiverTls | undefined): Requests {
   };
 }
 
-/** Whether a head came that says so; over TLS, whether all came that has to. */
+/** Returns whether a head arrived that accepts it; over TLS, whether everything required arrived. */
 function isAccepted({ server }: Course, whole: readonly Course[], tls: ReceiverTls | undefined): boolean {
   if (tls !== undefined) {
     return unharmedRecords(server) >= recordBytes(whole[0]?.server.sent ?? []).length - 1;
@@ -187,8 +187,8 @@ function linesOf(bytes: readonly number[]): readonly string[] {
 const GOODBYE_RECORDS = 2;
 
 /**
- * Delivered is what the receiver has really accepted; all else is tried again, as the same message where it may have
- * arrived.
+ * Delivered means that the receiver has really accepted it; everything else is retried, as the same message if it may
+ * have arrived.
  */
 function evaluateHandover(
   { outcome: { delivery, isTaken }, fault }: FaultRun<Handover>,
@@ -200,13 +200,13 @@ function evaluateHandover(
   }
   if (delivery.delivered) return assert.ok(isAccepted, "nobody has accepted it");
   assertPlain(delivery.reason.replace(/(?<=server replied ).*/, ""));
-  // Only what the receiver says or is stands until somebody mends something.
+  // Only a response of the receiver is a permanent failure.
   const isSaid = SAID.test(delivery.reason);
   assert.ok(delivery.retryable || isSaid, "to be tried again");
   if (isTaken && !isSaid) assert.ok(delivery.mayHaveArrived, "it may have arrived");
 }
 
-/** The first phases of a mail name the server, too. */
+/** The first phases of an email name the server, too. */
 const SAID = new RegExp(
   String.raw`^(?:status is \d|\w+(?: \([^)]*\))?: (?:` +
     String.raw`server (?:replied |offers no )|response is not TLS$|no TLS version or cipher in common$))`,

@@ -1,21 +1,21 @@
-/** What a check may make of a fault. */
+/** The accepted results of a check after a fault. */
 import assert from "node:assert/strict";
 import { type Certificate, createAuthority, createCertificate } from "./certificates.ts";
 import type { FaultRun } from "./fault_runs.ts";
 import type { FaultKind } from "./fault_proxy.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 
-/** What an observation is held to. */
+/** The rule for a result. */
 export interface Verdict {
   /** Whether what arrived is right all the same. */
   readonly isRight: boolean;
-  /** All that may be said of what is not. */
+  /** All accepted messages of a failure. */
   readonly sentences: readonly RegExp[];
 }
 
 /**
- * Holds an observation to the rule: `ok` only where what arrived is right, and where nothing was lost; otherwise
- * critical, in one sentence for people that says what went wrong.
+ * Compares a result with the rule: `ok` only if the received data is correct and complete; otherwise critical, with
+ * one sentence for people about the failure.
  */
 export function evaluateResult({ outcome, fault }: FaultRun<CheckResult>, verdict: Verdict): void {
   const { condition, output } = outcome;
@@ -27,12 +27,12 @@ export function evaluateResult({ outcome, fault }: FaultRun<CheckResult>, verdic
   if (fault !== null) assertNotified(output, fault.kind);
 }
 
-/** An observation in words, without what differs from run to run. */
+/** Describes a result, without the parts that differ between runs. */
 export function describeResult({ condition, output }: CheckResult): string {
   return `${condition}, ${output.replace(/(?<=127\.0\.0\.1:)\d+/g, "PORT")}`;
 }
 
-/** What may be said of TLS that is not right, as sources of expressions. */
+/** The accepted messages of invalid TLS, as sources of expressions. */
 export const TLS_FAILURES: readonly string[] = [
   "response is malformed TLS",
   "response is not TLS",
@@ -44,7 +44,7 @@ export const TLS_FAILURES: readonly string[] = [
   "data of the server cannot be decrypted: it was altered in transit",
 ];
 
-/** One line for people, without what only programmers know. */
+/** Asserts one line for people, without internals. */
 export function assertPlain(text: string): void {
   assert.match(text, /^[^\p{Cc}\p{Cf}\p{Cs}]{1,400}$/u, "one line");
   assert.doesNotMatch(text, FOREIGN, "words for people");
@@ -53,7 +53,7 @@ export function assertPlain(text: string): void {
 const FOREIGN =
   /\bat \S+:\d+|\[object|\b[A-Z]\w*Error\b|\bError:|\bos error\b|undefined|\bnull\b|NaN|client error|hyper|rustls|Deno|node:|\b[A-Z]{2,}_[A-Z_]+\b|\bE[A-Z]{5,}\b|\bUNKNOWN\b|parsed$|decrypt peer|peer misbehaved|fatal alert|corrupt message|close_notify/;
 
-/** What stands still must not be told as ended, and the other way round. */
+/** Asserts that a stall is not reported as an end, and the other way round. */
 function assertNotified(output: string, kind: FaultKind): void {
   if (kind === "stall" || kind === "truncate") {
     assert.match(output, /\btimeout after 0\.3 s\b/, "the time limit");
@@ -61,7 +61,7 @@ function assertNotified(output: string, kind: FaultKind): void {
   if (kind === "cut" || kind === "reset") assert.doesNotMatch(output, /timeout/, "no time limit");
 }
 
-/** An authority and a certificate of its own for this machine, and a file that names whom to trust. */
+/** A CA and a certificate of it for this machine, and the file of the CA. */
 export interface Trust extends Disposable {
   readonly certificate: Certificate;
   /** Its certificate, as PEM. */
@@ -70,7 +70,7 @@ export interface Trust extends Disposable {
   readonly path: string;
 }
 
-/** Makes somebody to trust. */
+/** Creates a CA. */
 export function createTrust(): Trust {
   const authority = createAuthority();
   const path = Deno.makeTempFileSync({ prefix: "monitor_faults_", suffix: ".pem" });

@@ -18,7 +18,7 @@ export interface CheckOptions {
   readonly regularIntervalMs?: number;
   readonly attentiveIntervalMs?: number;
   readonly timeoutMs?: number;
-  /** In place of the intervals. */
+  /** Instead of the intervals. */
   readonly schedule?: Check["schedule"];
   readonly maintenanceWindows?: Check["maintenanceWindows"];
   readonly dependsOn?: readonly string[];

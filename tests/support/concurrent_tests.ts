@@ -8,7 +8,7 @@
 /** Adds a case. */
 export type AddCase = (name: string, run: RunCase, options?: CaseOptions) => void;
 
-/** Runs a case, which may add cases of its own: those of a table. Its context runs steps one after another. */
+/** Runs a case, which may add further cases: those of a table. Its context runs steps one after another. */
 export type RunCase = (add: AddCase, context: Deno.TestContext) => void | Promise<void>;
 
 /** When a case runs. */

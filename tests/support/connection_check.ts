@@ -70,7 +70,7 @@ export function certificateCheck(
   };
 }
 
-/** A `dns_lookup` check of the addresses of a name. */
+/** Returns a `dns_lookup` check of the IP addresses of a name. */
 export function dnsCheck(
   parameters: Partial<DnsLookupParameters>,
   timeoutMs = SOON_MS,
@@ -83,7 +83,7 @@ export function dnsCheck(
   };
 }
 
-/** What a test may set of a run. */
+/** The optional settings of a run. */
 export interface ConnectionRun {
   /** How much later it is than it is. */
   readonly aheadMs?: number;
@@ -101,7 +101,7 @@ export async function observeConnection(
   return await (await entryOf(check)).observe(check, context);
 }
 
-/** How a process of its own observes a target. */
+/** The options of a separate process that observes a target. */
 export interface ConnectionProcess {
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
@@ -111,11 +111,11 @@ export interface ConnectionProcess {
 
 export interface ConnectionFindings {
   readonly results: readonly CheckResult[];
-  /** How many more descriptors were open at the end than at the beginning; 0 where they were not counted. */
+  /** How many more file descriptors were open at the end than at the beginning; 0 if they were not counted. */
   readonly descriptorGrowth: number;
 }
 
-/** Observes a target in a process of its own, with permissions and an environment of its own. */
+/** Observes a target in a separate process, with its own permissions and environment. */
 export async function observeInOwnProcess(
   check: ConnectionCheck,
   { flags = ["--allow-all"], environment = {}, times = 1, countsDescriptors = false }: ConnectionProcess = {},

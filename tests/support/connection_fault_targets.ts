@@ -28,7 +28,7 @@ interface Form {
    * may have it where the first one was over: signatures differ in length.
    */
   readonly mayLinger?: boolean;
-  /** Whom a check trusts that has no parameter for it. */
+  /** The trusted CA of a check that has no parameter for it. */
   readonly authority?: string;
   check(port: number, timeoutMs: number): AnyCheck;
   /** Whether what arrived is right. */
@@ -107,12 +107,12 @@ async function greet(visitor: Visitor): Promise<void> {
   await visitor.untilGone();
 }
 
-/** What a server says before anything of its own is encrypted for the client, in records. */
+/** The number of records of a server before its own data is encrypted for the client. */
 const HANDSHAKE_RECORDS = 3;
-/** What TLS 1.3 adds to a content: header, type and tag. */
+/** The overhead of TLS 1.3 for a content: header, type and tag. */
 const RECORD_OVERHEAD_BYTES = 22;
 
-/** How many records it takes to have the greeting. */
+/** Returns the number of records with the greeting. */
 function dataRecords(whole: readonly Course[]): number {
   const counts = whole.map(({ server }) =>
     recordBytes(server.sent).indexOf(GREETING.length + RECORD_OVERHEAD_BYTES) + 1
@@ -162,7 +162,7 @@ async function observe(check: AnyCheck, { clock, authority }: ObserveOptions): P
     : await (await CHECK_KINDS.tls_certificate()).observe(check, context);
 }
 
-/** Connections that trust one authority more. */
+/** Returns connections that trust an additional CA. */
 function trusting(connections: Connections, authority: string | undefined): Connections {
   if (authority === undefined) return connections;
   return {
@@ -190,5 +190,5 @@ const ENDS = [
   "certificate is accepted, but its dates could not be read over a second connection",
 ];
 
-/** All that may be said of what is not right. */
+/** All accepted messages of a failure. */
 const SENTENCES: readonly RegExp[] = [new RegExp(`^(?:${ENDS.join("|")})$`)];

@@ -1,6 +1,6 @@
 /**
- * Copies of what callers hand in, member by member: a store keeps nothing that a caller can change later, and
- * nothing that is not declared, such as the check (with its secrets) that hangs on a result.
+ * Deep copies of arguments: a store keeps nothing that a caller can change later, and nothing that is not declared,
+ * such as the check (with its secrets) of a result.
  */
 import type { ConditionCounts, ConditionState } from "../../src/domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../../src/domain/job_runs.ts";
@@ -112,7 +112,7 @@ export function copyNotification(notification: Notification): Notification {
   };
 }
 
-/** A copy of a mark. */
+/** Returns a copy of a marker. */
 export function copyMarker(marked: DeliveryMarker): DeliveryMarker {
   return {
     check: marked.check,
@@ -140,7 +140,7 @@ export function copyJobEnd(end: JobEnd): JobEnd {
   };
 }
 
-/** A copy of who runs the checks. */
+/** Returns a copy of the service that runs the checks. */
 export function copyMonitorRun(run: MonitorRun): MonitorRun {
   return {
     mode: run.mode,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../src/domain/clock.ts";
 
-/** The machine's clock, which knows how many calls are still to come. */
+/** The machine's clock, which counts its pending calls. */
 export interface CountedClock extends Clock {
   /** Callbacks that were neither called nor taken back. */
   readonly waiting: number;

@@ -1,6 +1,6 @@
 /**
- * How many TCP sockets this process holds. Other descriptors are the runtime's, which opens what it needs when it first
- * needs it.
+ * Returns the number of TCP sockets of this process. Other file descriptors are the runtime's, which opens some at
+ * their first use.
  */
 export function countSockets(): number {
   const own = ownInodes();

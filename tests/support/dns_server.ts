@@ -34,7 +34,9 @@ const TYPES: Readonly<Record<string, number>> = {
   CAA: 257,
 };
 
-/** Starts a server that answers every query with what `behave` returns, and waits until the client leaves. */
+/**
+ * Starts a server that responds to every query with the result of `behave`, and waits until the client disconnects.
+ */
 export function startDnsServer(behave: DnsBehavior): DnsServer {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const queries: DnsQuery[] = [];
@@ -53,7 +55,7 @@ export function startDnsServer(behave: DnsBehavior): DnsServer {
   };
   const accepting = (async () => {
     for await (const connection of listener) {
-      // A client that has left is nobody's concern.
+      // A client that has disconnected is no failure.
       open.add(converse(connection).catch(() => {}).finally(() => connection.close()));
     }
   })();
@@ -84,7 +86,7 @@ function readQuery(message: Uint8Array): DnsQuery {
   };
 }
 
-/** One record of an answer about the name of the query, or another one. */
+/** One record of a response about the name of the query, or another one. */
 export interface DnsRecord {
   readonly type: string;
   readonly data: Uint8Array;
@@ -122,7 +124,7 @@ export function twoBytes(number: number): readonly number[] {
   return [number >> 8 & 255, number & 255];
 }
 
-/** A record with an IPv4 address. */
+/** Returns a record with an IPv4 address. */
 export function dnsAddress(address: string): DnsRecord {
   return { type: "A", data: Uint8Array.from(address.split(".").map(Number)) };
 }

@@ -5,9 +5,9 @@ import { type CheckOptions, testCheck } from "./checks.ts";
 import type { FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem, type MemorySystem } from "../../testing/memory_system.ts";
 
-/** What a played program does in one run. */
+/** The behavior of a fake command in one run. */
 export interface FakeRun {
-  /** What its exit code says. */
+  /** The condition of its exit code. */
   readonly condition: Condition;
   /** On the fake clock. */
   readonly afterMs: number;
@@ -15,7 +15,7 @@ export interface FakeRun {
 
 const EXIT_CODES: readonly Condition[] = ["ok", "warning", "critical", "unknown"];
 
-/** A system on a fake clock whose programs a test plays by the name of the check; all four conditions can be had. */
+/** Creates a system on a fake clock with fake commands by the name of the check; all four conditions are possible. */
 export function createProgramSystem(
   clock: FakeClock,
   respond: (name: string, nowMs: number) => FakeRun,
@@ -44,7 +44,7 @@ export function createProgramSystem(
   };
 }
 
-/** A check whose program a test plays. */
+/** Returns a check with a fake command. */
 export function programCheck(options: CheckOptions = {}): ScriptCheck {
   const parameters = {
     path: "/played",

@@ -16,7 +16,7 @@ export interface MachinePaths {
   readonly bin: string;
 }
 
-/** Makes a fake machine in a directory of its own. */
+/** Creates a fake machine in a temporary directory. */
 export async function withMachine(
   { commands = {}, files = {} }: FakeMachine,
   use: (paths: MachinePaths) => Promise<void>,

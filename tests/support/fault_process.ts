@@ -1,4 +1,4 @@
-/** Faults in a process of their own, whose connections, children and memory are nobody else's. */
+/** Faults in a separate process, with its own connections, children and memory. */
 import assert from "node:assert/strict";
 import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
 import { createTrust } from "./check_faults.ts";
@@ -7,7 +7,7 @@ import { runChild } from "../../testing/tools.ts";
 
 export type FaultProcessOptions = Pick<FaultOrder, "rounds" | "targets"> & { readonly places: number };
 
-/** Runs it to its end, after which no timer is left either. Throws what went wrong, and answers what it held. */
+/** Runs it until it exits, after which no timer is left either. Throws its error, or returns its resources. */
 export async function runFaultProcess(
   { rounds, targets, places }: FaultProcessOptions,
 ): Promise<FaultFindings> {

@@ -1,7 +1,7 @@
 /** A proxy that lets everything through, but for one fault at one byte of a connection. */
 import { resetConnection } from "./reset_connection.ts";
 
-/** What goes wrong at a byte. */
+/** The kind of fault at a byte. */
 export type FaultKind =
   /** Both sides see the end of the connection; what came before arrives. */
   | "cut"
@@ -9,9 +9,12 @@ export type FaultKind =
   | "reset"
   /** Nothing gets through any more, either way; the connection stays until the client leaves. */
   | "stall"
-  /** What follows this way is lost, the other way goes on; the connection stays until the client leaves. */
+  /**
+   * Later data in this direction is lost, the other direction continues; the connection stays until the client
+   * disconnects.
+   */
   | "truncate"
-  /** What follows comes later. */
+  /** Later data is delayed. */
   | "delay"
   /** The byte is lost. */
   | "drop"
@@ -29,7 +32,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   "corrupt",
 ];
 
-/** From whom the byte comes. */
+/** The sender of the byte. */
 export type Way = "client" | "server";
 
 /** One fault. */
@@ -44,13 +47,13 @@ export interface Fault {
   readonly connection?: number;
 }
 
-/** What went over one connection. */
+/** The data of one connection. */
 export interface Course {
   readonly client: Passage;
   readonly server: Passage;
 }
 
-/** What went one way. */
+/** The data in one direction. */
 export interface Passage {
   /** As it was sent. */
   readonly sent: readonly number[];
@@ -65,7 +68,7 @@ export interface FaultProxy extends AsyncDisposable {
   readonly port: number;
   /** One for each connection, in the order in which they came. */
   readonly courses: readonly Course[];
-  /** Ends when every client has left by itself, and nobody can come any more. */
+  /** Resolves when every client has disconnected by itself, and no more can connect. */
   close(): Promise<void>;
 }
 
@@ -81,7 +84,7 @@ export function startFaultProxy(serverPort: number, fault: Fault | null): FaultP
     let server: Deno.TcpConn | null = null;
     try {
       server = await Deno.connect({ port: serverPort, hostname: "127.0.0.1" });
-      // Disposed of meanwhile: nobody else would close it.
+      // Disposed of meanwhile: nothing else would close it.
       if (isEnding) return;
       open.add(server);
       client.setNoDelay();
@@ -151,13 +154,13 @@ interface Talk {
 interface Ends extends Talk {
   readonly client: Deno.TcpConn;
   readonly server: Deno.TcpConn;
-  /** What has happened to both ways. */
+  /** The fault that applies to both directions. */
   over: "cut" | "stall" | "reset" | null;
 }
 
 const CHUNK_BYTES = 16_384;
 
-/** Carries what one side says to the other, up to its end. */
+/** Forwards the data of one side to the other, up to its end. */
 async function carry(way: Way, ends: Ends): Promise<void> {
   const { course, fault } = ends;
   const [from, to] = way === "client" ? [ends.client, ends.server] : [ends.server, ends.client];
@@ -172,7 +175,7 @@ async function carry(way: Way, ends: Ends): Promise<void> {
     const piece = chunk.slice(0, count);
     const at = fault?.from === way ? fault.position - passage.sent.length : -1;
     passage.sent.push(...piece);
-    // What closes with something unread resets, so it is read all the same.
+    // Closing with unread data resets the connection, so it is read nevertheless.
     if (isLost || ends.over !== null) continue;
     if (fault === null || at < 0 || at >= count) {
       await send(piece);
@@ -192,14 +195,14 @@ async function carry(way: Way, ends: Ends): Promise<void> {
 interface Moment {
   readonly ends: Ends;
   readonly fault: Fault;
-  /** What would go through now; the byte of the fault comes first. */
+  /** The next data; the byte of the fault is first. */
   readonly rest: Uint8Array;
 }
 
-/** How long `delay` waits, so that what follows comes in a segment of its own. */
+/** The delay of `delay`, so that later data is in a separate segment. */
 const DELAY_MS = 2;
 
-/** What goes through instead; `null`: nothing any more. */
+/** The data that is forwarded instead; `null`: none any more. */
 const FAULTS: Readonly<Record<FaultKind, (moment: Moment) => Promise<Uint8Array | null>>> = {
   async cut({ ends }) {
     ends.over = "cut";

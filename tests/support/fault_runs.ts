@@ -1,7 +1,7 @@
 /**
- * Asks something through a proxy again and again, with one fault at one byte each time, and holds what came of it to a
- * rule. `FAULT_PLACES` says how many places are tried for each target, spread evenly over all of them; `FAULT_SEED`
- * which.
+ * Sends requests through a proxy repeatedly, with one fault at one byte each time, and compares the outcomes with a
+ * rule. `FAULT_PLACES` is the number of bytes for each target, spread evenly over all of them; `FAULT_SEED` selects
+ * them.
  */
 import assert from "node:assert/strict";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -13,13 +13,13 @@ import { type Course, type Fault, FAULT_KINDS, type FaultKind, startFaultProxy }
 export interface FaultTarget<Outcome> {
   /** For messages. */
   readonly name: string;
-  /** Whom the proxy leads to. */
+  /** The port that the proxy connects to. */
   readonly serverPort: number;
   /** The only connection of a run that has a fault, counted from 0; without it, each has. */
   readonly connection?: number;
   /** Whether a connection may stay until the server ends it, since the runtime cannot end it. */
   readonly mayLinger?: boolean;
-  /** Asks once; must end soon after the time limit, whatever happens. */
+  /** Sends a request once; must end soon after the timeout, whatever happens. */
   ask(port: number, context: AskContext): Promise<Outcome>;
   /** Throws where the outcome is not what it should be. */
   evaluate(run: FaultRun<Outcome>): void;
@@ -29,7 +29,7 @@ export interface FaultTarget<Outcome> {
 
 export interface AskContext {
   readonly timeoutMs: number;
-  /** Knows whether a timer is left. */
+  /** Counts the pending timers. */
   readonly clock: Clock;
 }
 
@@ -38,25 +38,25 @@ export interface FaultRun<Outcome> {
   readonly outcome: Outcome;
   /** `null`: nothing went wrong. */
   readonly fault: Fault | null;
-  /** What went over its connections. */
+  /** The data of its connections. */
   readonly courses: readonly Course[];
-  /** What goes over them when nothing goes wrong. */
+  /** The data of its connections without a fault. */
   readonly whole: readonly Course[];
 }
 
 const PLACES_MAX = Number(Deno.env.get("FAULT_PLACES") ?? 40);
 /** The soak tries every place; the tests try the same ones each time. */
 const SEED = Number(Deno.env.get("FAULT_SEED") ?? 1);
-/** How many runs are under way at a time. */
+/** The number of runs in progress at a time. */
 const QUEUES = 64;
-/** Long against a whole exchange, short for what waits for it again and again. */
+/** Long compared with a whole exchange, short for repeated waits. */
 const SHORT_MS = 300;
 /** Never reached. */
 const LONG_MS = 60_000;
-/** After its time limit, a run that still goes on hangs. */
+/** A run that continues so long after its timeout hangs. */
 const GRACE_MS = 20_000;
 
-/** What can only end by the time limit, or may. */
+/** Whether a fault ends only by the timeout, or may. */
 const WAITS: Readonly<Record<FaultKind, boolean>> = {
   cut: false,
   reset: false,
@@ -67,7 +67,7 @@ const WAITS: Readonly<Record<FaultKind, boolean>> = {
   corrupt: true,
 };
 
-/** How often a run without a connection is tried, before it is judged like any other. */
+/** The number of attempts of a run without a connection, before it is evaluated like any other. */
 const TRIES_MAX = 5;
 
 const FAILURES_MAX = 10;
@@ -75,7 +75,7 @@ const FAILURES_MAX = 10;
 /** A file to which each distinct outcome is added, with how often it came. */
 const TALLY_PATH = Deno.env.get("FAULT_TALLY");
 
-/** Asks a target with faults at many places, or all; answers with how many. */
+/** Sends requests to a target with faults at many bytes, or all; returns their number. */
 export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<number> {
   const untouched = await runOnce(target, null);
   evaluate(target, untouched);
@@ -110,7 +110,7 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
   return places.length;
 }
 
-/** Runs once, and again where the machine was so busy that the short time limit came before a connection did. */
+/** Runs once, and again if the machine was so busy that the short timeout came before a connection did. */
 async function runConnected<Outcome>(
   target: FaultTarget<Outcome>,
   fault: Fault,

@@ -7,11 +7,11 @@ import {
 } from "../../src/domain/store.ts";
 import { createMemoryStore } from "./memory_store.ts";
 
-/** A store in memory that fails when a test wants it to, and tells what was asked of it. */
+/** A store in memory that fails on request, and records its calls. */
 export interface FaultyStore extends Store {
-  /** What every method but `close` fails with from now on; `null`: nothing. */
+  /** The error of every method but `close` from now on; `null`: none. */
   failure: StoreFailure | null;
-  /** How many calls of `prune` it takes to finish. */
+  /** The number of calls of `prune` until it finishes. */
   pruneCalls: number;
   /** The records that another process wrote, for the next `save` to return. */
   readonly replaced: CheckRecord[];
@@ -21,7 +21,7 @@ export interface FaultyStore extends Store {
   readonly attempts: readonly number[];
   /** How often `prune` was called. */
   readonly pruned: number;
-  /** Makes `save` wait from now on, until the answer is called. */
+  /** Delays `save` from now on, until the returned function is called. */
   hold(): () => void;
 }
 

@@ -1,12 +1,12 @@
-/** What servers on loopback do to whoever connects, for {@linkcode startServer}. */
+/** Behaviors of servers on loopback, for {@linkcode startServer}. */
 import type { Visitor } from "./http_servers.ts";
 
-/** Accepts and never speaks. */
+/** Accepts and never sends anything. */
 export async function beSilent(visitor: Visitor): Promise<void> {
   await visitor.untilGone();
 }
 
-/** Speaks a byte at a time, for ever. */
+/** Sends a byte at a time, for ever. */
 export async function drip(visitor: Visitor): Promise<void> {
   while (true) {
     await visitor.send("a");
@@ -14,7 +14,7 @@ export async function drip(visitor: Visitor): Promise<void> {
   }
 }
 
-/** Sends as much as the client takes. */
+/** Sends as much as the client reads. */
 export async function flood(visitor: Visitor): Promise<void> {
   while (true) await visitor.send(new Uint8Array(65_536).fill(0xff));
 }
@@ -27,14 +27,14 @@ export async function reset(visitor: Visitor): Promise<void> {
 /** Ends the connection without a word. */
 export async function leave(): Promise<void> {}
 
-/** Sends a TLS record that is none, of as many bytes as it says. */
+/** Sends an invalid TLS record, of the declared length. */
 export async function speakGarbage(visitor: Visitor): Promise<void> {
   await visitor.readSome();
   await visitor.send(new Uint8Array([0x16, 0x03, 0x03, 0x00, 0x20, ...new Array(32).fill(0xff)]));
   await visitor.untilGone();
 }
 
-/** Answers in clear text. */
+/** Responds in clear text. */
 export async function speakPlainly(visitor: Visitor): Promise<void> {
   await visitor.send("220 mail.example.org ESMTP ready and waiting\r\n");
   await visitor.untilGone();

@@ -13,16 +13,16 @@ import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 
-/** What a test may set of an `http_request` check. */
+/** The optional settings of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
   readonly method?: HttpRequest["method"];
-  /** What else is sent. */
+  /** Further settings of the request. */
   readonly request?: Partial<HttpRequest>;
   readonly asWarning?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** What a test may set of a run. */
+/** The optional settings of a run. */
 export interface HttpRun extends HttpExpectations {
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
@@ -30,7 +30,7 @@ export interface HttpRun extends HttpExpectations {
   readonly onHead?: () => void;
 }
 
-/** Makes an `http_request` check with a time limit that no test reaches. */
+/** Creates an `http_request` check with a timeout that no test reaches. */
 export function httpCheck(target: string, expectations: HttpExpectations = {}): HttpRequestCheck {
   const { method = "GET", request, asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
   return {
@@ -90,13 +90,13 @@ export function httpContext(
   };
 }
 
-/** An observation without its measured times, which no test can know. */
+/** Returns a result without its measured times, which vary. */
 export function withoutTimes(checkResult: CheckResult): CheckResult {
   const { head_ms: _head, total_ms: _total, ...metrics } = checkResult.metrics;
   return { ...checkResult, metrics };
 }
 
-/** A clock whose timers fire when the test says so, and how often one was set. */
+/** A clock whose timers fire on request of the test, and which counts them. */
 export interface HandClock extends Clock {
   /** Fires every timer that is set. */
   ring(): void;
@@ -104,7 +104,7 @@ export interface HandClock extends Clock {
   readonly delaysMs: readonly number[];
 }
 
-/** Makes a clock that stands still. */
+/** Creates a clock that does not advance. */
 export function createHandClock(): HandClock {
   const timers = new Set<{ readonly delayMs: number; readonly callback: () => void }>();
   return {
@@ -126,25 +126,25 @@ export function createHandClock(): HandClock {
   };
 }
 
-/** How a process of its own observes a target. */
+/** The options of a separate process that observes a target. */
 export interface ProcessRun {
   readonly expectations?: HttpExpectations;
   /** The process's permissions. */
   readonly flags: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** The process uses up all its descriptors before it observes. */
+  /** The process uses up all its file descriptors before it observes. */
   readonly withoutDescriptors?: boolean;
-  /** The process does not end before nobody holds a connection to this port. */
+  /** The process exits only when no process has a connection to this port. */
   readonly untilLeftPort?: number;
 }
 
 export interface ProcessFindings {
   readonly checkResult: CheckResult;
-  /** How much more memory it needed at its peak, in bytes; 0 where the system does not tell. */
+  /** The growth of its peak memory, in bytes; 0 if the system does not report it. */
   readonly memoryGrowthBytes: number;
 }
 
-/** Observes a target in a process of its own, with permissions and an environment of its own. */
+/** Observes a target in a separate process, with its own permissions and environment. */
 export async function observeInProcess(target: string, run: ProcessRun): Promise<ProcessFindings> {
   const { expectations = {}, flags, environment = {}, ...order } = run;
   const program = new URL("../fixtures/observe_http.ts", import.meta.url).pathname;

@@ -1,4 +1,4 @@
-/** `http_request` checks of every form of answer, for faults at every byte. */
+/** `http_request` checks of every form of response, for faults at every byte. */
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { describeResult, evaluateResult, TLS_FAILURES, type Trust } from "./check_faults.ts";
@@ -9,10 +9,10 @@ import { type ReadResponse, readResponse } from "./http_rules.ts";
 import { startServer } from "./http_servers.ts";
 import { unharmedRecords } from "./tls_records.ts";
 
-/** One form of answer, and what is expected of it. */
+/** One form of response, and its expected result. */
 interface HttpForm {
   readonly name: string;
-  /** What the server says, by path. */
+  /** The responses of the server, by path. */
   readonly answers: Readonly<Record<string, string | Uint8Array>>;
   readonly expected: HttpExpectations;
   /** Whether a response that came fulfils the expectation. */
@@ -51,7 +51,7 @@ const FORMS: readonly HttpForm[] = [
     name: "a text in a body with a length",
     answers: { "/": withLength(BODY) },
     expected: { bodyPart: BODY },
-    // It is known as soon as it has come.
+    // It is known as soon as it has arrived.
     isRight: ({ status, body }) => status === 200 && body.includes(BODY),
   },
   {
@@ -94,7 +94,7 @@ const FORMS: readonly HttpForm[] = [
     name: "a compressed body",
     answers: { "/": compressed(BODY) },
     expected: { bodyPattern: `^${BODY}$` },
-    // It has a length and a sum of its own, which say that it is whole.
+    // It has its own length and checksum, which prove that it is complete.
     isRight: ({ status, body }) => status === 200 && inflated(body) === BODY,
   },
   ...[undefined, 1].map((connection): HttpForm => ({
@@ -120,10 +120,10 @@ function compressed(body: string): Uint8Array {
   return Uint8Array.from([...new TextEncoder().encode(head), ...content]);
 }
 
-/** The flags of a member that mean something (RFC 1952, section 2.3.1); the runtime looks at no others. */
+/** The flags of a gzip member with a meaning (RFC 1952, section 2.3.1); the runtime reads no others. */
 const GZIP_FLAGS = 0x1f;
 
-/** What is not valid is nothing. */
+/** Invalid data results in nothing. */
 function inflated(body: string): string | null {
   const bytes = Uint8Array.from(body, (character) => character.charCodeAt(0));
   bytes[3] = (bytes[3] ?? 0) & GZIP_FLAGS;
@@ -137,7 +137,7 @@ function inflated(body: string): string | null {
 /** A check that runs until it is disposed of. */
 export type HttpTarget = FaultTarget<CheckResult> & AsyncDisposable;
 
-/** A check of each form of answer, in clear text. */
+/** Starts a check of each form of response, in clear text. */
 export function startHttpTargets(): readonly HttpTarget[] {
   return FORMS.map(({ name, answers, expected, isRight, connection }) => {
     const server = startAnswers(answers);
@@ -171,7 +171,7 @@ interface TlsForm {
 
 const LIMITS = { warningBeforeExpiryMs: 0, criticalBeforeExpiryMs: 0 };
 
-/** The last record says that nothing follows. Where that is the only thing that tells, it must have come. */
+/** The last record marks the end. If nothing else does, it must have arrived. */
 const TLS_FORMS: readonly TlsForm[] = [
   {
     name: "a body with a length",
@@ -193,7 +193,7 @@ const TLS_FORMS: readonly TlsForm[] = [
   },
 ];
 
-/** A check of each form of answer, over TLS. */
+/** Starts a check of each form of response, over TLS. */
 export function startTlsHttpTargets({ certificate, path }: Trust): readonly HttpTarget[] {
   return TLS_FORMS.map(({ name, answer, expected, needlessRecords }) => {
     const server = startAnswers({ "/": answer }, certificate);
@@ -231,7 +231,7 @@ function startAnswers(
 ): ReturnType<typeof startServer> {
   return startServer(async (visitor) => {
     const [, path = ""] = /^\S+ (\S+) /.exec(await visitor.readHead()) ?? [];
-    // Where a fault has changed the path, it is answered all the same; only the one behind a redirect is asked for.
+    // If a fault has changed the path, it responds nevertheless; only the one after a redirect is required.
     await visitor.send(answers[path] ?? answers["/"] ?? "");
   }, certificate === undefined ? {} : { certificate });
 }
@@ -280,7 +280,7 @@ const ENDS = [
   `status is 302 without a Location, expected 200`,
 ];
 
-/** All that may be said of an answer that is not right. */
+/** All accepted messages of an invalid response. */
 const SENTENCES: readonly RegExp[] = [
   new RegExp(
     `^(?:(?:${VIOLATIONS.join("|")})(?:; |$| (?=\\()))*(?:${ENDS.join("|")})?(?: ?\\(redirected to .*\\))?$`,

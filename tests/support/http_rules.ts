@@ -1,6 +1,5 @@
 /**
- * What a response means by the rules of HTTP/1 (RFC 9112), read from its bytes by a reader that shares nothing with the
- * runtime's.
+ * The meaning of a response by the rules of HTTP/1 (RFC 9112), parsed from its bytes independently of the runtime.
  */
 import type { Passage } from "./fault_proxy.ts";
 
@@ -9,7 +8,7 @@ export interface ReadResponse {
   readonly status: number;
   /** Names in small letters; the values of a repeated one in order. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** What came of the body; each byte is a character. */
+  /** The received part of the body; each byte is a character. */
   readonly body: string;
   /** Whether the body is whole. */
   readonly isWhole: boolean;

@@ -20,28 +20,28 @@ export interface Visitor {
 /** A server that runs until it is disposed of. */
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
-  /** Its address without a path: `http://127.0.0.1:PORT`. */
+  /** Its URL without a path: `http://127.0.0.1:PORT`. */
   readonly origin: string;
   /** The request heads that came, in order. */
   readonly heads: readonly string[];
   /** How many connections came. */
   readonly visits: number;
   /**
-   * Waits until nobody holds a connection to this server any more.
-   * @throws {Error} If somebody still does after five seconds.
+   * Waits until no process has a connection to this server any more.
+   * @throws {Error} If one still does after five seconds.
    */
   untilLeft(): Promise<void>;
 }
 
 /** Which conversation a server has, and how. */
 export interface ServerOptions {
-  /** Speaks TLS with this certificate. */
+  /** Uses TLS with this certificate. */
   readonly certificate?: Certificate;
 }
 
 /**
- * Starts a server that hands every connection to `meet`. When that is done the server ends the connection; what it
- * throws because the client has left is nobody's concern.
+ * Starts a server that passes every connection to `meet`. When that is done the server closes the connection; errors
+ * because the client has disconnected are ignored.
  */
 export function startServer(
   meet: (visitor: Visitor) => Promise<void> | void,
@@ -81,7 +81,7 @@ export function startServer(
   };
 }
 
-/** Starts a server that answers every request with the same bytes and ends the connection. */
+/** Starts a server that responds to every request with the same bytes and closes the connection. */
 export function startAnswering(answer: string | Uint8Array, options: ServerOptions = {}): TestServer {
   return startServer(async (visitor) => {
     await visitor.readHead();
@@ -97,7 +97,7 @@ export function response(status: number, headers: Readonly<Record<string, string
   return `HTTP/1.1 ${status} Test\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** A port of this machine that nobody listens on, at least until the system gives it to somebody else. */
+/** Returns a port of this machine without a listener, at least until the system assigns it to another process. */
 export function freePort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   listener.close();
@@ -105,8 +105,8 @@ export function freePort(): number {
 }
 
 /**
- * Waits until no process of this machine holds a socket that leads to the port. Where the system does not tell
- * (it has no `/proc`), this waits for nothing.
+ * Waits until no process of this machine has a socket that leads to the port. If the system does not expose them (it
+ * has no `/proc`), this returns at once.
  * @throws {Error} If some still do after five seconds.
  */
 export function untilLeft(port: number): Promise<void> {

@@ -1,10 +1,10 @@
-/** Mail servers on loopback: a real one, one behind TLS, and ones that do to a client whatever a test wants. */
+/** SMTP servers on loopback: a real one, one behind TLS, and scripted ones. */
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 import { inTime } from "../life/in_time.ts";
 import type { Certificate } from "./certificates.ts";
 
-/** A mail that a server took. */
+/** An accepted email. */
 export interface ReceivedMail {
   readonly raw: string;
   readonly sender: string;
@@ -17,20 +17,20 @@ export interface MailServer extends AsyncDisposable {
   readonly mails: readonly ReceivedMail[];
   /** The names that logged in, in order. */
   readonly logins: readonly string[];
-  /** Tells all who are there that they were silent for too long, and ends their connections. */
+  /** Sends all clients a timeout, and closes their connections. */
   sendAway(): void;
 }
 
 export interface MailServerOptions {
-  /** Speaks TLS with this certificate, from the start or when it is asked by STARTTLS. */
+  /** Uses TLS with this certificate, from the start or after STARTTLS. */
   readonly tls?: { readonly certificate: Certificate; readonly begin: "from_start" | "STARTTLS" };
   /** The only right password; without one no login is offered. */
   readonly password?: string;
-  /** Replies to receivers that it refuses, such as `{ "a@example.org": "550 no such user" }`. */
+  /** Replies to rejected receivers, such as `{ "a@example.org": "550 no such user" }`. */
   readonly refusals?: Readonly<Record<string, string>>;
-  /** Told that a mail's content is to come, before the client is told to send it. */
+  /** Called when an email's content follows, before the client is requested to send it. */
   readonly onContent?: () => void;
-  /** Told of a mail before it is answered; `false`: the connection ends instead of an answer. */
+  /** Called with an email before the reply; `false`: the connection is closed instead. */
   readonly onMail?: (mail: ReceivedMail) => Promise<boolean>;
 }
 
@@ -96,7 +96,7 @@ function replyError(reply: string): Error {
   return Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
 }
 
-/** What a client does with one connection, as the server sees it. */
+/** A client's connection, as read by the server. */
 export interface MailVisitor {
   /** Reads one line, without its end; fails when the client has left. */
   readLine(): Promise<string>;
@@ -117,7 +117,7 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly received: string;
 }
 
-/** Starts a server that hands every connection to `meet`, and ends the connection when that is done. */
+/** Starts a server that passes every connection to `meet`, and closes the connection when that is done. */
 export function startScriptedServer(meet: (visitor: MailVisitor) => Promise<void>): ScriptedServer {
   let received = "";
   const listening = listen(Deno.listen({ hostname: "127.0.0.1", port: 0 }), async (connection) => {
@@ -134,8 +134,8 @@ export function startScriptedServer(meet: (visitor: MailVisitor) => Promise<void
 }
 
 /**
- * The conversation up to a command, all of it as the client wishes; the command's line is read and not answered.
- * `extensions` are what EHLO tells, `answerLogin` replies to a login.
+ * Runs the session up to a command, accepting everything; the command's line is read without a reply. `extensions`
+ * are the lines of EHLO, `answerLogin` replies to a login.
  */
 export async function talkUpTo(
   command: RegExp,
@@ -179,7 +179,7 @@ function listen<C extends Deno.Conn>(
         continue;
       }
       open.add(connection);
-      // What a script throws because the client has left is nobody's concern.
+      // Errors of a script because the client has disconnected are ignored.
       const talk = serve(connection).catch(() => {}).finally(() => {
         closeQuietly(connection);
         open.delete(connection);
@@ -249,8 +249,8 @@ function visitorOf(connection: Deno.Conn, onText: (text: string) => void): MailV
 }
 
 /**
- * TLS before a server that has none: `smtp-server` cannot speak it on Deno 2.7, whose server-side `node:tls` lacks
- * what it asks for.
+ * Starts TLS before a server without it: `smtp-server` does not support it on Deno 2.7, whose server-side `node:tls`
+ * lacks functions that it calls.
  */
 function startFront(
   plainPort: number,
@@ -259,7 +259,7 @@ function startFront(
   const address = { hostname: "127.0.0.1", port: 0 };
   const isFirst = begin === "from_start";
   const secured = listen(Deno.listenTls({ ...address, ...certificate }), async (connection) => {
-    // A client that refuses the certificate never reaches the server.
+    // A client that rejects the certificate never reaches the server.
     await connection.handshake();
     const plain = await Deno.connect({ hostname: "127.0.0.1", port: plainPort });
     // The greeting was given before TLS began.

@@ -1,9 +1,9 @@
-/** The part of the store in memory that jobs report to. */
+/** The part of the store for jobs, in memory. */
 import type { EndedJobRun, JobFacts, JobRun } from "../../src/domain/job_runs.ts";
 import { copyJobEnd, copyJobRun } from "./copies.ts";
 import { JOB_RUNS_MAX, type RetentionLimits } from "../../src/state/retention.ts";
 
-/** What the methods of the store do that are named at each; here they answer at once. */
+/** Implements the methods of the store that are named at each; here they are synchronous. */
 export interface MemoryJobs {
   /** `job()`. */
   read(name: string, nowMs: number): JobFacts;
@@ -20,7 +20,7 @@ interface KeptJob {
   last: EndedJobRun | null;
 }
 
-/** Makes one that knows no job yet. */
+/** Creates one without jobs. */
 export function createMemoryJobs(): MemoryJobs {
   const jobs = new Map<string, KeptJob>();
   const note = (name: string, nowMs: number): KeptJob => {

@@ -1,11 +1,11 @@
-/** The part of the store in memory that reports go through. */
+/** The part of the store for notifications, in memory. */
 import { addCounts, type ChannelCount } from "../../src/domain/channel_count.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../../src/domain/outbox.ts";
 import type { KeptOutbox } from "../../src/domain/store.ts";
 import { copyMarker, copyQueued, copySilence } from "./copies.ts";
 import type { RetentionLimits } from "../../src/state/retention.ts";
 
-/** What the methods of the store do that are named at each; here they answer at once. */
+/** Implements the methods of the store that are named at each; here they are synchronous. */
 export interface MemoryOutbox {
   /** Keeps a row of a batch. */
   keepRow(row: QueuedNotification): void;
@@ -19,7 +19,7 @@ export interface MemoryOutbox {
   addSilences(silences: readonly Silence[]): void;
   /** `endSilences()`. */
   endSilences(checks: readonly (string | null)[] | "all", nowMs: number): number;
-  /** Forgets what is too old, and what was told of checks that are not kept any more. */
+  /** Deletes old data, and the markers of checks that are not stored any more. */
   prune(limits: RetentionLimits, isKept: (check: string) => boolean): void;
 }
 
@@ -78,7 +78,7 @@ export function createMemoryOutbox(): MemoryOutbox {
   };
 }
 
-/** Not to be mistaken for another one, whatever the texts hold. */
+/** Unique for any texts. */
 function markerKey({ check, channelKey }: Pick<DeliveryMarker, "check" | "channelKey">): string {
   return JSON.stringify([check, channelKey]);
 }

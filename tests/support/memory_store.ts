@@ -135,7 +135,7 @@ function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpd
   });
 }
 
-/** Answers the names of the checks that were forgotten. */
+/** Returns the names of the deleted checks. */
 function prune(kept: Map<string, KeptCheck>, limits: RetentionLimits): readonly string[] {
   const forgotten: string[] = [];
   for (const [name, { record, changes, rollups, recent }] of kept) {
@@ -232,7 +232,7 @@ function newestFirst(changes: readonly ConditionChange[]): readonly ConditionCha
   return changes.toReversed().sort((one, other) => other.atMs - one.atMs);
 }
 
-/** A late entry of a day that was merged makes an hour inside it, told after the day. */
+/** A late entry of a merged day creates an hour inside it, which is returned after the day. */
 function inTime(one: Rollup, other: Rollup): number {
   return one.startMs - other.startMs || other.spanMs - one.spanMs;
 }
@@ -241,7 +241,7 @@ function endOf(rollup: Rollup): number {
   return rollup.startMs + rollup.spanMs;
 }
 
-/** Puts a packed run before others, and drops those for which there is no room. */
+/** Puts a packed run before others, and drops those beyond the maximum. */
 function addRun(runs: Uint8Array, run: Uint8Array): Uint8Array {
   const joined = new Uint8Array(runs.length + run.length);
   joined.set(run);

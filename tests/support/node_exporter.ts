@@ -3,7 +3,7 @@ import { startChild, tool } from "../../testing/tools.ts";
 
 /** A node exporter of the test's own. */
 export interface NodeExporter extends AsyncDisposable {
-  /** What it serves now. */
+  /** Returns the metrics that it serves now. */
   scrape(): Promise<string>;
 }
 

@@ -1,7 +1,7 @@
 import { inTime } from "../life/in_time.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
-/** What the notification service was given. */
+/** The arguments of the notification service. */
 export interface ShownNotification {
   readonly application: string;
   readonly icon: string;
@@ -11,7 +11,7 @@ export interface ShownNotification {
   readonly urgency: number;
 }
 
-/** A session bus of its own, which ends when it is disposed of. */
+/** A separate session bus, which stops when it is disposed of. */
 export interface SessionBus extends AsyncDisposable {
   /** For `DBUS_SESSION_BUS_ADDRESS`. */
   readonly address: string;
@@ -20,8 +20,7 @@ export interface SessionBus extends AsyncDisposable {
 }
 
 /**
- * Which service there is: one that shows (and prints) notifications, one that takes them and never answers, or
- * none.
+ * The kind of service: one that shows (and prints) notifications, one that accepts them and never responds, or none.
  */
 export type ServiceKind = "shows" | "mute" | "none";
 

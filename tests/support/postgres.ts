@@ -10,10 +10,10 @@ import { requiresTools } from "../../testing/tools.ts";
 
 export { clientOptions, type PostgresServer, ROLE, startPostgres } from "../../testing/postgres_server.ts";
 
-/** What a test needs that starts a server. */
+/** The requirements of a test that starts a server. */
 export const POSTGRES: { readonly ignore: boolean } = requiresTools("initdb", "postgres");
 
-/** What a store needs. */
+/** Returns the options of a store. */
 export function storeOptions(members: Partial<PostgresStoreOptions> = {}): PostgresStoreOptions {
   return { ...clientOptions(), random: () => Math.random(), access: "own", ...members };
 }

@@ -1,7 +1,7 @@
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 
-/** The absolute path of a program in tests/fixtures. */
+/** Returns the absolute path of a program in tests/fixtures. */
 export function fixture(name: string): string {
   return new URL(`../fixtures/${name}`, import.meta.url).pathname;
 }
@@ -11,7 +11,7 @@ export function newMark(): string {
   return `test ${crypto.randomUUID()}`;
 }
 
-/** A command that runs a fixture with small limits; its processes bear the mark. */
+/** Returns a command that runs a fixture with small limits; its processes have the mark. */
 export function fixtureCommand(
   name: string,
   options: Partial<ProcessCommand> & { readonly mark?: string } = {},
@@ -29,8 +29,8 @@ export function fixtureCommand(
 }
 
 /**
- * The processes that live and bear the mark, whatever group they are in. A process that has ended but was not
- * waited for yet (state Z) has no environment any more and does not count.
+ * Returns the live processes with the mark, in any group. A process that has exited but was not waited for yet (state
+ * Z) has no environment any more and does not count.
  */
 export function livingProcesses(mark: string): readonly number[] {
   const living: number[] = [];
@@ -42,14 +42,14 @@ export function livingProcesses(mark: string): readonly number[] {
       }
       if (!/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${name}/stat`))) living.push(Number(name));
     } catch {
-      // It ended while we looked, or belongs to another user.
+      // It exited meanwhile, or belongs to another user.
     }
   }
   return living;
 }
 
 /**
- * Waits until no process bears the mark: a killed process takes a moment to go.
+ * Waits until no process has the mark: a killed process takes a moment to exit.
  * @throws {Error} If some still live after five seconds; they are killed then.
  */
 export function untilGone(mark: string): Promise<void> {
@@ -64,7 +64,7 @@ async function lookUntilGone(mark: string): Promise<void> {
   throw new Error(`${killMarked(mark)} processes still live`);
 }
 
-/** Kills the processes that bear the mark, and tells how many they were. */
+/** Kills the processes with the mark, and returns their number. */
 export function killMarked(mark: string): number {
   const living = livingProcesses(mark);
   for (const pid of living) Deno.kill(pid, "SIGKILL");

@@ -1,10 +1,10 @@
 /** Debian's `promtool`, which reads metrics and rules as Prometheus does. */
 import { runChild, tool } from "../../testing/tools.ts";
 
-/** What it made of them. */
+/** The result of promtool. */
 export interface Verdict {
   readonly code: number;
-  /** What it said on both streams. */
+  /** The output on both streams. */
   readonly text: string;
 }
 

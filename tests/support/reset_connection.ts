@@ -1,6 +1,6 @@
 /**
- * Ends a connection with a reset (RST), which the runtime has no call for: what it closes says goodbye first, even with
- * `SO_LINGER`. Linux only.
+ * Closes a connection with a reset (RST), for which the runtime has no call: it always closes with FIN first, even
+ * with `SO_LINGER`. Linux only.
  */
 
 const libc = Deno.dlopen("libc.so.6", {
@@ -9,7 +9,7 @@ const libc = Deno.dlopen("libc.so.6", {
   getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
 });
 
-/** A `struct sockaddr` of the family `AF_UNSPEC`: a socket that is connected to nobody resets its connection. */
+/** A `struct sockaddr` of the family `AF_UNSPEC`: connecting a socket to it resets its connection. */
 const NO_RECEIVER = new Uint8Array(16);
 
 /**

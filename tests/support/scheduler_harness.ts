@@ -35,7 +35,7 @@ export interface SchedulerHarness {
   readonly store: Store;
   readonly scheduler: Scheduler;
   readonly events: readonly SchedulerEvent[];
-  /** What the repository said of its store. */
+  /** The failures of the store that the repository reported. */
   readonly troubles: readonly (StoreError | null)[];
   /** The results so far, of one check where a name is given. */
   runs(name?: string): readonly SeenRun[];
@@ -55,19 +55,19 @@ export interface SchedulerHarnessOptions {
   readonly store?: Store;
   readonly limits?: Limits;
   readonly notifies?: boolean;
-  /** What holds notifications back at a time; nothing unless it says otherwise. */
+  /** Returns the suppression of notifications at a time. @default none */
   suppressedBy?(check: Check, nowMs: number): Suppression | null;
-  /** What is to be run at once for a check; nothing unless it says otherwise. */
+  /** Returns the checks to run at once for a check. @default none */
   parentsToRun?(check: Check, nowMs: number): readonly Check[];
-  /** What the channels of each check know; what was notified last unless it says otherwise. */
+  /** Returns the conditions that the channels of each check were notified of. @default the last notification */
   known?(): readonly Condition[];
-  /** What HTTP targets do; they answer 200 after 20 ms unless it says otherwise. */
+  /** Returns the response of an HTTP target. @default 200 after 20 ms */
   respond?(target: string, nowMs: number): FakeResponse | "hang";
-  /** Called when a request has been answered or ended. */
+  /** Called when a request has completed or was aborted. */
   ended?(target: string): void;
-  /** What programs do, by the name of the check; they are ok after 20 ms unless it says otherwise. */
+  /** Returns the run of a command, by the name of the check. @default ok after 20 ms */
   runFakeCommand?(name: string, nowMs: number): FakeRun;
-  /** Whether a check runs here now; all of them unless it says otherwise. */
+  /** Returns whether a check runs here now. @default true */
   runsHere?(check: string): boolean;
   /** Opens a store in the place of a damaged one. */
   reopen?(error: StoreError): Promise<Store>;

@@ -10,16 +10,16 @@ import { createFiles } from "../../src/system/files.ts";
 import { createHost } from "../../src/system/host.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 
-/** What a test may set of a run of a `script` check. */
+/** The optional settings of a run of a `script` check. */
 export interface ScriptRun extends Partial<ScriptParameters> {
   readonly name?: string;
   readonly timeoutMs?: number;
   readonly directory?: string;
-  /** What the program's own environment holds. */
+  /** The program's own environment. */
   readonly ownEnvironment?: Readonly<Record<string, string>>;
 }
 
-/** Observes a program as a `script` check, with a short grace after SIGTERM. */
+/** Runs a command as a `script` check, with a short grace after SIGTERM. */
 export function observeProgram(path: string, run: ScriptRun = {}): Promise<CheckResult> {
   const { name = "script", timeoutMs = 30_000, directory = "/", ownEnvironment, ...parameters } = run;
   const environment: Readonly<Record<string, string>> = ownEnvironment ?? { PATH: "/usr/bin:/bin" };

@@ -1,6 +1,6 @@
 /**
- * Sends one mail and prints what came of it, as a program of its own: a test decides what it may reach and whom it
- * trusts. Arguments: the mail as JSON, and how it is protected where that is not the port's business.
+ * Sends one email and prints the outcome, as a separate program: a test decides its permissions and its trusted CAs.
+ * Arguments: the email as JSON, and its protection if that does not follow from the port.
  */
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";

@@ -1,4 +1,4 @@
-/** What of a TLS conversation arrived unharmed, by its records (RFC 8446, section 5.1). */
+/** The parts of a TLS connection that arrived unchanged, by its records (RFC 8446, section 5.1). */
 import type { Passage } from "./fault_proxy.ts";
 
 const HEADER_BYTES = 5;
@@ -15,7 +15,7 @@ export function recordBytes(bytes: readonly number[]): readonly number[] {
   return found;
 }
 
-/** The type and the version of a record, at which nobody need look: what is encrypted vouches for itself. */
+/** The type and the version of a record, which are not authenticated: the encrypted part is. */
 const LABEL_BYTES = 3;
 
 /** How many records arrived as they were sent, from the first on. */
@@ -36,7 +36,7 @@ export function unharmedRecords({ sent, arrived }: Passage): number {
 /** The type of a record of the handshake, which stands in no line of clear text. */
 const HANDSHAKE = 22;
 
-/** What follows a conversation in clear text that has led to TLS; all of it where TLS was there from the start. */
+/** Returns the data after a clear-text session that has led to TLS; all of it if TLS was there from the start. */
 export function behindClearText({ sent, arrived, end }: Passage): Passage {
   const from = (bytes: readonly number[]): readonly number[] => {
     const start = bytes.indexOf(HANDSHAKE);

@@ -14,7 +14,7 @@ const clock = createRealClock();
 const ROUNDS = 10;
 const AT_ONCE = 30;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nand so on";
-/** This process stands still so often, for so long; what comes meanwhile is noticed at once. */
+/** The number and the duration of this process's stalls; events during them are noticed together. */
 const STILLS = 10;
 const STILL_MS = 3;
 

@@ -1,6 +1,6 @@
 /**
- * A name with several addresses, of which a server has only the last one. Debian's libnss-wrapper tells the system's
- * functions such a name, in processes of their own.
+ * A name with several IP addresses, of which a server has only the last one. Debian's libnss-wrapper provides such a
+ * name to the system's functions, in separate processes.
  */
 import assert from "node:assert/strict";
 import type { OutgoingMail } from "../../src/domain/mail.ts";
@@ -24,7 +24,7 @@ const NAME = "three.example";
 /** Servers listen on the last one. */
 const ADDRESSES = ["127.0.0.7", "127.0.0.8", "127.0.0.1"] as const;
 
-/** An environment in which the name is known, and an authority trusted. */
+/** Creates an environment in which the name resolves, and a CA is trusted. */
 async function withName(
   use: (environment: Readonly<Record<string, string>>, certificate: Certificate) => Promise<void>,
 ): Promise<void> {
@@ -44,7 +44,7 @@ async function withName(
   }
 }
 
-/** Takes all attempts to connect to an address and a port, and answers none. */
+/** Accepts all attempts to connect to an IP address and a port, and never responds. */
 async function startMute(address: string, port: number): Promise<AsyncDisposable> {
   const child = startChild(tool("python3"), [fixture("full_backlog.py"), address, String(port)], {
     stdin: "piped",
@@ -146,7 +146,7 @@ Deno.test({
   name: "tcp_connect enforces its timeout while a name does not resolve",
   fn: async () => {
     const directory = await Deno.makeTempDir();
-    // Whoever looks the name up waits until somebody writes.
+    // A look-up of the name waits until the pipe has a writer.
     const hosts = `${directory}/hosts`;
     await makePipe(hosts);
     try {

@@ -90,7 +90,7 @@ Deno.test("acquireLock() fails while another process has the lock, and succeeds 
     } finally {
       await other.kill();
     }
-    // The program that it had started lives on; a lock that it had inherited would too.
+    // The command that it had started still runs; a lock that it had inherited would remain too.
     Deno.kill(other.childId, "SIGCONT");
     const lock = acquireLock(path);
     assert.ok(lock !== null);
@@ -231,7 +231,7 @@ Deno.test({
 
 interface Holder {
   readonly processId: number;
-  /** A program that the holder has started and that outlives it. */
+  /** A command that the holder has started and that outlives it. */
   readonly childId: number;
   kill(): Promise<void>;
 }
@@ -247,7 +247,7 @@ function startHolder(path: string): Promise<Holder> {
   );
 }
 
-/** Looks at a lock again and again, as many who want to know do. */
+/** Checks a lock repeatedly, as many readers do. */
 function startLooking(path: string): Promise<Holder> {
   return startProgram(
     `

@@ -1,6 +1,6 @@
 /**
- * What a receiver of notifications accepts, written from the page that its provider publishes. The date is that of
- * reading; a copy of the page may have been older.
+ * The requests that a receiver of notifications accepts, from the page of its provider. The date is that of reading;
+ * a copy of the page may have been older.
  */
 
 /** A part of a JSON schema. */
@@ -20,7 +20,7 @@ export interface ArrivedRequest {
 export interface Provider {
   /** The page and the date. */
   readonly source: string;
-  /** What a recipe has in place of the loopback server. */
+  /** The host in a recipe, replaced by the loopback server. */
   readonly host: string;
   /** Secrets in the environment; `ORIGIN` stands for the loopback server. */
   readonly environment: Readonly<Record<string, string>>;
@@ -35,17 +35,17 @@ export interface Provider {
   readonly schema: JsonSchema;
   /** @default that of problems */
   readonly recoverySchema?: JsonSchema;
-  /** What success is; its text is not read. */
+  /** The status of success; its text is not read. */
   readonly status: number;
   /** Whether recoveries are sent. @default true */
   readonly sendsRecoveries?: boolean;
   /** Returns the text that people read, to look for mentions. */
   readonly textOf: (body: never) => string;
-  /** What would mention people in that text, or break its markup; absent: nothing can. */
+  /** Text that would mention people, or break the markup; absent: none. */
   readonly mention?: RegExp;
-  /** What the receiver knows a problem and its recovery by; absent: each message stands for itself. */
+  /** Returns the key by which the receiver matches a problem with its recovery; absent: each message is separate. */
   readonly keyOf?: (request: ArrivedRequest) => unknown;
-  /** What a receiver drops duplicates by. */
+  /** Returns the key by which a receiver drops duplicates. */
   readonly idOf?: (request: ArrivedRequest) => string;
   /** Compares the problem and the recovery of one check. */
   readonly pair?: (problem: ArrivedRequest, recovery: ArrivedRequest) => void;

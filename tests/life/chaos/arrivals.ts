@@ -1,20 +1,20 @@
-/** A notification as a receiver reads it; `null` where a channel does not say. */
+/** A notification as parsed by a receiver; `null` if a channel omits it. */
 export interface ArrivedItem {
   readonly check: string;
   readonly condition: string;
   readonly previous: string | null;
-  /** What the check printed, which no other run of any check did. */
+  /** The output of the check, unique to one run of one check. */
   readonly token: string;
-  /** Whether the problem is told together with its end. */
+  /** Whether the problem is sent together with its end. */
   readonly isOver: boolean;
-  /** What the check printed at the problem that is told together with its end. */
+  /** The output of the check at the problem that is sent together with its end. */
   readonly missedToken: string | null;
 }
 
 /** A message that a receiver took; its duplicates too. */
 export interface Arrival {
   readonly channel: string;
-  /** What a receiver knows duplicates by. */
+  /** The id by which a receiver detects duplicates. */
   readonly id: string;
   readonly items: readonly ArrivedItem[];
   /** All that is the same in a duplicate. */

@@ -1,9 +1,9 @@
 /**
- * Rounds of everything at once, on a state that is kept on a small disk: checks that fail and recover, monitors that
- * are killed, stopped, hurried, suspended and doubled, a disk that is full or read-only, clocks that are set, a mail
- * server and webhooks that break at every step of their protocols, and are other channels in the config now and then.
- * Run by chaos_test.ts; ends with an error where anything is lost, invented, told twice without one id, or kept
- * otherwise than the model says.
+ * Rounds of everything at once, on a state on a small disk: checks that fail and recover, monitors that are killed,
+ * stopped, suspended, started twice or on a faster clock, a disk that is full or read-only, clocks that are set, an
+ * SMTP server and webhooks that break at every step of their protocols, and are edited in the config at times. Run by
+ * chaos_test.ts; throws if anything is lost, invented, sent twice with different ids, or stored otherwise than in the
+ * model.
  */
 import assert from "node:assert/strict";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
@@ -26,15 +26,15 @@ import { assertNotifiedExactly } from "./notified_exactly.ts";
 /** How long rounds are played, unless their number is given: to run a failed campaign again. */
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS"));
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? Infinity);
-/** What is left of a campaign that is longer than that is the life of one service. */
+/** The rest of a campaign that is longer than that is one service. */
 const LONG_FROM_SECONDS = 40;
 const LONG_LIFE_SHARE = 0.4;
 const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
-/** How many addresses each channel has in the config, one after the other. */
+/** The number of addresses that each channel has in the config, one after the other. */
 const ADDRESSES = 3;
 const MOUNTS = Deno.env.get("CHAOS_MOUNTS") === "1";
 
-/** What runs, and what is known so far. */
+/** The parts of a campaign, and its results so far. */
 interface Campaign {
   readonly harness: Harness;
   readonly disk: SmallDisk;
@@ -54,7 +54,7 @@ interface Campaign {
   readonly editedRounds: Record<string, number[]>;
   readonly unkept: ModelChange[];
   readonly troubledRounds: Set<number>;
-  /** What happened in each round, in words. */
+  /** The events of each round. */
   readonly journal: string[];
   model: Model;
   /** Checks with hostile targets, in the last round. */
@@ -155,7 +155,7 @@ await withHarness(async (harness) => {
   }
 });
 
-/** The last round: one service, and targets that misbehave beside its checks. */
+/** The last round: one service, and hostile targets alongside its checks. */
 async function liveLong(campaign: Campaign): Promise<void> {
   const { harness, channels, random } = campaign;
   await using hostile = startHostileChecks(harness.mark);
@@ -193,7 +193,7 @@ async function runRound(campaign: Campaign, plan: RoundPlan): Promise<void> {
       })
     ));
     await alongside;
-    // What a process that was killed had sent belongs to this round.
+    // Messages of a process that was killed belong to this round.
     await Promise.all(Object.values(channels).map((channel) => channel.untilLeft()));
   } finally {
     for (const timer of timers) clearTimeout(timer);
@@ -225,7 +225,7 @@ function writeConfig({ harness, channels, addresses, hostile }: Campaign): void 
   });
 }
 
-/** For who looks for an error. */
+/** For debugging. */
 function notifyRound(plan: RoundPlan, lives: readonly Life[]): string {
   const notified = lives.map(({ what, results, stderr }) =>
     `${what}: ${results.map(({ check, condition }) => `${check} ${condition}`)}\n${stderr}`
@@ -267,7 +267,7 @@ function beginTrouble(
   };
 }
 
-/** Somebody looks at the state, whatever happens to it. */
+/** Runs `monitor status` alongside everything else. */
 async function runStatusAlongside(
   { harness, tally }: Campaign,
   atMs: number,
@@ -285,7 +285,7 @@ interface Round {
   readonly isTroubled: boolean;
 }
 
-/** Holds what was counted and kept against what was shown. */
+/** Compares the counted and stored results with those of the checks. */
 function settle(campaign: Campaign, { lives, plan, isTroubled }: Round): void {
   const { harness, tally, readShown } = campaign;
   const shown = readShown();
@@ -298,7 +298,7 @@ function settle(campaign: Campaign, { lives, plan, isTroubled }: Round): void {
       kind: plan.processes[index]?.kind ?? "once",
       isDoubled: lives.length > 1,
       isTroubled,
-      // Whose run it was that does not count is not known; with two of them that is looked at below.
+      // The origin of a run that does not count is unknown; with two of them that is compared below.
       shownOf: (check) =>
         shown.filter((one) =>
           one.check === check && (own.has(one.token) || lives.length === 1 && campaign.strayRuns === 0)
@@ -351,7 +351,7 @@ function countChanges(
   }
 }
 
-/** What counts was shown by the check, just so, and counts once. */
+/** Asserts that a result that counts was printed by the check, exactly so, and counts once. */
 function assertAllShown(life: Life, shown: readonly Shown[], places: ReadonlyMap<string, number>): void {
   const last = new Map<string, number>();
   for (const result of life.results) {
@@ -414,11 +414,11 @@ async function heal(campaign: Campaign): Promise<void> {
   const { notifications } = JSON.parse(stdout) as {
     readonly notifications: readonly { readonly state: string }[];
   };
-  // What was dropped when a channel was edited is shown for a week.
+  // Notifications that were dropped when a channel was edited are shown for a week.
   assert.deepEqual(notifications.filter(({ state }) => state !== "dropped"), [], "nothing waits any more");
 }
 
-/** Holds what arrived against what was kept, and prints what the campaign was. */
+/** Compares the received notifications with the stored changes, and prints a summary of the campaign. */
 async function notifyAll(campaign: Campaign, arrivals: readonly Arrival[]): Promise<void> {
   const { changes, changeCounts, unkeptRuns, editedRounds, unkept, troubledRounds, channels, tally } =
     campaign;

@@ -1,4 +1,4 @@
-/** Other clocks than the machine's for a program: Debian's libfaketime, which reads the time from a file. */
+/** Fake clocks of a process: Debian's libfaketime, which reads the time from a file. */
 
 import { tool } from "../../../testing/tools.ts";
 

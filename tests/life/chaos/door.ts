@@ -16,17 +16,17 @@ export interface Visitor {
 export interface Door {
   readonly hostname: string;
   readonly port: number;
-  /** Connections are refused from now on. */
+  /** Refuses connections from now on. */
   shut(): void;
   open(): void;
-  /** Resolves once nobody is being met: what visitors that have left had sent before was taken. */
+  /** Resolves once no connection is handled: data that clients sent before they disconnected was read. */
   untilLeft(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a door on an address of loopback that nobody else uses, so that nobody takes its port while it is shut.
- * The connection ends when `meet` is done. Behind TLS, the handshake is made as soon as somebody reads.
+ * Listens on a loopback address that no other process uses, so that none can bind its port while it is shut. The
+ * connection is closed when `meet` is done. With TLS, the handshake is done with the first read.
  */
 export function openDoor(
   meet: (visitor: Visitor) => Promise<void>,
@@ -86,7 +86,7 @@ export function openDoor(
 export async function untilOver(talks: ReadonlySet<Promise<void>>): Promise<void> {
   do {
     await Promise.all(talks);
-    // Who has come just before is met in the next turn.
+    // A connection that was just accepted is handled in the next turn.
     await new Promise((resolve) => setTimeout(resolve));
   } while (talks.size > 0);
 }

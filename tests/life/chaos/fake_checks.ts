@@ -18,7 +18,7 @@ export const CHECKS: readonly FakeCheck[] = Array.from({ length: 8 }, (_, index)
 /** How often each runs in a watch. */
 export const INTERVAL_SECONDS = 1;
 
-/** A program without children: it notes what it shows before anybody can know of it. */
+/** A command without children: it notes its result before any process can read it. */
 const SCRIPT = `read -r code <"$1"
 read -r token </proc/sys/kernel/random/uuid
 printf '%s %s %s\\n' "$1" "$code" "$token" >>shown
@@ -70,7 +70,7 @@ function show({ directory }: Harness, name: string, condition: Condition): void 
   Deno.renameSync(`${directory}/${name}.new`, `${directory}/${name}`);
 }
 
-/** Answers what was shown since the last call, each time it is called. */
+/** Returns a function that returns the new results since its last call. */
 export function createShownReader(harness: Harness): () => readonly Shown[] {
   let position = 0;
   return () => {

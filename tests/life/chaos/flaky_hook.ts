@@ -1,4 +1,4 @@
-/** A webhook that breaks, refuses or answers anything at every step of its protocol. */
+/** A webhook that breaks, rejects or sends any response at every step of its protocol. */
 import type { Arrival } from "./arrivals.ts";
 import { type Door, openDoor, type Visitor } from "./door.ts";
 import type { Random } from "./random.ts";
@@ -6,17 +6,17 @@ import { itemsOf, readHead } from "./read_post.ts";
 
 /** A webhook with its moods. */
 export interface FlakyHook extends AsyncDisposable, Pick<Door, "untilLeft"> {
-  /** The channel in a config, at one of its addresses. */
+  /** Returns the channel in a config, at one of its addresses. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
-  /** Whether it takes everything. */
+  /** Whether it accepts everything. */
   isHealed: boolean;
   /** Whether connections are refused. */
   isDown: boolean;
   /** How often each mood was met. */
   readonly met: ReadonlyMap<string, number>;
   /**
-   * Messages that were taken, and refused in the next moment: where a connection ends before an answer, Deno 2.7 sends
-   * the request a second time, and what it tells of it is the second answer alone. Nobody can know then that it arrived.
+   * Messages that were accepted, and rejected in the next moment: if a connection is closed before a response, Deno
+   * 2.7 sends the request a second time, and exposes only the second response. Then the arrival cannot be detected.
    */
   readonly refusedAfterTaken: ReadonlySet<string>;
 }
@@ -42,7 +42,7 @@ interface Talk {
   take(): void;
 }
 
-/** What it may do with a request whose head was read; without an answer the connection just ends. */
+/** The reactions to a request whose head was read; without a response the connection just closes. */
 const MOODS: Readonly<Record<string, Mood>> = {
   "after the request's head": async () => {},
   "in the request's body": async ({ visitor, length, random }) => {

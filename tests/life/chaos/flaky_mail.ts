@@ -1,21 +1,23 @@
-/** A mail server (RFC 5321) that breaks or refuses at every step of its protocol, in clear text and after STARTTLS. */
+/**
+ * An SMTP server (RFC 5321) that breaks or rejects at every step of its protocol, in clear text and after STARTTLS.
+ */
 import type { Certificate } from "../../support/certificates.ts";
 import type { Arrival } from "./arrivals.ts";
 import { closeQuietly, type Door, openDoor, untilOver, type Visitor, visitorOf } from "./door.ts";
 import type { Random } from "./random.ts";
 import { readMail } from "./read_mail.ts";
 
-/** A mail server with its moods. */
+/** A flaky SMTP server. */
 export interface FlakyMail extends AsyncDisposable, Pick<Door, "untilLeft"> {
   /** The channel in a config, with one of its receivers. */
   channelAt(address: number): Readonly<Record<string, unknown>>;
-  /** Whether it takes everything. */
+  /** Whether it accepts everything. */
   isHealed: boolean;
   /** Whether connections are refused. */
   isDown: boolean;
   /** How often each mood was met. */
   readonly met: ReadonlyMap<string, number>;
-  /** What came so far. */
+  /** Returns the received emails so far. */
   read(): Promise<readonly Arrival[]>;
 }
 
@@ -42,13 +44,13 @@ const STEPS = [
 ] as const;
 type Step = typeof STEPS[number];
 
-/** `taken` and `lost`: after the final dot alone, the mail is taken and the connection ends, or is not. */
+/** `taken` and `lost`: after the final dot only, the email is accepted or lost, and the connection closes. */
 const WAYS = ["4xx", "5xx", "421", "drop", "half a reply", "nonsense"] as const;
 
 interface Mood {
   readonly step: Step | null;
   readonly way: typeof WAYS[number];
-  /** Whether a mail is taken whose final dot gets no proper answer. */
+  /** Whether an email is accepted whose final dot gets no proper reply. */
   readonly takes: boolean;
   readonly offersTls: boolean;
 }
@@ -61,7 +63,7 @@ interface RawMail {
 /** The connection is over. */
 class Dropped extends Error {}
 
-/** Starts a mail server. */
+/** Starts an SMTP server. */
 export function startFlakyMail({ random, certificate, round }: MailOptions): FlakyMail {
   const met = new Map<string, number>();
   const mails: RawMail[] = [];
@@ -72,7 +74,7 @@ export function startFlakyMail({ random, certificate, round }: MailOptions): Fla
     takes: random.oneIn(2),
     offersTls: random.oneIn(3),
   });
-  /** By the port that the visitor comes from; known once the connection to it is. */
+  /** By the port of the client; known once the connection to it is. */
   const secured = new Map<number, PromiseWithResolvers<Mood>>();
   const securedMood = (port: number): PromiseWithResolvers<Mood> => {
     const known = secured.get(port) ?? Promise.withResolvers<Mood>();
@@ -166,13 +168,13 @@ interface Conversation {
   readonly begin: "greeting" | "EHLO";
 }
 
-/** One conversation; answers why it ended. */
+/** Runs one session; returns the reason why it ended. */
 async function converse(
   visitor: Visitor,
   mood: Mood,
   { take, begin }: Conversation,
 ): Promise<"gone" | "STARTTLS"> {
-  /** Answers whether all went well. */
+  /** Returns whether the step succeeded. */
   const reply = async (step: Step, good: string): Promise<boolean> => {
     if (mood.step !== step) {
       await visitor.send(good);

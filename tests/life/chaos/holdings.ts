@@ -1,17 +1,17 @@
-/** What a process that lives long holds: at the end no more than after a while. */
+/** The resources of a process that runs for long: at the end no more than after a while. */
 import { readUsage } from "../../../bench/process_usage.ts";
 
 const LOOKS = 10;
 const LOOK_EVERY_MS = 200;
-/** Memory settles in the first minutes. */
+/** Memory stabilizes in the first minutes. */
 const MEMORY_FROM_MS = 10 * 60_000;
 const GROWTH_MAX = 1.25;
-/** Each lookup of a name or TLS handshake that hangs may keep some, as docs/reliability.md says. */
+/** Each lookup of a name or TLS handshake that hangs may keep some, see the limitations. */
 const DESCRIPTORS_MAX = 8;
 
 /**
- * Looks at a process after a quarter of its life and shortly before its end. Returns what is wrong: that it held more at
- * the end, or had ended before.
+ * Measures a process after a quarter of its life and shortly before its end. Returns the errors: that it had more
+ * resources at the end, or had exited before.
  */
 export async function findGrowth(pid: number, lifeMs: number): Promise<string | null> {
   const looksMs = LOOKS * LOOK_EVERY_MS;
@@ -35,7 +35,7 @@ interface Holdings {
   readonly residentBytes: number;
 }
 
-/** The least of some looks: checks and deliveries hold something for a moment. */
+/** Returns the minimum of some samples: checks and deliveries use resources for a moment. */
 async function look(pid: number): Promise<Holdings> {
   const looks: Holdings[] = [];
   for (let count = 0; count < LOOKS; count++) {

@@ -1,4 +1,4 @@
-/** Checks whose targets misbehave, beside those that the campaign counts. None of them is ever `ok`, or notifies. */
+/** Checks with hostile targets, alongside those that the campaign counts. None of them is ever `ok`, or notifies. */
 import { beSilent, drip, flood, reset, speakGarbage } from "../../support/hostile_servers.ts";
 import { startServer, type TestServer } from "../../support/http_servers.ts";
 import { fixture } from "../../support/processes.ts";
@@ -18,7 +18,7 @@ const PROGRAMS: readonly string[] = [
 ];
 const OTHERS = { timeout: 1, schedule: { regular_interval: 5 } } as const;
 
-/** Starts the servers. What the programs leave behind is found by the mark, which is in the name of their checks. */
+/** Starts the servers. Leftover processes are found by the mark, which is in the name of their checks. */
 export function startHostileChecks(mark: string): HostileChecks {
   const servers = new Map<string, TestServer>(
     Object.entries(MEETINGS).map(([name, meet]) => [name, startServer(meet)]),
@@ -46,7 +46,7 @@ export function startHostileChecks(mark: string): HostileChecks {
   };
 }
 
-/** The names of the checks whose programs leave something behind. */
+/** The names of the checks whose commands leave processes behind. */
 export function programChecks(mark: string): readonly string[] {
   return PROGRAMS.map((name) => `${mark} ${name}`);
 }

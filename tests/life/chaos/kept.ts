@@ -1,4 +1,4 @@
-/** What the state has kept, and whether it is what follows from what the checks have shown. */
+/** Compares the contents of the state with the results of the checks. */
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
@@ -58,20 +58,20 @@ export function readKept(
   };
 }
 
-/** What a process has counted, and whether it may have kept only the first of it. */
+/** The counts of a process, and whether it may have stored only the first of them. */
 export interface Counted {
   readonly results: readonly Shown[];
-  /** It was killed, or has said that the state could not be written. */
+  /** It was killed, or has logged that the state could not be written. */
   readonly mayLackLast: boolean;
 }
 
-/** What became of the results of a round. */
+/** The outcome of the results of a round. */
 export interface Settlement {
   readonly model: Model;
   /** Of each process the first results, as many as were kept. */
   readonly keptCounts: readonly number[];
   readonly changes: readonly ModelChange[];
-  /** What each process may have told from memory: the changes that it decided and did not keep. */
+  /** The changes that each process may have sent from memory: those that it decided and did not store. */
   readonly unkept: readonly ModelChange[];
 }
 

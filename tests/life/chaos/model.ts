@@ -1,6 +1,6 @@
 /**
- * What follows from what the checks have shown, written down as simply as can be: no counters, the last observations
- * themselves. Values are never changed, so that any number of them can be tried out.
+ * The consequences of the checks' results, as simply as possible: no counters, only the last results. Values are
+ * immutable, so that any number of them can be tried out.
  */
 import { type Condition, severity } from "../../../src/domain/condition.ts";
 
@@ -13,7 +13,7 @@ export interface FakeCheck {
   readonly channels: readonly string[];
 }
 
-/** What a check showed in one run, which its token tells from all others. */
+/** The result of a check in one run, with a unique token. */
 export interface Shown {
   readonly check: string;
   readonly condition: Condition;
@@ -30,16 +30,16 @@ export interface ModelChange {
   readonly round?: number;
 }
 
-/** What is known of one check. */
+/** The state of one check. */
 export interface CheckModel {
-  /** The last observations, as many as any threshold asks for. */
+  /** The last results, as many as any threshold requires. */
   readonly recent: readonly Condition[];
   readonly confirmed: Condition;
   readonly runs: Readonly<Record<Condition, number>>;
   readonly lastToken: string | null;
 }
 
-/** What is known of all checks, by name. */
+/** The state of all checks, by name. */
 export type Model = ReadonlyMap<string, CheckModel>;
 
 const UNSEEN: CheckModel = {
@@ -49,12 +49,12 @@ const UNSEEN: CheckModel = {
   lastToken: null,
 };
 
-/** Nothing was seen yet. */
+/** The state without results. */
 export function createModel(checks: readonly FakeCheck[]): Model {
   return new Map(checks.map(({ name }) => [name, UNSEEN]));
 }
 
-/** What is known after some runs, and the changes that they have led to, in order. */
+/** Returns the state after some runs, and the changes that they have caused, in order. */
 export function observe(
   model: Model,
   shown: readonly Shown[],
@@ -77,7 +77,9 @@ export function observe(
 
 const RECENT_COUNT = 5;
 
-/** Raised to the lowest of the last T where that is worse, lowered to the highest of the last R where that is better. */
+/**
+ * Raises it to the lowest of the last T if that is higher, lowers it to the highest of the last R if that is lower.
+ */
 function settle(
   recent: readonly Condition[],
   confirmed: Condition,

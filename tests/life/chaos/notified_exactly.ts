@@ -1,10 +1,10 @@
-/** What arrived at one channel, held against the changes that were kept. */
+/** Compares the notifications that arrived at one channel with the stored changes. */
 import assert from "node:assert/strict";
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { Arrival, ArrivedItem } from "./arrivals.ts";
 import type { ModelChange } from "./model.ts";
 
-/** What happened in the whole campaign, as far as it matters here. */
+/** The relevant events of the whole campaign. */
 export interface History {
   /** Kept changes of the checks that notify this channel, in order. */
   readonly changes: readonly ModelChange[];
@@ -13,23 +13,23 @@ export interface History {
   /** Tokens of runs that were not kept. */
   readonly unkeptRuns: ReadonlySet<string>;
   /**
-   * The rounds in which the channel was edited in the config. Only a reload knows that it is the same; for a start it is
-   * a new one. What was pending then is dropped and, if it is still true, due again by a later run; what was told is told
-   * again.
+   * The rounds in which the channel was edited in the config. Only a reload detects that it is the same; after a
+   * start it is a new one. Notifications pending then are dropped and, if still true, due again by a later run; sent
+   * ones are sent again.
    */
   readonly editedRounds: readonly number[];
-  /** Changes that were decided while the state could not be written, and not kept: they may have been told. */
+  /** Changes that were decided while the state could not be written, and not stored: they may have been sent. */
   readonly unkept: readonly ModelChange[];
   /**
-   * The rounds in which the state could not be written for a while. What arrived then may not have been noted, so that
-   * it may be told once more; in every other case a duplicate has the id of the first.
+   * The rounds in which the state could not be written for a while. Deliveries in them may not have been stored, so
+   * that they may be repeated; in every other case a duplicate has the id of the first.
    */
   readonly troubledRounds: ReadonlySet<number>;
-  /** Messages of which the monitor could not know that they had arrived; what they told may be told once more. */
+  /** Messages whose arrival the monitor could not detect; their notifications may be repeated. */
   readonly unnoticed: ReadonlySet<string>;
 }
 
-/** How often what was told. */
+/** The numbers of notifications. */
 export interface NotifiedCounts {
   readonly messages: number;
   readonly duplicates: number;
@@ -40,9 +40,10 @@ export interface NotifiedCounts {
 }
 
 /**
- * Each change that was kept is told once but for duplicates, in order, and nothing else is told, but what was decided while
- * the state could not be written. What was pending is merged with what is decided later of the same problem, which is
- * told alone. What was pending when the channel was edited may lack, up to the last of it.
+ * Asserts that each stored change is sent once except for duplicates, in order, and nothing else, except for changes
+ * decided while the state could not be written. Pending notifications are merged with later ones of the same problem,
+ * and only those are sent. Notifications that were pending when the channel was edited may be missing, up to the last
+ * of them.
  */
 export function assertNotifiedExactly(arrivals: readonly Arrival[], history: History): NotifiedCounts {
   const messages = withoutDuplicates(arrivals);
@@ -71,7 +72,7 @@ export function assertNotifiedExactly(arrivals: readonly Arrival[], history: His
   };
 }
 
-/** The first of each message; a duplicate tells exactly the same. */
+/** Returns the first of each message; a duplicate has exactly the same contents. */
 function withoutDuplicates(arrivals: readonly Arrival[]): readonly Arrival[] {
   const first = new Map<string, Arrival>();
   for (const arrival of arrivals) {
@@ -89,7 +90,7 @@ function withoutDuplicates(arrivals: readonly Arrival[]): readonly Arrival[] {
   return [...first.values()];
 }
 
-/** What one channel was told of one check. */
+/** The notifications of one channel for one check. */
 class Notifying {
   repeated = 0;
   unkept = 0;
@@ -97,7 +98,7 @@ class Notifying {
   readonly #changes: readonly ModelChange[];
   readonly #history: History;
   readonly #indexes: ReadonlyMap<string, number>;
-  /** Where each change was told last. */
+  /** The last message of each change. */
   readonly #notifiedIn: Pick<Arrival, "id" | "round">[] = [];
   /** Changes that were dropped. */
   readonly #lost = new Set<number>();
@@ -109,7 +110,7 @@ class Notifying {
     this.#indexes = new Map(changes.map(({ token }, index) => [token, index]));
   }
 
-  /** Takes the items of one message. */
+  /** Records the items of one message. */
   hear(items: readonly ArrivedItem[], { channel, id, round }: Arrival): void {
     const where = `${channel}, round ${round}, message ${id}, ${this.#name}`;
     const indexes = new Set<number>();
@@ -146,12 +147,17 @@ class Notifying {
     if (!isWell) assert.deepEqual(this.#changes.slice(first), [], `${this.#name}: these were never told`);
   }
 
-  /** What was pending when a later change of the same problem was decided, which speaks for it. */
+  /**
+   * Returns whether one was pending when a later change of the same problem was decided, into which it was merged.
+   */
   #isMerged(index: number, later: number): boolean {
     return this.#changes.slice(index, later).every(({ to }) => to !== "ok");
   }
 
-  /** What was pending when the channel was edited; and the end of a problem that was, or that was told before the edit. */
+  /**
+   * Returns whether one was pending when the channel was edited; or is the end of a problem that was, or that was
+   * sent before the edit.
+   */
   #isLost(index: number, round: number): boolean {
     const { round: changedIn = 0, to } = this.#changes[index] ?? {};
     const fromRound = to === "ok" ? this.#notifiedIn[index - 1]?.round ?? changedIn : changedIn;
@@ -163,31 +169,34 @@ class Notifying {
     return this.#history.editedRounds.some((round) => round >= fromRound && round <= untilRound);
   }
 
-  /** The change that a run goes by that is told though it was none: what was dropped, or was told elsewhere, before. */
+  /**
+   * Returns the change of a run whose notification was sent though it was none: one that was dropped, or sent
+   * elsewhere, before.
+   */
   #renewedBy({ token }: ArrivedItem, round: number): number | undefined {
     const count = this.#history.changeCounts.get(token) ?? 0;
     return count > 0 && this.#wasEdited(-1, round) ? count - 1 : undefined;
   }
 
-  /** Whether the problem that a change belongs to began with one that was not told before, as far as the monitor knows. */
+  /** Returns whether the problem of a change began with one that was not sent before, according to the monitor. */
   #mayBeUntold(end: number): boolean {
     const begin = this.#changes.slice(0, end + 1).findLastIndex(({ from }) => from === "ok");
     const notified = this.#notifiedIn[begin];
     return notified === undefined || this.#mayBeRepeated(notified);
   }
 
-  /** What the monitor could not note, so that it may tell it again. */
+  /** Returns whether the delivery could not be stored, so that it may be repeated. */
   #mayBeRepeated({ id, round }: Pick<Arrival, "id" | "round">): boolean {
     return this.#history.troubledRounds.has(round) || this.#history.unnoticed.has(id);
   }
 
-  /** The changes that an item tells of; none where it is one that could not be kept. */
+  /** Returns the changes in an item; none if it is one that could not be stored. */
   #indexesOf(item: ArrivedItem, where: string, round: number): readonly number[] {
     const end = this.#indexes.get(item.token) ?? this.#renewedBy(item, round);
     const change = end === undefined ? this.#unkeptOf(item, round) : this.#changes[end];
     assert.ok(change !== undefined, `${where}: invented: ${JSON.stringify(item)}`);
     assert.equal(item.condition, change.to, where);
-    // What could not be kept follows the last change that was.
+    // A change that could not be stored follows the last stored one.
     const last = end ?? this.#changes.findLastIndex(({ round: changedIn = 0 }) => changedIn <= round);
     const isMergedProblem = item.previous === "ok" && this.#mayBeUntold(last);
     if (item.previous !== null && !isMergedProblem && !this.#wasEdited(-1, round)) {

@@ -1,10 +1,10 @@
-/** What is to happen in one round, drawn before it begins: the same for the same seed. */
+/** The events of one round, drawn before it begins: the same for the same seed. */
 import type { Random } from "./random.ts";
 
 /** Something that happens to a process so many milliseconds after its start. */
 export type Blow =
   | { readonly atMs: number; readonly signal: Deno.Signal }
-  /** It stands still, and meanwhile so many seconds pass on its clocks. */
+  /** The process is stopped, and meanwhile so many seconds pass on its clocks. */
   | { readonly atMs: number; readonly stopMs: number; readonly seconds: number }
   /** Its clocks are moved while it runs. */
   | { readonly atMs: number; readonly seconds: number };
@@ -17,19 +17,19 @@ export interface PlannedProcess {
   /** `null`: the machine's clocks. */
   readonly clock: { readonly seconds: number; readonly moves: "wall" | "both" } | null;
   readonly blows: readonly Blow[];
-  /** How long it lives, if so long that it is looked at what it holds. */
+  /** How long it lives, if so long that its resources are measured. */
   readonly longLifeMs?: number;
 }
 
-/** What happens to the disk of the state. */
+/** A fault of the disk of the state. */
 export type DiskTrouble =
   | { readonly kind: "full"; readonly atMs: number; readonly roomBytes: number; readonly endsAtMs: number }
   | { readonly kind: "read_only" };
 
-/** Somebody mends the config. */
+/** An edit of the config. */
 export interface PlannedMove {
   readonly atMs: number;
-  /** What is another channel from then on. */
+  /** The edited channels. */
   readonly channels: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface RoundPlan {
   readonly moves: readonly PlannedMove[];
   /** When the checks show something else, besides at the beginning. */
   readonly turnsAtMs: readonly number[];
-  /** When somebody looks at the state beside the monitor. */
+  /** The time of a `monitor status` alongside the monitor. */
   readonly statusAtMs: number | null;
 }
 
@@ -65,7 +65,7 @@ export function planRound(random: Random, channels: readonly string[]): RoundPla
   };
 }
 
-/** A signal that comes before the program listens for it ends it. */
+/** A signal before the program handles it terminates it. */
 const SIGNALS_FROM_MS = 3_000;
 
 /**
@@ -110,7 +110,7 @@ function planDisk(random: Random): DiskTrouble | null {
   return {
     kind: "full",
     atMs,
-    // With some room it fills up in the middle of something.
+    // With some space it fills up in the middle of an operation.
     roomBytes: random.oneIn(2) ? 0 : random.below(120_000),
     endsAtMs: random.oneIn(2) ? Infinity : atMs + random.below(700),
   };
@@ -139,7 +139,7 @@ function planProcess(
   return { kind, startsAfterMs, clock, blows: blows.toSorted((one, other) => one.atMs - other.atMs) };
 }
 
-/** Whoever mends the config tells a running monitor of it, sooner or later. */
+/** Reloads a running monitor some time after an edit of the config. */
 function reloads(
   random: Random,
   { startsAfterMs, moves }: { readonly startsAfterMs: number; readonly moves: readonly PlannedMove[] },
@@ -168,7 +168,7 @@ function scheduleBlows(random: Random, hasClock: boolean): readonly Blow[] {
   if (random.oneIn(3)) blows.push({ atMs: random.below(lifeMs), signal: "SIGHUP" });
   if (random.oneIn(2)) return [...blows, { atMs: lifeMs, signal: "SIGKILL" }];
   blows.push({ atMs: lifeMs, signal: random.pick(["SIGTERM", "SIGINT"]) });
-  // While it ends: a kill, or somebody who is in a hurry.
+  // While it stops: a kill, or a second signal.
   if (random.oneIn(3)) {
     blows.push({ atMs: lifeMs + random.below(150), signal: random.pick(["SIGKILL", "SIGTERM", "SIGINT"]) });
   }
@@ -179,7 +179,7 @@ function stands(random: Random, atMs: number, hasClock: boolean): Blow {
   return { atMs, stopMs: random.below(400), seconds: hasClock ? 60 + random.below(1_800) : 0 };
 }
 
-/** Some seconds let what waits for its time go on; more are a step of a clock. */
+/** Some seconds let pending timers fire; more are a step of a clock. */
 function someSeconds(random: Random): number {
   return random.oneIn(2) ? random.below(12) : (random.next() - 0.5) * 7_200;
 }

@@ -1,4 +1,4 @@
-/** One process of a round: what happens to it, and what it says of itself. */
+/** One process of a round: its events, and its output. */
 import assert from "node:assert/strict";
 import type { Harness, Program } from "../program.ts";
 import { CHECKS, INTERVAL_SECONDS } from "./fake_checks.ts";
@@ -12,15 +12,15 @@ export interface Life {
   readonly what: string;
   readonly code: number;
   readonly stderr: string;
-  /** What it printed as results that count, in order. */
+  /** The results that count in its output, in order. */
   readonly results: readonly Shown[];
   /** It was ended in the middle of whatever it did, or could not write: of its results the last ones may lack. */
   readonly mayLackLast: boolean;
-  /** It has said that the state could not be written, or had it read-only. */
+  /** It has logged that the state could not be written, or had it read-only. */
   readonly isWithoutState: boolean;
-  /** It has said that another one has the state. */
+  /** It has logged that another process has the state. */
   readonly isTurnedAway: boolean;
-  /** Runs of each check whose results it may have dropped: it slept, stood still, or was stopped. */
+  /** Runs of each check whose results it may have dropped: it was suspended, stalled, or stopped. */
   readonly discarded: number;
   /** How often time has passed on its clocks that it did not live through, or was set. */
   readonly jumps: number;
@@ -28,7 +28,7 @@ export interface Life {
   readonly livedMs: number;
 }
 
-/** What is counted of all lives. */
+/** The counts of all processes. */
 export interface Tally {
   [what: string]: number;
 }
@@ -61,7 +61,7 @@ export async function live(harness: Harness, planned: PlannedProcess, options: L
   });
   let jumps = 0;
   let hasEnded = false;
-  // Whoever waits for its end kills it when that takes long.
+  // It is killed if stopping takes long.
   const ending = pause(longLifeMs ?? 0).then(() => program.end()).finally(() => hasEnded = true);
   const strike = async (): Promise<void> => {
     for (const blow of planned.blows) {
@@ -129,7 +129,7 @@ const CODES: Readonly<Record<PlannedProcess["kind"], readonly number[]>> = {
   service: [0, ...SIGNAL_CODES],
 };
 
-/** What is true of every process, whatever happens to it. */
+/** Asserts the invariants of every process. */
 export function assertSound(
   life: Life,
   { kind, isDoubled, isTroubled, shownOf }: {
@@ -162,7 +162,7 @@ interface Event {
   readonly output?: string;
 }
 
-/** What came after the last line feed was cut off. */
+/** Text after the last line feed was cut off. */
 function eventsIn(stdout: string): readonly Event[] {
   return stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Event);
@@ -172,7 +172,7 @@ function shownBy({ name, condition, output }: Event): Shown {
   return { check: name, condition, token: output } as Shown;
 }
 
-/** Of any one check: one for each time that it slept with some run under way, or stood still. */
+/** Of any one check: one for each suspension with a run in progress, or stall. */
 function discardedIn(stderr: string): number {
   return [...stderr.matchAll(/suspended or clock set.* runs=[1-9]|stall: discarding/g)].length;
 }

@@ -1,4 +1,4 @@
-/** What a mail of the monitor tells, as a receiver reads it. */
+/** Parses an email of the monitor, as a receiver reads it. */
 import PostalMime from "postal-mime";
 import type { Arrival, ArrivedItem } from "./arrivals.ts";
 
@@ -31,7 +31,7 @@ function itemInFull(text: string): ArrivedItem {
   };
 }
 
-/** More than ten are told in three lines each. */
+/** More than ten have three lines each. */
 function itemInShort(text: string): ArrivedItem {
   const [headline = "", output = ""] = text.split("\n");
   return { ...fromHeadline(headline), previous: null, token: output.trim(), missedToken: null };

@@ -1,4 +1,4 @@
-/** What a post of the monitor tells, as a receiver reads it. */
+/** Parses a post of the monitor, as a receiver reads it. */
 import type { ArrivedItem } from "./arrivals.ts";
 import type { Visitor } from "./door.ts";
 
@@ -12,7 +12,7 @@ interface Posted {
   readonly summary?: string;
 }
 
-/** What the body of a post tells. */
+/** Returns the notifications in the body of a post. */
 export function itemsOf(body: string): readonly ArrivedItem[] {
   const posted = JSON.parse(body) as Posted | { readonly notifications: readonly Posted[] };
   const notifications = "notifications" in posted ? posted.notifications : [posted];
@@ -26,7 +26,7 @@ export function itemsOf(body: string): readonly ArrivedItem[] {
   }));
 }
 
-/** Reads the head of a request; the key is what a receiver knows duplicates by. */
+/** Reads the head of a request; the key is that by which a receiver detects duplicates. */
 export async function readHead(
   visitor: Visitor,
 ): Promise<{ readonly key: string; readonly length: number }> {

@@ -5,24 +5,24 @@ import { tool } from "../../../testing/tools.ts";
 export interface SmallDisk {
   /** Where it is. */
   readonly directory: string;
-  /** Whether it is one of its own; else it is a directory that others fill too, and is never full. */
+  /** Whether it is a separate disk; otherwise it is a directory that others fill too, and is never full. */
   readonly isSmall: boolean;
-  /** Takes what is left, but for so many bytes. */
+  /** Fills the disk, except for so many bytes. */
   fill(roomBytes: number): void;
   /** Gives that back. */
   free(): void;
-  /** Nobody can write to it; answers whether that could be had. */
+  /** Makes it read-only; returns whether that was possible. */
   makeReadOnly(): boolean;
   /** Everybody can again. */
   makeWritable(): void;
-  /** Takes it away. */
+  /** Removes it. */
   end(): void;
 }
 
 /** Big enough for what is kept, small enough to be filled within milliseconds. */
 const SIZE = "24m";
 
-/** Makes a directory, with a small disk of its own where this process may mount one. */
+/** Creates a directory, with a separate small disk if this process may mount one. */
 export function makeSmallDisk(directory: string, { mounts }: { readonly mounts: boolean }): SmallDisk {
   Deno.mkdirSync(directory, { mode: 0o700 });
   if (mounts) run("mount", "-t", "tmpfs", "-o", `size=${SIZE},mode=700`, "monitor-chaos", directory);

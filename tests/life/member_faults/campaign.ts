@@ -1,6 +1,6 @@
 /**
- * Rounds of faults: each round has an installation of its own, with two to five members, and all faults in some order. In
- * its end, what the database has and what arrived is compared with what is true.
+ * Rounds of faults: each round has a separate installation, with two to five members, and all faults in some order.
+ * At its end, the database and the received notifications are compared with the truth.
  */
 import { until } from "../installation.ts";
 import { withHarness } from "../program.ts";
@@ -151,7 +151,7 @@ async function failInTurns(
 const OK = 0;
 const CRITICAL = 1;
 
-/** Lets all targets be well or fail, and waits until the last notification of each check says so. */
+/** Makes all targets succeed or fail, and waits until the last notification of each check matches. */
 async function turnAll(installation: FaultyInstallation, parity: number): Promise<void> {
   const { truth, members } = installation;
   for (const name of truth.names) {
@@ -209,7 +209,7 @@ function shuffled<T>(values: readonly T[], random: Random): readonly T[] {
     .sort((one, other) => one.place - other.place).map(({ value }) => value);
 }
 
-/** For a developer who looks for an error. */
+/** For debugging. */
 function describe({ members, truth }: FaultyInstallation): string {
   const arrivals = truth.arrivals.map(({ atMs, notification: { check, event, output, id, decided_at } }) =>
     `${Math.round(atMs)} ${check} ${event} ${output} ${id} ${decided_at}`

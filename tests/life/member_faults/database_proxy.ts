@@ -1,4 +1,7 @@
-/** A port before a database, as the network between one member and it: it can be cut, black-holed, slow, or lose replies. */
+/**
+ * A port before a database, as the network between one member and it: it can be cut, black-holed, slow, or lose
+ * replies.
+ */
 
 /** How the network is. */
 export type Network =
@@ -7,12 +10,12 @@ export type Network =
   | { readonly kind: "cut" }
   /** Nothing arrives, either way, until the network is fine again: then it does, as TCP repeats it. */
   | { readonly kind: "black_hole" }
-  /** Each piece takes that long. */
+  /** The delay of each piece. */
   | { readonly kind: "slow"; readonly delayMs: number }
   /** A reply of the server is lost together with its connection: what was sent has been carried out. */
   | { readonly kind: "loses_replies"; readonly isLost: () => boolean };
 
-/** A port of its own; disposing of it closes everything. */
+/** A separate port; disposing of it closes everything. */
 export interface DatabaseProxy extends AsyncDisposable {
   readonly port: number;
   /** How often a reply was lost. */

@@ -1,4 +1,4 @@
-/** One PostgreSQL server that fails: it is killed, stopped, restarted, or takes the place of another one. */
+/** One PostgreSQL server that fails: it is killed, stopped, restarted, or replaces another one. */
 import { clientOptions, ROLE } from "../../support/postgres.ts";
 import {
   databaseCommand,
@@ -26,7 +26,7 @@ const SETTINGS = [
   "dynamic_shared_memory_type=mmap",
 ];
 
-/** What a server is besides what all are. */
+/** The differences between servers. */
 interface Role {
   /** The socket of its primary; `null`: it is one. */
   readonly follows: string | null;
@@ -45,7 +45,7 @@ export class DatabaseServer {
     this.clock = clock;
   }
 
-  /** Makes a directory for a server, with a clock of its own. */
+  /** Creates a directory for a server, with its own clock. */
   static async create(parent: string, name: string): Promise<DatabaseServer> {
     const directory = `${parent}/${name}`;
     await Deno.mkdir(directory);
@@ -56,7 +56,7 @@ export class DatabaseServer {
     );
   }
 
-  /** Where it listens. */
+  /** The path of its socket. */
   get socketPath(): string {
     return `${this.#directory}/.s.PGSQL.5432`;
   }
@@ -88,7 +88,7 @@ export class DatabaseServer {
     await this.start();
   }
 
-  /** Starts it and waits until it takes connections. */
+  /** Starts it and waits until it accepts connections. */
   async start(): Promise<void> {
     // A killed server leaves its lock.
     await Deno.remove(`${this.socketPath}.lock`).catch(() => {});

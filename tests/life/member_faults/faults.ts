@@ -1,4 +1,4 @@
-/** What can fail, and how it does. Each fault ends with everything as it was before. */
+/** The faults. Each ends with everything as it was before. */
 import assert from "node:assert/strict";
 import type { Random } from "../chaos/random.ts";
 import { SCHEMA } from "./database_server.ts";
@@ -8,7 +8,7 @@ import type { FaultTime } from "./model.ts";
 
 export interface FaultContext extends FaultyInstallation {
   readonly random: Random;
-  /** The member that it happens to. */
+  /** The affected member. */
   readonly member: FaultyMember;
   /** Whether there is time for long faults. */
   readonly isLong: boolean;
@@ -18,7 +18,7 @@ export interface FaultContext extends FaultyInstallation {
 export interface FaultKind {
   readonly name: string;
   readonly affects: FaultTime["affects"];
-  /** Whether it can happen to that member. @default any */
+  /** Returns whether it can affect that member. @default any */
   fits?(member: FaultyMember): boolean;
   run(context: FaultContext): Promise<void>;
 }

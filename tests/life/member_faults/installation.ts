@@ -16,13 +16,13 @@ export interface Database extends AsyncDisposable {
   readonly standby: DatabaseServer;
 }
 
-/** What can fail. */
+/** The parts that can fail. */
 export interface FaultyInstallation {
   readonly truth: Truth;
   readonly database: Database;
   readonly pooler: Pooler;
   readonly members: readonly FaultyMember[];
-  /** What has failed so far. */
+  /** The faults so far. */
   readonly faults: FaultTime[];
   /** The config that all members have. */
   readonly config: { version: number };
@@ -76,7 +76,7 @@ export async function withFaultyInstallation(
   }
 }
 
-/** The second member has a clock of its own, the third one uses the pooler. */
+/** The second member has its own clock, the third one uses the pooler. */
 const WITH_CLOCK = 1;
 const POOLED = 2;
 
@@ -98,7 +98,7 @@ async function startDatabase(directory: string): Promise<Database> {
   };
   await first.initialize();
   await first.start();
-  // Through a pooler, a member makes tables, but no schema.
+  // Through a pooler, a member creates tables, but no schema.
   await first.query(`CREATE SCHEMA ${SCHEMA}`);
   await first.query(`ALTER ROLE ${ROLE} SET search_path = ${SCHEMA}`);
   await second.follow(first);

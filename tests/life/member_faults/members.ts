@@ -1,4 +1,4 @@
-/** The members: real monitors, each with a config, a network and perhaps a clock of its own. */
+/** The members: real monitors, each with its own config, network and, for one, clock. */
 import assert from "node:assert/strict";
 import { createMovableClock, type MovableClock } from "../chaos/clock.ts";
 import type { Harness, Program } from "../program.ts";
@@ -7,7 +7,7 @@ import { SCHEMA } from "./database_server.ts";
 import type { DatabaseProxy, Network } from "./database_proxy.ts";
 import type { Truth } from "./truth.ts";
 
-/** Where a member finds the database. */
+/** The path of a member to the database. */
 export interface MemberNetwork {
   /** One before each server that the config names. */
   readonly proxies: readonly DatabaseProxy[];
@@ -15,7 +15,7 @@ export interface MemberNetwork {
   readonly isPooled: boolean;
 }
 
-/** What a config has that others may not have. */
+/** The version of a config. */
 export interface ConfigVersion {
   /** Members with the same one have the same config. */
   readonly version: number;
@@ -30,14 +30,14 @@ interface MemberOptions extends MemberNetwork {
 }
 
 const LIMIT_MS = 3_600_000;
-/** A member that has nothing to log has begun by then. */
+/** A member without log lines has started by then. */
 const BEGUN_MS = 15_000;
 
 /** See the top of the file. */
 export class FaultyMember {
   readonly #options: MemberOptions;
   readonly clock: MovableClock | null;
-  /** What earlier processes of it printed. */
+  /** The output of earlier processes of it. */
   readonly #printed: string[] = [];
   /** Whether it is to run now. */
   #isExpected = false;
@@ -133,7 +133,7 @@ export class FaultyMember {
     assert.equal(code, 0, this.log);
   }
 
-  /** Starts another process of the same name, which takes its place. */
+  /** Starts another process of the same name, which replaces it. */
   async replace(): Promise<void> {
     this.assertRuns();
     const older = this.#program;

@@ -1,14 +1,14 @@
 /**
- * Compares what the database has and what arrived with what is true. Each difference is a line of text.
+ * Compares the database and the received notifications with the truth. Each difference is a line of text.
  *
  * - Each period of a target is decided at most once, in order, and one that is long enough is decided.
- * - Each decision is notified under one id, in order. If a member failed open, what came twice or late is counted.
+ * - Each decision is notified under one id, in order. If a member failed open, late and duplicate ones are counted.
  * - The hourly sums of each check are the sums of its accepted runs, of which there are no more than its target had.
- * - No check goes without a run for longer than is guaranteed.
+ * - No check is without a run for longer than is guaranteed.
  */
 import { type Arrival, type Period, periodIn, type Truth } from "./truth.ts";
 
-/** What the database has of a check in the end. */
+/** The final data of a check in the database. */
 export interface KeptCheck {
   readonly name: string;
   readonly confirmed: string;
@@ -24,7 +24,10 @@ export interface FaultTime {
   readonly fault: string;
   readonly fromMs: number;
   readonly toMs: number;
-  /** What failed: a member may leave a gap of 7 seconds; while the database does not respond nothing is guaranteed. */
+  /**
+   * The part that failed: a member may leave a gap of 7 seconds; while the database does not respond nothing is
+   * guaranteed.
+   */
   readonly affects: "member" | "database" | "nothing";
 }
 
@@ -41,7 +44,7 @@ export interface Facts {
   readonly toMs: number;
 }
 
-/** What is counted. */
+/** The counted notifications. */
 export interface Counts {
   readonly problems: number;
   readonly recoveries: number;
@@ -50,7 +53,7 @@ export interface Counts {
   readonly duplicates: number;
   /** Arrived under another id, or out of order: a difference unless a member failed open. */
   readonly surplus: number;
-  /** Say that they were sent while failing open. */
+  /** Marked as sent while failing open. */
   readonly open: number;
   readonly served: number;
   readonly accepted: number;

@@ -1,13 +1,13 @@
 /** The table that a campaign prints. */
 import type { Counts, FaultTime } from "./model.ts";
 
-/** What is known of all rounds. */
+/** The results of all rounds. */
 export interface Report {
   add(faults: readonly FaultTime[], counts: Counts): void;
   render(): string;
 }
 
-/** Starts a report. */
+/** Creates a report. */
 export function createReport(): Report {
   const faults = new Map<string, { count: number; ms: number }>();
   const totals: Counts[] = [];

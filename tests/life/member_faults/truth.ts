@@ -1,6 +1,6 @@
 /**
- * What is true: a server that is the target of each check and the receiver of all notifications. A target fails and is
- * well again in turns; each such period has a status of its own, so that an output names its period.
+ * The truth: a server that is the target of each check and the receiver of all notifications. A target fails and
+ * recovers in turns; each such period has its own status, so that an output names its period.
  */
 import type { PostedNotification } from "../receivers.ts";
 import { inTime } from "../in_time.ts";

@@ -112,7 +112,7 @@ Deno.test({
     const rules = queries.map((query, index) => ({ record: `query_${index}`, expr: withValues(query) }));
     const file = await Deno.makeTempFile({ prefix: "monitor_dashboard_", suffix: ".yml" });
     try {
-      // YAML takes JSON.
+      // JSON is valid YAML.
       await Deno.writeTextFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
       const verdict = await promtool(["check", "rules", file]);
       assert.equal(verdict.code, 0, verdict.text);

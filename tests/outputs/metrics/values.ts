@@ -3,7 +3,7 @@ import type { CheckMetrics, MetricValues } from "../../../src/outputs/metrics/re
 import { recordOf, resultOf } from "../../state/records.ts";
 import { testCheck } from "../../support/checks.ts";
 
-/** Values with something in every member. */
+/** Returns values with every field set. */
 export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
   return {
     version: "1.2.3",
@@ -29,7 +29,7 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
   };
 }
 
-/** A check that was seen, with what it saw. */
+/** Returns a check with its last result. */
 export function checkOf(
   name: string,
   last: Partial<KeptResult> = {},
@@ -42,5 +42,5 @@ export function checkOf(
   };
 }
 
-/** A pause that takes no time, for what is so short that none is needed. */
+/** A pause without a delay, for rendering so short that none is necessary. */
 export const noPause = (): Promise<void> => Promise.resolve();

@@ -138,7 +138,7 @@ test("query() waits longer after each failure to connect", async () => {
   }, { clock, connections });
 });
 
-/** Runs a test with two stores on the same state, the first of which loses what a test says. */
+/** Runs a test with two stores on the same state, the first of which loses the statements that a test chooses. */
 async function withLossyStore(
   { lose }: { lose(): "reply" | "everything" | null },
   use: (store: Awaited<ReturnType<typeof openPostgresStore>>) => Promise<void>,

@@ -259,7 +259,9 @@ test("changeOutbox() never brings back what another member has delivered", async
   assert.deepEqual((await one.outbox()).notifications, []);
 });
 
-/** The notifications that a member sent while the state was unreachable, by what others had sent to the channel. */
+/**
+ * The notifications that a member sent while the state was unreachable, by those that others had sent to the channel.
+ */
 const SENT_OPEN = [
   { known: null, sent: "critical", kept: ["critical", false] },
   { known: "critical", sent: "critical", kept: ["critical", true] },

@@ -1,4 +1,4 @@
-/** What can be wrong with a database: each is one line that says what to do. */
+/** The possible failures of a database: each is one line with a hint. */
 import assert from "node:assert/strict";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
 import { StoreError } from "../../../src/domain/store.ts";

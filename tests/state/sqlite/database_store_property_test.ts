@@ -49,7 +49,7 @@ Deno.test("prune() loses no result and no time when it aggregates hours into day
 const NAMES = ["a", "b\0", "\ud800"];
 const DAYS_BACK_MAX = 10;
 
-/** What is called, in this order; what is `null` is not. */
+/** The calls, in this order; `null` is skipped. */
 interface Step {
   readonly save: readonly CheckUpdate[] | null;
   readonly change: OutboxChange | null;
@@ -72,7 +72,7 @@ async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<
   await store.close();
 }
 
-/** Answers how many silences it ended. */
+/** Returns the number of silences that it ended. */
 async function run(store: Store, { save, change, added, ended, beats, pruneMs }: Step): Promise<number> {
   if (save !== null) await store.save(save);
   if (change !== null) await store.changeOutbox(change);
@@ -96,7 +96,7 @@ async function everythingIn(store: Store): Promise<unknown> {
   return [await store.records(), await store.outbox(), ...silences, ...await Promise.all(perName)];
 }
 
-/** What no merging may change. */
+/** Returns the sums that merging must not change. */
 async function sumsIn(store: Store): Promise<unknown> {
   const sums = (rollups: readonly Rollup[]): unknown => [
     CONDITIONS.map((condition) => sum(rollups.map(({ observed }) => observed[condition]))),

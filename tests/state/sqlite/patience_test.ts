@@ -9,7 +9,7 @@ import { openState, withState, withStatePath } from "../state_directory.ts";
 
 const BUSY = new StoreError("cannot write state: busy", "busy");
 
-/** Work that is busy for some time on a fake clock; tells when it was tried. */
+/** Work that is busy for some time on a fake clock; records the times of its attempts. */
 function busyFor(durationMs: number): {
   readonly clock: ReturnType<typeof createFakeClock>;
   readonly triesMs: number[];

@@ -48,7 +48,7 @@ Deno.test("openSqliteStore() syncs each commit to the disk before it continues",
       DatabaseSync.prototype.prepare = prepare;
     }
   };
-  // What a file is synchronized with after each commit: SQLite's "PRAGMA synchronous" of FULL, beside a WAL.
+  // SQLite's "PRAGMA synchronous" of FULL, which syncs the file of a WAL after each commit.
   const FULL = 2;
   for (const access of [undefined, "alongside"] as const) {
     await t.step(access ?? "own", () =>

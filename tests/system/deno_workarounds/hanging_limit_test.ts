@@ -66,7 +66,7 @@ const HANDSHAKES: Readonly<
   },
 };
 
-/** Whether a client still answers that it was sent no TLS, when it has closed its connection in the handshake. */
+/** Returns whether a client still responds to clear text, when it has closed its connection in the handshake. */
 async function answersAfterClose(begin: Begin): Promise<boolean> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const [close, connection] = await Promise.all([begin(listener.addr.port), listener.accept()]);

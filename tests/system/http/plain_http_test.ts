@@ -1,4 +1,4 @@
-/** What is sent and read over HTTP/1.1 in clear text. */
+/** Requests and responses over HTTP/1.1 in clear text. */
 import { createRealClock } from "../../../testing/real_clock.ts";
 import assert from "node:assert/strict";
 import { brotliCompressSync, gzipSync } from "node:zlib";
@@ -22,7 +22,7 @@ function send(
   );
 }
 
-/** What came, or why it did not. */
+/** Returns the response, or the reason of the failure. */
 async function receive(answer: string | Uint8Array): Promise<string> {
   await using server = startAnswering(answer);
   const requests = createRequests({ clock: createRealClock() });

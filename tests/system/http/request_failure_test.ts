@@ -3,7 +3,7 @@ import { explainRequestError } from "../../../src/system/http/request_failure.ts
 
 const TARGET = "https://user:password@example.org:8443/p(a)th?token=secret";
 
-/** What the runtime puts before the reason. */
+/** The prefixes of the runtime before the reason. */
 const PREFIXES = {
   connect:
     "error sending request for url (https://example.org:8443/p(a)th?token=secret): client error (Connect): ",

@@ -16,7 +16,7 @@ function get(target: string) {
 /** The runtime's own watch over what a test leaves behind sees to it that every client is closed. */
 Deno.test("createRequests() uses a new connection for each request", async () => {
   await using server = startServer(async (visitor) => {
-    // It would answer more than one request.
+    // It would respond to more than one request.
     while (true) {
       await visitor.readHead();
       await visitor.send(response(200, {}, "body"));

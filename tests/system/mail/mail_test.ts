@@ -565,7 +565,7 @@ Deno.test("send() logs in and submits with every supported method", async (t) =>
   const rows: readonly {
     readonly name: string;
     readonly extensions: readonly string[];
-    /** Replies to the commands behind EHLO that are not answered with 250. */
+    /** Replies other than 250 to the commands after EHLO. */
     readonly replies?: Readonly<Record<string, string>>;
     readonly mail: Partial<OutgoingMail>;
     readonly commands: readonly string[];
@@ -953,7 +953,7 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
 const APART_MS_MAX = 30_000;
 const SEND_MAIL = new URL("../../support/send_mail.ts", import.meta.url).pathname;
 
-/** Sends in a process of its own, which fails where it comes to no end. */
+/** Sends in a separate process, which fails if it does not terminate. */
 async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
   const { code, stdout, stderr } = await runChild(
     Deno.execPath(),
@@ -964,15 +964,15 @@ async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string
   return JSON.parse(stdout) as Sent;
 }
 
-/** What a mail server does behind STARTTLS. */
+/** The behavior of an SMTP server after STARTTLS. */
 interface TlsHarness extends AsyncDisposable {
   /** For the sender's process, which is to trust it. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Lets a visitor in that has said STARTTLS, until one of both leaves. */
+  /** Passes a client on that has sent STARTTLS, until one of both disconnects. */
   admit(visitor: MailVisitor): Promise<void>;
 }
 
-/** Plays to one visitor; whoever leaves early ends the play. */
+/** Plays one session; a client that disconnects early ends it. */
 async function startTlsHarness(respond: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsHarness> {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
@@ -1054,7 +1054,7 @@ Deno.test("send() describes a handshake that fails once, but not when it is repe
 Deno.test("send() ignores data that a server sends after TLS ended", async () => {
   let visits = 0;
   await using server = startScriptedServer(async (visitor) => {
-    // The second visit is to find out what was wrong, and takes its time.
+    // The second connection reads the certificate for the reason, and takes its time.
     if (++visits > 1) return await new Promise((resolve) => setTimeout(resolve, 300));
     await talkUpTo(/^STARTTLS$/, visitor, ["STARTTLS", "AUTH PLAIN"]);
     await visitor.send("220 go ahead\r\n");

@@ -19,7 +19,7 @@ const test = concurrentTests("createProcesses()");
 const processes = createProcesses(createRealClock(), { terminationGraceMs: 500 });
 const never = new AbortController().signal;
 
-/** How long a killed program may take to go, as processes.ts has it. */
+/** The time that a killed command may take to exit, as in processes.ts. */
 const KILL_WAIT_MS = 1000;
 
 /** Far beyond every limit used here, far below the minute that the fixtures sleep. */
@@ -114,7 +114,7 @@ Deno.test("run() keeps the configured part of a flood", async (t) => {
   for (const program of ["flood_stdout.sh", "flood_both.sh"]) {
     steps.add(program, async () => {
       const mark = newMark();
-      // In a process of its own: other tests grow this one.
+      // In a separate process: other tests grow this one.
       const { stdout, stderr } = await denoRun([
         "--allow-all",
         fixture("measure_program.ts"),
@@ -191,7 +191,7 @@ test("run() names the signal that ended a program", (add) => {
 
 Deno.test({
   name: "run() names a real-time signal by its number",
-  // The runtime fails to tell how such a child ended, and then keeps a note of it (no descriptor) for good.
+  // The runtime cannot report the end of such a child, and then keeps its status (no descriptor) for ever.
   sanitizeResources: false,
   fn: async (t) => {
     for (const argument of ["34", "64"]) {
@@ -410,7 +410,7 @@ Deno.test("run() returns after a command that exited while this process was stal
   let stills = 0;
   const after: typeof clock.after = (delayMs, callback) => {
     const cancel = clock.after(delayMs, callback);
-    // The wait behind SIGKILL: it passes, and the program goes, while nothing can be noticed.
+    // The wait after SIGKILL: it passes, and the command exits, while this process is stalled.
     if (delayMs === KILL_WAIT_MS) {
       stills++;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, KILL_WAIT_MS + 100);
@@ -443,7 +443,7 @@ test("createProcesses() kills what still runs when this process exits", (add) =>
   }
 }, requiresTools("kill"));
 
-/** The end of a program that was started (or, when told, of one that was not). */
+/** Returns the end of a command that was started (or, on request, of one that was not). */
 function started(end: ProcessEnd): Exclude<ProcessEnd, { ended: "not_started" }>;
 function started(end: ProcessEnd, expected: "not_started"): Extract<ProcessEnd, { ended: "not_started" }>;
 function started(end: ProcessEnd, expected?: "not_started"): ProcessEnd {

@@ -6,7 +6,7 @@ import { failsForGood } from "../../../src/system/tls/tls_problem.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
 import { startServer, type Visitor } from "../../support/http_servers.ts";
 
-/** A clock on which the time limit of a handshake is over soon. */
+/** A clock on which the timeout of a handshake is over soon. */
 function hurriedClock(): Clock {
   const clock = createRealClock();
   return { ...clock, after: (delayMs, callback) => clock.after(Math.min(delayMs, 200), callback) };
