@@ -42,7 +42,11 @@ export class TimerTable<Payload> {
     this.#heads = heads;
     this.#rows = heads;
     this.#cells = new Int32Array((heads + ROWS_AT_FIRST) * COLUMNS);
-    for (let head = 0; head < heads; head++) this.clear(head);
+    // Not by `clear`: hundreds of calls make the engine load its optimizing compiler, at 3 MB and 1 ms for each start.
+    for (let head = 0, cell = 0; head < heads; head++, cell += COLUMNS) {
+      this.#cells[cell + NEXT] = head;
+      this.#cells[cell + PREVIOUS] = head;
+    }
   }
 
   /** How many timers there are. */
