@@ -103,8 +103,12 @@ function withRequire(text: string): string {
   return `const require=(name)=>process.getBuiltinModule(name);${text}`;
 }
 
-/** The runtime keeps a module that is not all ASCII at twice its size, and reads it as much slower. */
-function refuseWideText(file: string, text: string): void {
+/**
+ * Refuses a module that is not all ASCII: the runtime would keep it at twice its size, and read it as much slower.
+ *
+ * @throws {Error} With the place.
+ */
+export function refuseWideText(file: string, text: string): void {
   const wide = /[^\0-\x7f]/.exec(text);
   if (wide === null) return;
   const around = text.slice(Math.max(0, wide.index - 40), wide.index + 40);

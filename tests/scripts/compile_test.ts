@@ -68,7 +68,8 @@ Deno.test("compile.ts exits with 1 and writes nothing after an error", async () 
 });
 
 Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, and rejects any other import", async (t) => {
-  const plain = 'const { a } = await import("./chunk.js");\nimport("node:fs");\nimport.meta.url;';
+  const plain =
+    `const { a } = await import("./chunk.js");\nimport('./b.js');\nimport("node:fs");\nimport.meta.url;`;
   const rows: Readonly<Record<string, string>> = {
     "a variable": "await import(name);",
     "a variable behind a comment": "await import(/* anything */ name);",
