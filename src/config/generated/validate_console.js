@@ -2,8 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/console_parameters","$defs":{"console_parameters":{"type":"object","additionalProperties":false}}};
-const schema20 = {"type":"object","additionalProperties":false};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;

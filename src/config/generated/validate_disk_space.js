@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/disk_space_parameters","$defs":{"disk_space_parameters":{"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"count_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["path"],"properties":{"path":{"type":"string","minLength":1,"format":"path"},"free":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"free_inodes":{"$ref":"#/$defs/count_below","default":{"warning_below":"10%","critical_below":"5%"}}}};
-const schema21 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -32,7 +29,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema21.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -57,7 +54,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema21.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -95,7 +92,6 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema22 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}}};
 
 function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -123,7 +119,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema22.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -148,7 +144,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema22.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }

@@ -2,8 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/dns_lookup_parameters","$defs":{"dns_lookup_parameters":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","minLength":1,"format":"host"},"type":{"enum":["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"],"default":"A"},"server":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"minItems":1},"values":{"type":"array","items":{"type":"string"},"minItems":1},"contains":{"type":"array","items":{"type":"string"},"minItems":1},"count":{"type":"integer","minimum":1},"at_least":{"type":"integer","minimum":1},"as_warning":{"type":"boolean","default":false}}};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -66,7 +64,7 @@ errors++;
 if(data.type !== undefined){
 let data1 = data.type;
 if(!((((((((((data1 === "A") || (data1 === "AAAA")) || (data1 === "CNAME")) || (data1 === "MX")) || (data1 === "NS")) || (data1 === "TXT")) || (data1 === "SOA")) || (data1 === "SRV")) || (data1 === "CAA")) || (data1 === "PTR"))){
-const err4 = {instancePath:instancePath+"/type",keyword:"enum",params:{allowedValues: schema20.properties.type.enum}};
+const err4 = {instancePath:instancePath+"/type",keyword:"enum",params:{allowedValues: ["A","AAAA","CNAME","MX","NS","TXT","SOA","SRV","CAA","PTR"]}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -79,7 +77,7 @@ errors++;
 if(data.server !== undefined){
 let data2 = data.server;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err5 = {instancePath:instancePath+"/server",keyword:"type",params:{type: schema20.properties.server.type}};
+const err5 = {instancePath:instancePath+"/server",keyword:"type",params:{type: ["string","array"]}};
 if(vErrors === null){
 vErrors = [err5];
 }

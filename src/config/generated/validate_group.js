@@ -2,8 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/group_parameters","$defs":{"group_parameters":{"type":"object","additionalProperties":false,"required":["checks"],"properties":{"checks":{"type":"array","minItems":1,"items":{"type":"string"}},"require":{"enum":["all","any"],"default":"all"},"at_least":{"type":"integer","minimum":1}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["checks"],"properties":{"checks":{"type":"array","minItems":1,"items":{"type":"string"}},"require":{"enum":["all","any"],"default":"all"},"at_least":{"type":"integer","minimum":1}}};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -79,7 +77,7 @@ errors++;
 if(data.require !== undefined){
 let data2 = data.require;
 if(!((data2 === "all") || (data2 === "any"))){
-const err5 = {instancePath:instancePath+"/require",keyword:"enum",params:{allowedValues: schema20.properties.require.enum}};
+const err5 = {instancePath:instancePath+"/require",keyword:"enum",params:{allowedValues: ["all","any"]}};
 if(vErrors === null){
 vErrors = [err5];
 }

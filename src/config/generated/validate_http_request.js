@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/http_request_parameters","$defs":{"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"http_request_parameters":{"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}},"http_message":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean"},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}},"http_expectation":{"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}},"http_step":{"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}},"http_capture":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}},"duration":{"type":["number","string"],"format":"duration"},"json_expectation":{"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}},"json_value":{"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}},"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"steps":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/http_step"}},"as_warning":{"type":"boolean","default":false}}};
-const schema21 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url"},"method":{"enum":["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"],"default":"GET"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value"}},"body":{"type":"string"},"redirects":{"enum":["follow","refuse"]},"socket":{"type":"string","minLength":1,"format":"path"},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean"},"tls":{"type":"object","additionalProperties":false,"properties":{"ca_file":{"type":"string","minLength":1,"format":"input_file"},"certificate":{"type":"string","minLength":1,"format":"input_file"},"key":{"type":"string","minLength":1,"format":"input_file"}}}}};
 const func1 = Object.prototype.hasOwnProperty;
 const pattern3 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 
@@ -30,7 +27,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema21.properties, key0))){
+if(!(func1.call(schema21, key0))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -56,7 +53,7 @@ errors++;
 if(data.method !== undefined){
 let data1 = data.method;
 if(!(((((((data1 === "GET") || (data1 === "HEAD")) || (data1 === "POST")) || (data1 === "PUT")) || (data1 === "PATCH")) || (data1 === "DELETE")) || (data1 === "OPTIONS"))){
-const err3 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema21.properties.method.enum}};
+const err3 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: ["GET","HEAD","POST","PUT","PATCH","DELETE","OPTIONS"]}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -134,7 +131,7 @@ errors++;
 if(data.redirects !== undefined){
 let data5 = data.redirects;
 if(!((data5 === "follow") || (data5 === "refuse"))){
-const err9 = {instancePath:instancePath+"/redirects",keyword:"enum",params:{allowedValues: schema21.properties.redirects.enum}};
+const err9 = {instancePath:instancePath+"/redirects",keyword:"enum",params:{allowedValues: ["follow","refuse"]}};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -324,9 +321,6 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema22 = {"type":"object","additionalProperties":false,"properties":{"status_code":{"type":["integer","string","array","null"],"minimum":100,"maximum":599,"format":"status","items":{"type":["integer","string"],"minimum":100,"maximum":599,"format":"status"},"minItems":1,"default":200},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":["string","object"],"additionalProperties":false,"required":["matches"],"properties":{"matches":{"type":"string","minLength":1,"format":"pattern"}}},"default":{}},"body_part":{"type":"string"},"not_body_part":{"type":"string","minLength":1},"body_pattern":{"type":"string","minLength":1,"format":"pattern"},"not_body_pattern":{"type":"string","minLength":1,"format":"pattern"},"json":{"type":"object","propertyNames":{"description":"a JSON path (RFC 9535) such as $.status","format":"json_path"},"additionalProperties":{"$ref":"#/$defs/json_expectation"}},"warning_duration":{"$ref":"#/$defs/duration"},"critical_duration":{"$ref":"#/$defs/duration"},"certificate":{"type":"object","additionalProperties":false,"properties":{"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"}}}}};
-const schema23 = {"type":["object","array","string","number","boolean","null"],"additionalProperties":false,"minProperties":1,"items":{"$ref":"#/$defs/json_value"},"properties":{"equals":{"$ref":"#/$defs/json_value"},"not_equals":{"$ref":"#/$defs/json_value"},"one_of":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/json_value"}},"matches":{"type":"string","minLength":1,"format":"pattern"},"contains":{"$ref":"#/$defs/json_value"},"at_least":{"type":"number"},"at_most":{"type":"number"},"less_than":{"type":"number"},"greater_than":{"type":"number"},"length":{"type":["integer","object"],"minimum":0,"additionalProperties":false,"minProperties":1,"properties":{"at_least":{"type":"integer","minimum":0},"at_most":{"type":"integer","minimum":0}}},"newer_than":{"$ref":"#/$defs/interval"},"exists":{"type":"boolean"}}};
-const schema24 = {"type":["object","array","string","number","boolean","null"],"items":{"$ref":"#/$defs/json_value"},"additionalProperties":{"$ref":"#/$defs/json_value"}};
 const wrapper0 = {validate: validate58};
 
 function validate58(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -340,7 +334,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,keyword:"type",params:{type: schema24.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["object","array","string","number","boolean","null"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -371,7 +365,6 @@ return errors === 0;
 }
 validate58.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema25 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
 function validate64(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -384,7 +377,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema25.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -422,7 +415,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,keyword:"type",params:{type: schema23.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["object","array","string","number","boolean","null"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -452,7 +445,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema23.properties, key0))){
+if(!(func1.call(schema23, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -593,7 +586,7 @@ errors++;
 if(data.length !== undefined){
 let data11 = data.length;
 if((!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))) && (!(data11 && typeof data11 == "object" && !Array.isArray(data11)))){
-const err11 = {instancePath:instancePath+"/length",keyword:"type",params:{type: schema23.properties.length.type}};
+const err11 = {instancePath:instancePath+"/length",keyword:"type",params:{type: ["integer","object"]}};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -713,7 +706,6 @@ return errors === 0;
 }
 validate57.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema26 = {"type":["number","string"],"format":"duration"};
 
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -726,7 +718,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema26.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["number","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -740,7 +732,6 @@ return errors === 0;
 }
 validate67.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema27 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
 function validate70(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -753,7 +744,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema27.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -792,7 +783,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func1.call(schema22.properties, key0))){
+if(!(func1.call(schema22, key0))){
 const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err0];
@@ -806,7 +797,7 @@ errors++;
 if(data.status_code !== undefined){
 let data0 = data.status_code;
 if((((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")) && (!(Array.isArray(data0)))) && (data0 !== null)){
-const err1 = {instancePath:instancePath+"/status_code",keyword:"type",params:{type: schema22.properties.status_code.type}};
+const err1 = {instancePath:instancePath+"/status_code",keyword:"type",params:{type: ["integer","string","array","null"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -852,7 +843,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err5 = {instancePath:instancePath+"/status_code/" + i0,keyword:"type",params:{type: schema22.properties.status_code.items.type}};
+const err5 = {instancePath:instancePath+"/status_code/" + i0,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -918,7 +909,7 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if((typeof data3 !== "string") && (!(data3 && typeof data3 == "object" && !Array.isArray(data3)))){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: schema22.properties.headers.additionalProperties.type}};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: ["string","object"]}};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1178,8 +1169,6 @@ return errors === 0;
 }
 validate56.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema28 = {"type":"object","additionalProperties":false,"required":["request"],"properties":{"name":{"type":"string","minLength":1},"request":{"$ref":"#/$defs/http_message"},"response":{"$ref":"#/$defs/http_expectation","default":{}},"capture":{"type":"object","propertyNames":{"description":"a name of letters, digits and _","pattern":"^[A-Za-z0-9_]+$"},"additionalProperties":{"$ref":"#/$defs/http_capture"}},"always":{"type":"boolean","default":false}}};
-const schema29 = {"type":"object","additionalProperties":false,"minProperties":1,"properties":{"json":{"type":"string","minLength":1,"format":"json_path"},"header":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"}}};
 
 function validate77(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -1572,3 +1561,6 @@ function join(all, more) {
   for (const error of more) all.push(error);
   return all;
 }
+const schema21 = {"target":1,"method":1,"headers":1,"body":1,"redirects":1,"socket":1,"connect_to":1,"every_address":1,"tls":1};
+const schema23 = {"equals":1,"not_equals":1,"one_of":1,"matches":1,"contains":1,"at_least":1,"at_most":1,"less_than":1,"greater_than":1,"length":1,"newer_than":1,"exists":1};
+const schema22 = {"status_code":1,"headers":1,"body_part":1,"not_body_part":1,"body_pattern":1,"not_body_pattern":1,"json":1,"warning_duration":1,"critical_duration":1,"certificate":1};

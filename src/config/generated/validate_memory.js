@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/memory_parameters","$defs":{"memory_parameters":{"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}},"space_below":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}},"space_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"available":{"$ref":"#/$defs/space_below","default":{"warning_below":"10%","critical_below":"5%"}},"swap_used":{"$ref":"#/$defs/space_above","default":{}}}};
-const schema21 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_below":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -32,7 +29,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema21.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -57,7 +54,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema21.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -95,7 +92,6 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema22 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size_or_percentage"}}};
 
 function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -123,7 +119,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data0 = data.warning_above;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema22.properties.warning_above.type}};
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -148,7 +144,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data1 = data.critical_above;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema22.properties.critical_above.type}};
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }

@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/ping_parameters","$defs":{"duration":{"type":["number","string"],"format":"duration"},"ping_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"count":{"type":"integer","minimum":1,"maximum":1000,"default":5},"loss":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"count_or_percentage"}},"default":{"warning_above":"20%","critical_above":"60%"}},"round_trip":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"$ref":"#/$defs/duration"},"critical_above":{"$ref":"#/$defs/duration"}},"default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
-const schema21 = {"type":["number","string"],"format":"duration"};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -17,7 +14,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!((typeof data == "number") && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema21.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["number","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -143,7 +140,7 @@ errors++;
 if(data2.warning_above !== undefined){
 let data3 = data2.warning_above;
 if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
-const err8 = {instancePath:instancePath+"/loss/warning_above",keyword:"type",params:{type: schema20.properties.loss.properties.warning_above.type}};
+const err8 = {instancePath:instancePath+"/loss/warning_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -168,7 +165,7 @@ errors++;
 if(data2.critical_above !== undefined){
 let data4 = data2.critical_above;
 if((!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))) && (typeof data4 !== "string")){
-const err10 = {instancePath:instancePath+"/loss/critical_above",keyword:"type",params:{type: schema20.properties.loss.properties.critical_above.type}};
+const err10 = {instancePath:instancePath+"/loss/critical_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err10];
 }

@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/process_parameters","$defs":{"process_parameters":{"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}},"count_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}},"age_thresholds":{"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}},"size_above":{"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"pattern":{"type":"string","minLength":1,"format":"pattern"},"pid_file":{"type":"string","minLength":1,"format":"path"},"count":{"$ref":"#/$defs/count_thresholds","default":{"critical_below":1}},"age":{"$ref":"#/$defs/age_thresholds","default":{}},"memory":{"$ref":"#/$defs/size_above","default":{}},"command":{"type":"string","minLength":1,"format":"command"}}};
-const schema21 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":"integer","minimum":0},"critical_below":{"type":"integer","minimum":0},"warning_above":{"type":"integer","minimum":0},"critical_above":{"type":"integer","minimum":0}}};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -145,7 +142,6 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema22 = {"type":"object","additionalProperties":false,"properties":{"warning_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_below":{"type":["integer","string"],"minimum":1,"format":"interval"},"warning_above":{"type":["integer","string"],"minimum":1,"format":"interval"},"critical_above":{"type":["integer","string"],"minimum":1,"format":"interval"}}};
 
 function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -173,7 +169,7 @@ errors++;
 if(data.warning_below !== undefined){
 let data0 = data.warning_below;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: schema22.properties.warning_below.type}};
+const err1 = {instancePath:instancePath+"/warning_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -198,7 +194,7 @@ errors++;
 if(data.critical_below !== undefined){
 let data1 = data.critical_below;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: schema22.properties.critical_below.type}};
+const err3 = {instancePath:instancePath+"/critical_below",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -223,7 +219,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data2 = data.warning_above;
 if((!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))) && (typeof data2 !== "string")){
-const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema22.properties.warning_above.type}};
+const err5 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -248,7 +244,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data3 = data.critical_above;
 if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
-const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema22.properties.critical_above.type}};
+const err7 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -286,7 +282,6 @@ return errors === 0;
 }
 validate56.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema23 = {"type":"object","additionalProperties":false,"properties":{"warning_above":{"type":["integer","string"],"minimum":0,"format":"size"},"critical_above":{"type":["integer","string"],"minimum":0,"format":"size"}}};
 
 function validate58(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -314,7 +309,7 @@ errors++;
 if(data.warning_above !== undefined){
 let data0 = data.warning_above;
 if((!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))) && (typeof data0 !== "string")){
-const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: schema23.properties.warning_above.type}};
+const err1 = {instancePath:instancePath+"/warning_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -339,7 +334,7 @@ errors++;
 if(data.critical_above !== undefined){
 let data1 = data.critical_above;
 if((!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))) && (typeof data1 !== "string")){
-const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: schema23.properties.critical_above.type}};
+const err3 = {instancePath:instancePath+"/critical_above",keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err3];
 }

@@ -2,9 +2,6 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/test_parameters","$defs":{"condition":{"enum":["unknown","ok","warning","critical"]},"test_parameters":{"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"condition":{"$ref":"#/$defs/condition","default":"warning"},"output":{"type":"string","default":""}}};
-const schema21 = {"enum":["unknown","ok","warning","critical"]};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -17,7 +14,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(!((((data === "unknown") || (data === "ok")) || (data === "warning")) || (data === "critical"))){
-const err0 = {instancePath,keyword:"enum",params:{allowedValues: schema21.enum}};
+const err0 = {instancePath,keyword:"enum",params:{allowedValues: ["unknown","ok","warning","critical"]}};
 if(vErrors === null){
 vErrors = [err0];
 }

@@ -2,10 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/tls_certificate_parameters","$defs":{"time_left":{"type":["integer","string"],"minimum":1,"format":"interval"},"tls_certificate_parameters":{"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["host"],"properties":{"host":{"type":"string","minLength":1,"format":"host"},"port":{"type":"integer","minimum":1,"maximum":65535,"default":443},"connect_to":{"type":"string","minLength":1,"format":"host"},"every_address":{"type":"boolean","default":false},"server_name":{"type":"string","minLength":1,"format":"host"},"fingerprint":{"type":"string","minLength":1},"starttls":{"enum":["smtp","imap","pop3"]},"warning_before_expiry":{"$ref":"#/$defs/time_left","default":"14 days"},"critical_before_expiry":{"$ref":"#/$defs/time_left","default":"3 days"},"ca_file":{"type":"string","minLength":1,"format":"input_file"}}};
 const func1 = Object.prototype.hasOwnProperty;
-const schema21 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -18,7 +15,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema21.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -67,7 +64,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema20.properties, key0))){
+if(!(func1.call(schema20, key0))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -228,7 +225,7 @@ errors++;
 if(data.starttls !== undefined){
 let data6 = data.starttls;
 if(!(((data6 === "smtp") || (data6 === "imap")) || (data6 === "pop3"))){
-const err14 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: schema20.properties.starttls.enum}};
+const err14 = {instancePath:instancePath+"/starttls",keyword:"enum",params:{allowedValues: ["smtp","imap","pop3"]}};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -315,3 +312,4 @@ function join(all, more) {
   for (const error of more) all.push(error);
   return all;
 }
+const schema20 = {"host":1,"port":1,"connect_to":1,"every_address":1,"server_name":1,"fingerprint":1,"starttls":1,"warning_before_expiry":1,"critical_before_expiry":1,"ca_file":1};

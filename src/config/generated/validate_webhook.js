@@ -2,10 +2,7 @@
 "use strict";
 export const validate = validate52;
 export default validate52;
-const schema19 = {"$ref":"#/$defs/webhook_parameters","$defs":{"interval":{"type":["integer","string"],"minimum":1,"format":"interval"},"json_template":{"type":["object","array","string","number","boolean","null"],"x-fields":true,"format":"template_text","propertyNames":{"description":"a key, or one field that chooses a value","format":"template_key"},"additionalProperties":{"$ref":"#/$defs/json_template"},"items":{"$ref":"#/$defs/json_template"}},"webhook_parameters":{"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"recovery_target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"$ref":"#/$defs/json_template","type":["object","array","string"],"format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}}}};
-const schema20 = {"type":"object","additionalProperties":false,"required":["target"],"properties":{"target":{"type":"string","format":"url","x-fields":true},"recovery_target":{"type":"string","format":"url","x-fields":true},"method":{"enum":["POST","PUT","PATCH"],"default":"POST"},"headers":{"type":"object","propertyNames":{"description":"a header name: letters, digits and signs such as - and _","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},"additionalProperties":{"type":"string","format":"header_value","x-fields":true},"default":{}},"body":{"$ref":"#/$defs/json_template","type":["object","array","string"],"format":"template"},"timeout":{"$ref":"#/$defs/interval","default":"10 seconds"}}};
 const pattern3 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema21 = {"type":["object","array","string","number","boolean","null"],"x-fields":true,"format":"template_text","propertyNames":{"description":"a key, or one field that chooses a value","format":"template_key"},"additionalProperties":{"$ref":"#/$defs/json_template"},"items":{"$ref":"#/$defs/json_template"}};
 const wrapper0 = {validate: validate54};
 
 function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -19,7 +16,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((((typeof data != "object") && (typeof data !== "string")) && (!((typeof data == "number") && (isFinite(data))))) && (typeof data !== "boolean")){
-const err0 = {instancePath,keyword:"type",params:{type: schema21.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["object","array","string","number","boolean","null"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -64,7 +61,6 @@ return errors === 0;
 }
 validate54.evaluated = {"props":true,"items":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema22 = {"type":["integer","string"],"minimum":1,"format":"interval"};
 
 function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
@@ -77,7 +73,7 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if((!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data)))) && (typeof data !== "string")){
-const err0 = {instancePath,keyword:"type",params:{type: schema22.type}};
+const err0 = {instancePath,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -164,7 +160,7 @@ errors++;
 if(data.method !== undefined){
 let data2 = data.method;
 if(!(((data2 === "POST") || (data2 === "PUT")) || (data2 === "PATCH"))){
-const err4 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: schema20.properties.method.enum}};
+const err4 = {instancePath:instancePath+"/method",keyword:"enum",params:{allowedValues: ["POST","PUT","PATCH"]}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -230,7 +226,7 @@ errors++;
 if(data.body !== undefined){
 let data5 = data.body;
 if((!data5 || typeof data5 != "object") && (typeof data5 !== "string")){
-const err9 = {instancePath:instancePath+"/body",keyword:"type",params:{type: schema20.properties.body.type}};
+const err9 = {instancePath:instancePath+"/body",keyword:"type",params:{type: ["object","array","string"]}};
 if(vErrors === null){
 vErrors = [err9];
 }
