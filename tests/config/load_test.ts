@@ -145,7 +145,7 @@ Deno.test("loadConfig() does not read keys from a prototype", async () => {
   const text = `{ "defaults": { "__proto__": { "threshold": 9 } }, "checks": {} }`;
   assert.deepEqual(await problemsOf(text), [
     'defaults.__proto__: unknown key "__proto__", expected one of tags, active, threshold, recovery_threshold, ' +
-    "within, flapping, annoy, schedule, maintenance_windows, locations, notifications",
+    "within, flapping, annoy, schedule, maintenance_windows, objective, locations, notifications",
   ]);
 });
 
