@@ -1,4 +1,4 @@
-/** What a process takes of the machine, seen from outside, after proc_pid_stat(5) and proc_pid_status(5): Linux only. */
+/** The resource usage of a process from outside, after proc_pid_stat(5) and proc_pid_status(5): Linux only. */
 
 /** The resource usage of a process and its exited children so far. */
 export interface ProcessUsage {
@@ -20,7 +20,7 @@ export function readUsage(processId: number): ProcessUsage {
   };
 }
 
-/** Lets the peak begin anew, so that what a start needs is not in it (proc_pid_clear_refs(5)). */
+/** Resets the peak, so that it excludes the start (proc_pid_clear_refs(5)). */
 export function forgetPeak(processId: number): void {
   Deno.writeTextFileSync(`/proc/${processId}/clear_refs`, "5");
 }

@@ -111,7 +111,7 @@ export async function measureScheduledRequests(
   return await measureService(workplace, { ...subject, check, counter: serverCounter(server) });
 }
 
-/** Lets a bare loop ask a server which is started for it alone, and which counts. */
+/** Runs a bare loop of requests to a separate server, which counts them. */
 export async function measureBareRequests(
   workplace: Workplace,
   { readsBody = false, ...subject }: Omit<BareSubject, "work" | "target" | "counter"> & {

@@ -95,8 +95,8 @@ async function nameModules(directory: string, first: string): Promise<void> {
 }
 
 /**
- * Lets packages in CommonJS require modules of Node: the bundler leaves that to a `require` that a bundle does not have.
- * This one loads nothing before it is called.
+ * Allows packages in CommonJS to require modules of Node: the bundler leaves that to a `require` that a bundle does
+ * not have. This one loads nothing before it is called.
  */
 function withRequire(text: string): string {
   if (!text.includes("Dynamic require of")) return text;

@@ -37,7 +37,7 @@ const PORT = 5432;
 /** The numbers of schemas; a name is never used twice. */
 let schemas = 0;
 
-/** Starts a server on a socket. The server refuses to run as root, so root starts it as the user of the package. */
+/** Starts a server on a socket. The server cannot run as root, so root starts it as the user of the package. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const directory = await Deno.makeTempDir({ dir: "/tmp", prefix: "monitor-pg-" });
   const data = `${directory}/data`;
@@ -167,9 +167,7 @@ interface DatabaseUser {
 /** A command of the database and its arguments. */
 export type DatabaseCommand = readonly [path: string, args: readonly string[]];
 
-/**
- * Returns the user for commands of the database, since they refuse to run as root; `null`: this process is not root.
- */
+/** Returns the user for commands of the database, which cannot run as root; `null`: this process is not root. */
 export async function databaseUser(): Promise<DatabaseUser | null> {
   if (Deno.uid() !== 0) return null;
   const line = /^postgres:[^:]*:(\d+):(\d+):/m.exec(await Deno.readTextFile("/etc/passwd"));
@@ -189,7 +187,7 @@ export function databaseCommand(
   return [tool("setpriv"), [...rights, "--", tool(name), ...args]];
 }
 
-/** Lets that user own a file or a directory. */
+/** Makes that user the owner of a file or a directory. */
 export async function giveToDatabaseUser(path: string): Promise<void> {
   const user = await databaseUser();
   if (user !== null) await Deno.chown(path, user.userId, user.groupId);

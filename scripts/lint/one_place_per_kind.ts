@@ -41,10 +41,10 @@ const KIND_LAYERS: readonly string[] = ["src/channels/", "src/checks/"];
 const CONFIG_WRITERS: readonly string[] = ["src/cli/import/"];
 
 /**
- * `one-place-per-kind`: the program looks up in a registry everything that varies by kind and never decides by a
- * kind's name, so that a new kind is one new file and nothing is forgotten. No `switch` on a kind, no comparison of
- * one with a name; the names are in domain, in the registries, in the file named for the kind, and where configs are
- * written. Types may name kinds everywhere: the compiler checks them.
+ * `one-place-per-kind`: a registry has everything that varies by kind, and the program never decides by a kind's
+ * name, so that a new kind is one new file and nothing is forgotten. No `switch` on a kind, no comparison of one with
+ * a name; the names are in domain, in the registries, in the file named for the kind, and where configs are written.
+ * Types may name kinds everywhere: the compiler checks them.
  */
 export const onePlacePerKind: Deno.lint.Rule = placedRule((context, path) => {
   if (!path.startsWith("src/") || path.startsWith("src/domain/")) return {};

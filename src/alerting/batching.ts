@@ -11,7 +11,7 @@ import type { QueuedNotification } from "../domain/outbox.ts";
 
 /** A message with more is hard to read, and a receiver may reject it. */
 const BATCH_MAX = 1000;
-/** A message that has failed more often lets others go first, so that it blocks no other check: after half a minute. */
+/** A message that has failed more often comes after others, so that it blocks no other check: after half a minute. */
 const ATTEMPTS_IN_ORDER = 2;
 /** The same for batches, after about an hour: when a receiver is back, old and new then arrive in few messages. */
 const ATTEMPTS_IN_ORDER_BATCHED = 9;

@@ -84,7 +84,7 @@ export function knownTo(
   });
 }
 
-/** Whether nothing is due to a channel of a problem: it knows of it, or it is postponed or was filtered. */
+/** Returns whether no notification of a problem is due to a channel: it was sent already, postponed or filtered. */
 export function isLeftOut(
   filters: ChannelFilters,
   conditions: readonly Condition[],

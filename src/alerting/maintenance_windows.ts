@@ -9,7 +9,7 @@ import {
   WEEKDAYS,
 } from "../domain/maintenance_window.ts";
 
-/** What is known of the windows that are open. */
+/** The open windows. */
 export interface OpenWindow {
   /** That of the window that ends last; may be empty. */
   readonly reason: string;

@@ -177,7 +177,7 @@ export class Notifying {
     };
   }
 
-  /** Returns the note of the administrator who acknowledged the problem of a check; `null`: not acknowledged. */
+  /** Returns the note of the acknowledgement of a check's problem; `null`: not acknowledged. */
   #acknowledgedOf({ name, tags }: Check, nowMs: number): string | null {
     if (this.#silences.length === 0) return null;
     const { problemBeganAtMs } = this.#stateOf(name);

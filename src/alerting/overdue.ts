@@ -16,7 +16,7 @@ export function intervalOf(schedule: Schedule, state: ConditionState): number | 
   return isCron(schedule) ? null : schedule.regularIntervalMs;
 }
 
-/** The run after now while nothing is being watched. */
+/** Returns the run after now while the check is not failing. */
 export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number {
   return isCron(schedule) ? schedule.times.after(nowMs) : nowMs + schedule.regularIntervalMs;
 }

@@ -34,7 +34,7 @@ export interface PatternSearch {
 /**
  * Searches a text for a regular expression in RE2 syntax.
  *
- * RE2's matching takes time in proportion to the length of the text and, at worst, to the size of the compiled
+ * RE2's matching takes time in proportion to the length of the text and, at most, to the size of the compiled
  * pattern, for any text. A worker would not help: the runtime cannot terminate one that is busy. So the searched text
  * is limited by both, and one search lasts at most about 50 ms. The library is loaded only here.
  */

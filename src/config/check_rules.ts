@@ -17,7 +17,7 @@ import type { SchemaValidator } from "./structure_errors.ts";
 import { findStructureProblems } from "./validate_schema.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
-/** A file that was held to the schema. */
+/** A file that was validated against the schema. */
 export interface ValidatedFile {
   readonly file: ConfigFile;
   readonly problems: readonly Problem[];
@@ -32,7 +32,7 @@ export interface ValidatedFile {
   readonly createCronTimes: CreateCronTimes | null;
 }
 
-/** The schema that a config is held to. */
+/** The schema that validates a config. */
 export interface JudgingSchema {
   readonly reader: SchemaReader;
   readonly validator: SchemaValidator;

@@ -53,7 +53,7 @@ function frameOf(name: string, byName: ReadonlyMap<string, Check>): Frame {
   return { name, parents: [...dependencies, ...combined], dependencyCount: dependencies.length, next: 0 };
 }
 
-/** So many pairs of names are held against each other; the errors after that go without a guess. */
+/** The maximum number of compared pairs of names; later errors have no suggestion. */
 const LOOKS_MAX = 200_000;
 
 /** Walks the dependencies depth-first, without recursion; each circle is reported once, at its first check. */

@@ -33,7 +33,7 @@ interface PlaceholderOptions {
 interface Substituted {
   /** A copy as far as it differs; the rest is shared with the config. Unresolved strings stay as written. */
   readonly value: JsonValue;
-  /** Every string that held something to replace, in the config's order. */
+  /** Every string that contained a placeholder, in the config's order. */
   readonly substitutions: readonly Substitution[];
   /** The placeholders that have no value, and why: the machine lacks it, or it cannot be one. */
   readonly problems: readonly Problem[];

@@ -3,7 +3,7 @@ import { createTokenReader, TOKEN } from "./tokens.ts";
 
 /** A place in a text. */
 interface Position {
-  /** From 1. A line ends with LF, CRLF or CR. */
+  /** From 1. Lines end with LF, CRLF or CR. */
   readonly line: number;
   /** From 1, in UTF-16 code units. */
   readonly column: number;

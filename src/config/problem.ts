@@ -84,8 +84,8 @@ export function countErrors(count: number): string {
 }
 
 /**
- * Joins the errors of several stages, the earliest stage first. If a value was rejected by an earlier stage, later
- * errors of it are consequences and dropped. A missing requirement of the machine hides no error of its value.
+ * Joins the errors of several validation steps, the earliest step first. If a value was rejected by an earlier one,
+ * later errors of it are consequences and dropped. A missing requirement of the machine hides no error of its value.
  */
 export function joinProblems(stages: readonly (readonly Problem[])[]): readonly Problem[] {
   const joined: Problem[] = [];

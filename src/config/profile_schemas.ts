@@ -4,10 +4,10 @@ import type { JudgingSchema } from "./check_rules.ts";
 import { createSchemaReader } from "./schema_view.ts";
 import type { Validator } from "./structure_errors.ts";
 
-/** Which schema a config is held to: the default one, or a shape of the specification. */
+/** The schema that validates a config: the default one, or that of a specification profile. */
 export type Shape = "monitor" | "a" | "b";
 
-/** Returns the schema that a config is held to. */
+/** Returns the schema that validates a config. */
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema);
   if (shape === "monitor") {

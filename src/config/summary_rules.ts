@@ -1,4 +1,4 @@
-/** What is an error or a warning of a summary whose keys are valid one by one. */
+/** The errors and warnings of a summary whose keys are valid one by one. */
 import type { Check } from "../domain/check.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";

@@ -113,8 +113,8 @@ export interface SharedStore extends Store {
   /** Returns the notifications in these queues that were not received under their present token. */
   receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications>;
   /**
-   * Returns whether a claimed queue is still owned, as far as this process knows. `changeOutbox` changes only rows of
-   * such a queue, and detects if another member has claimed it.
+   * Returns whether a claimed queue is still owned, as far as this process detects. `changeOutbox` changes only rows
+   * of such a queue, and detects if another member has claimed it.
    */
   owns(channelKey: string): boolean;
   /** The version of a record as this process read or saved it last; `null` if nothing is stored of its check. */

@@ -23,7 +23,7 @@ export interface Notification {
   readonly nextRunAtMs: number;
   /** The machine it was decided on. */
   readonly hostName: string;
-  /** The note of an administrator who has acknowledged the problem, which may be empty; `null`: not acknowledged. */
+  /** The note of the acknowledgement of the problem, which may be empty; `null`: not acknowledged. */
   readonly acknowledged: string | null;
   /** Whether the check changes too often. */
   readonly flapping: boolean;

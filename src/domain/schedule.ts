@@ -1,8 +1,8 @@
 /** Runs spread over time: an interval, and where in it a check runs comes from its name. */
 export interface IntervalSchedule {
-  /** From one planned run to the next while nothing is being watched; 1000 or more. */
+  /** The time from one planned run to the next while the check is not failing; 1000 or more. */
   readonly regularIntervalMs: number;
-  /** Applies while something is being watched; equal to the regular one when the config gives none. */
+  /** Applies while the check is failing; equal to the regular one if the config sets none. */
   readonly attentiveIntervalMs: number;
 }
 
@@ -10,7 +10,7 @@ export interface IntervalSchedule {
 export interface CronSchedule {
   /** When it runs, by wall time. */
   readonly times: CronTimes;
-  /** While something is being watched it runs so long after each run as well; `null`: at its times alone. */
+  /** While the check is failing it also runs so long after each run; `null`: at its times alone. */
   readonly attentiveIntervalMs: number | null;
 }
 

@@ -29,7 +29,7 @@ export interface System {
   readonly connections: Connections;
   /** The look-ups of `dns_lookup` checks. */
   readonly dns: Dns;
-  /** The mails of the `email` channel. */
+  /** The SMTP client of the `email` channel. */
   readonly mail: Mail;
   /** Disk space, memory and load of this machine. */
   readonly host: Host;

@@ -177,7 +177,7 @@ export class Member implements WorkShare {
     this.#follow();
   }
 
-  /** Lets others run the checks; the queues stay. */
+  /** Leaves its checks to others, and keeps the queues. */
   async withdraw(): Promise<void> {
     this.#isWithdrawn = true;
     this.#cancel();

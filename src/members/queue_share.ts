@@ -45,7 +45,7 @@ interface HeldQueue {
 export class QueueShare {
   readonly #options: QueueShareOptions;
   readonly #held = new Map<string, HeldQueue>();
-  /** Queues of which something may still be being sent here, although they are not held any more. */
+  /** Queues that are not owned any more, but may have a message in progress here. */
   readonly #releasing = new Map<string, Promise<void>>();
   /** Channels with pending notifications that the config does not have: they are to be dropped. */
   #abandoned: readonly string[] = [];
@@ -104,7 +104,7 @@ export class QueueShare {
       const { row: present } = this.#held.get(row.channelKey) ?? { row };
       this.#release(row.channelKey, () => store.giveBackQueue(present));
     }
-    // An owned queue that is not held was refused.
+    // An owned queue that is not in the share was rejected.
     for (const row of [...take, ...owned]) await this.#take(row);
   }
 

@@ -1,6 +1,6 @@
 import { onAbort } from "../shared/on_abort.ts";
 
-/** Lets so many tasks run at a time; the others wait their turn, first come, first served. */
+/** Limits the number of concurrent tasks; the others wait in order. */
 export interface Limiter {
   /** How many tasks run. */
   readonly running: number;

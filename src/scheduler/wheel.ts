@@ -29,10 +29,7 @@ const LOW_RANGE = 2 ** (DIGIT_BITS * LOW_LEVELS);
 
 const NO_SLOT = -1;
 
-/**
- * Timers that each carry a payload. Knows only numbers: a tick is whatever the caller counts in, a safe integer
- * of 0 or more.
- */
+/** Timers that each carry a payload. A tick is in any unit of the caller, a safe integer of 0 or more. */
 export class TimerWheel<Payload> {
   /** The list of slot s of level l is number 64 l + s. */
   readonly #timers = new TimerTable<Payload>(LEVELS * SLOTS);

@@ -4,14 +4,14 @@ import { StoreError, type StoreFailure } from "../domain/store.ts";
 import type { Lock } from "../domain/lock.ts";
 
 /**
- * Takes the lock that stands for "this process runs the checks", or answers `null` while another process holds
- * it; {@linkcode lockHolder} may then tell which. The lock is the system's own on an open file, so it cannot be
- * left behind by a crash, and programs that this process starts do not inherit it.
+ * Acquires the lock of the process that runs the checks, or returns `null` while another process has it; {@linkcode
+ * lockHolder} may then return its id. The lock is the system's own on an open file, so it cannot be left behind by a
+ * crash, and commands that this process starts do not inherit it.
  *
- * The file (mode 0600, its directory 0700 where that is new) stays when the lock ends: removing it would let two
- * processes lock two files of the same name.
+ * The file (mode 0600, its directory 0700 if it is new) stays when the lock ends: removing it would allow two
+ * processes to lock two files of the same name.
  *
- * @throws {StoreError} If the file cannot be made or opened, or something that is no file stands in its place.
+ * @throws {StoreError} If the file cannot be created or opened, or the path is not a file.
  */
 export function acquireLock(path: string): Lock | null {
   try {

@@ -212,7 +212,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [[0, "critical"], [61, "critical"], [62, "review"], [63, "ok"], [64, "critical"], [121, "ok"]],
     expected: ["64 problem critical", "121 recovery ok"],
   },
-  "hours: a change within them is a problem of its own": {
+  "hours: a change within them is a separate problem": {
     filters: { hours: [hours(60, 120)] },
     steps: [[0, "warning"], [61, "critical"], [121, "warning"], [122, "ok"]],
     expected: ["61 problem critical", "122 recovery ok"],

@@ -27,9 +27,9 @@ export interface Desk {
   readonly troubles: (StoreFailure | null)[];
   /** Records a check result as the scheduler does, and sends its notifications. */
   observe(check: Check, condition: Condition): Promise<void>;
-  /** Decides again without a result, as a watch does after a reload, and sends what that leads to. */
+  /** Decides again without a result, as the scheduler does after a reload, and sends its notifications. */
   review(check: Check): Promise<void>;
-  /** Lets each row be tried once. */
+  /** Tries each row once. */
   drain(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Channels whose far ends a test plays on a fake clock: they fail in every way there is, and note what arrives. */
+/** Channels with fake receivers on a fake clock: they fail in every way, and record the received notifications. */
 import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../src/domain/requests.ts";
 import type { System } from "../../src/domain/system.ts";

@@ -45,7 +45,7 @@ function textOf(rows: readonly QueuedNotification[]): string {
   }).join(" ");
 }
 
-Deno.test("mergeNotifications() merges the notifications of a check into those that the receiver needs", async (t) => {
+Deno.test("mergeNotifications() merges the notifications of a check without losing a condition", async (t) => {
   const table: readonly (readonly [name: string, rows: string, merged: string | null])[] = [
     ["nothing", "", null],
     ["one", "a:ok>critical", null],

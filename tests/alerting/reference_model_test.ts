@@ -576,7 +576,7 @@ function notified(notification: ArrivedNotification): unknown {
 
 /**
  * Asserts that without rejections, hardly any message has a notification that was decided before that of an earlier
- * message: only one that was retried often lets others go first.
+ * message: only one that was retried often comes after others.
  */
 function assertGatheredInOrder(arrivals: readonly Arrival[]): void {
   let newestMs = 0;

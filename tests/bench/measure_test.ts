@@ -36,19 +36,19 @@ Deno.test("measureAtOnce() starts every subject of a round before any of them co
   assert.deepStrictEqual(samples, { a: [3, 7], b: [4, 8] });
 });
 
-Deno.test("measureRun() returns the output of a program and its resource usage", async () => {
+Deno.test("measureRun() returns the output of a process and its resource usage", async () => {
   const { wallMs, output } = await measureRun(["/bin/sh", "-c", "echo well"]);
   assert.strictEqual(output, "well\n");
   assert.ok(wallMs > 0);
 });
 
-Deno.test("measureRun() rejects if a program fails, with its output", async () => {
+Deno.test("measureRun() rejects if a process fails, with its output", async () => {
   await assert.rejects(measureRun(["/bin/sh", "-c", "echo no >&2; exit 3"]), {
     message: 'Cannot measure "/bin/sh": it ended with code 3: no',
   });
 });
 
-Deno.test("compareSteady() compares the cost of operations, and reports a side that did too few", async (t) => {
+Deno.test("compareSteady() compares the cost of operations, and notes a side that did too few", async (t) => {
   const side = (name: string, cpuMs: number, runs: number): SteadySide => ({
     name,
     perSecond: 100,

@@ -282,7 +282,7 @@ Deno.test("deliver() returns the outcome of the server", async (t) => {
       delivery: { delivered: true, note: "rejected for b@example.org (550 gone)" },
     },
     {
-      name: "for good",
+      name: "permanently",
       end: { ...failure, retryable: false },
       delivery: {
         delivered: false,

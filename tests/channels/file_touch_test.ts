@@ -85,7 +85,7 @@ Deno.test("fileTouchKind rejects permanent failures with the reason", async (t) 
   });
 });
 
-Deno.test("fileTouchKind as a user without rights", async (t) => {
+Deno.test("fileTouchKind as a user without privileges", async (t) => {
   await inDirectory(async (directory) => {
     await Deno.chmod(directory, 0o755);
     await Deno.mkdir(`${directory}/mine`);
@@ -105,7 +105,7 @@ Deno.test("fileTouchKind as a user without rights", async (t) => {
 Deno.test({
   // The owner of a file may always touch it, so these belong to another user; only root can create such files.
   ...requiresTools("root"),
-  name: "fileTouchKind as a user without rights, with files of another user",
+  name: "fileTouchKind as a user without privileges, with files of another user",
   fn: (t) =>
     inDirectory(async (directory) => {
       await Deno.chmod(directory, 0o755);

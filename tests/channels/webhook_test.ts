@@ -122,7 +122,7 @@ Deno.test("webhookKind sends the configured method and headers, whatever the cas
 Deno.test("webhookKind fills fields in path, query and headers, each escaped for its place", async (t) => {
   const rows: Readonly<Record<string, readonly [value: string, inUrl: string, inHeader: string]>> = {
     "plain text": ["web", "web", "web"],
-    "what ends a segment, a query or a header": [
+    "characters that end a segment, a query or a header": [
       "a/../b?c&d=e#f\r\nX-Evil: 1\0",
       "a%2F..%2Fb%3Fc%26d%3De%23f%0D%0AX-Evil%3A%201%00",
       "a/../b?c&d=e#f X-Evil: 1",
@@ -326,7 +326,7 @@ Deno.test("webhookKind sends user name and password of the URL as HTTP Basic", a
   assert.deepEqual(posted, [`Basic ${btoa("AC1:s&cret")}`]);
 });
 
-Deno.test("webhookKind needs the hosts of both its URLs", async () => {
+Deno.test("webhookKind requires the hosts of both its URLs", async () => {
   const parameters = { method: "POST", headers: {}, timeoutMs: 1 } as const;
   const needed = (target: string, recoveryTarget?: string) =>
     webhookKind.requiredPermissions({

@@ -20,7 +20,7 @@ const DAY = 24 * HOUR;
 /** When the files of these tests were changed, far from the time of the machine. */
 const CHANGED_AT_MS = Date.UTC(2020, 5, 1, 12);
 
-Deno.test("fileTimestampKind judges the age of a file", async (t) => {
+Deno.test("fileTimestampKind evaluates the age of a file", async (t) => {
   interface Row {
     readonly ageMs: number;
     readonly parameters?: Partial<FileTimestampParameters>;
@@ -59,7 +59,7 @@ Deno.test("fileTimestampKind judges the age of a file", async (t) => {
       output: "changed 1 h 1 s ago, warning after 1 h, critical after 1 d",
       ageSeconds: 3601,
     },
-    "older by less than the words tell": {
+    "older by less than the output shows": {
       ageMs: 90 * MINUTE + SECOND,
       parameters: { warningAgeMs: 90 * MINUTE },
       condition: "warning",
@@ -271,7 +271,7 @@ Deno.test("fileTimestampKind returns unknown for an unreadable path", async (t) 
       new Deno.errors.PermissionDenied(`Permission denied (os error 13): stat '${path}'`),
       'cannot read "/data/file": permission denied',
     ],
-    "a place that needs every permission": [
+    "a path that requires every permission": [
       new Deno.errors.NotCapable(`Requires all access to "${path}", run again with the --allow-all flag`),
       'cannot read "/data/file": grant --allow-all',
     ],

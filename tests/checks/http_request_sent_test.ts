@@ -91,7 +91,7 @@ Deno.test("observeHttpRequest() sends the config's headers", async (t) => {
   for (const [name, value] of Object.entries(given)) {
     await t.step(name, () => assert.equal(seen(headers, name), value.trim()));
   }
-  await t.step("a content type of its own for a text", async () => {
+  await t.step("its own content type for a text", async () => {
     await observeTarget(server.origin, { request: { method: "POST", body: "x" } });
     assert.equal(server.received[1]?.headers.get("content-type"), "text/plain;charset=UTF-8");
   });

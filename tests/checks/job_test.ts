@@ -177,21 +177,21 @@ const ROWS: Readonly<Record<string, Row>> = {
     output: "failed 1 d 2 h ago with exit code 3 after 35 s: last line; " +
       "overdue: last ended 1 d 2 h ago, expected every 1 d",
   },
-  "a run that takes too long": {
+  "too long a run": {
     events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
     parameters: { durationMaxMs: 2 * HOUR },
     lookAtMs: 5 * HOUR,
     condition: "critical",
     output: "running for 3 h, at most 2 h expected, unless it died",
   },
-  "a run that takes just too long": {
+  "slightly too long a run": {
     events: [{ atMs: HOUR, begins: "a" }],
     parameters: { durationMaxMs: 2 * HOUR, conditionOnLongRun: "warning" },
     lookAtMs: 3 * HOUR + 1,
     condition: "warning",
     output: "running for just over 2 h, at most 2 h expected, unless it died",
   },
-  "a run that takes as long as it may": {
+  "a run of the maximum duration": {
     events: [{ atMs: HOUR, begins: "a" }],
     parameters: { durationMaxMs: 2 * HOUR },
     lookAtMs: 3 * HOUR,

@@ -35,7 +35,7 @@ Deno.test("memory compares available memory and used swap with thresholds", asyn
       "ok",
       "available 25% (4 GB of 16 GB); swap used 0% (0 B of 0 B)",
     ],
-    "a system that tells nothing": [{ totalBytes: 0 }, "unknown", "the system does not tell its memory"],
+    "a system without memory facts": [{ totalBytes: 0 }, "unknown", "the system does not tell its memory"],
   };
   for (const [name, [facts, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {

@@ -1,6 +1,5 @@
 /**
- * Debian's own plugins (package `monitoring-plugins-basic`) as `script` checks, held against what they print when
- * they are run directly.
+ * Debian's own plugins (package `monitoring-plugins-basic`) as `script` checks, compared with their direct output.
  */
 import assert from "node:assert/strict";
 import { observeProgram } from "../support/script_check.ts";
@@ -119,7 +118,7 @@ Deno.test({
         steady: true,
       },
       {
-        name: "negate with a state of its own",
+        name: "negate with another state",
         plugin: "negate",
         arguments: ["-s", "-o", "WARNING", tool("check_dummy"), "0", "upside down"],
         condition: "warning",

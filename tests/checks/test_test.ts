@@ -32,7 +32,7 @@ Deno.test("testKind throws the reason of an abort", async () => {
   await rejects(observing, (error) => error === reason);
 });
 
-Deno.test("testKind has no limit and no caveats", () => {
+Deno.test("testKind has no limit and no warnings", () => {
   strictEqual(testKind.limit, "none");
   deepStrictEqual(testKind.warnings(check({ condition: "warning", output: "" })), []);
 });

@@ -18,7 +18,7 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
     '{\n  "checks": {\n    "a": 1, // one\n  },\n}',
     '{\n  "checks": {\n    "a": 1, // one\n    "n": { "kind": "x" },\n  },\n}',
   ],
-  "after a trailing comma of its own line": [
+  "after a trailing comma on a separate line": [
     '{\n  "checks": {\n    "a": 1 // one\n    , // two\n  }\n}',
     '{\n  "checks": {\n    "a": 1 // one\n    , // two\n    "n": { "kind": "x" },\n  }\n}',
   ],

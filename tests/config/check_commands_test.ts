@@ -35,7 +35,7 @@ Deno.test("findCommands() returns the first command of a name in PATH", async (t
     "bin/check": program,
   } as const;
   const rows: Readonly<Record<string, readonly [PATH: string, found: string | undefined]>> = {
-    "not one that nobody may execute, nor a directory": ["/one:/two:/three:/four", "/three/check"],
+    "not one that is not executable, nor a directory": ["/one:/two:/three:/four", "/three/check"],
     "the order is that of PATH": ["/four:/three", "/four/check"],
     "not the working directory for an empty entry": [":/four", "/four/check"],
     "not a relative entry": ["bin:.:/four", "/four/check"],

@@ -51,7 +51,7 @@ Deno.test("findDependencyProblems() returns each cycle once, with all its checks
       readonly [requiredPermissions: Readonly<Record<string, readonly string[]>>, problems: readonly string[]]
     >
   > = {
-    "a check that needs itself": [{ a: ["a"] }, [at("a", '"a" depends on "a"')]],
+    "a check that depends on itself": [{ a: ["a"] }, [at("a", '"a" depends on "a"')]],
     "two": [{ a: ["b"], b: ["a"] }, [at("a", '"a" depends on "b" depends on "a"')]],
     "three": [{ a: ["b"], b: ["c"], c: ["a"] }, [
       at("a", '"a" depends on "b" depends on "c" depends on "a"'),
@@ -68,7 +68,7 @@ Deno.test("findDependencyProblems() returns each cycle once, with all its checks
       { a: ["b", "c"], b: ["a"], c: ["a"] },
       [at("a", '"a" depends on "b" depends on "a"'), at("a", '"a" depends on "c" depends on "a"')],
     ],
-    "a circle beside a name that is no check": [
+    "a cycle and a name that is no check": [
       { a: ["a", "web site"] },
       ['checks.a.depends_on.1: is "web site", expected the name of a check', at("a", '"a" depends on "a"')],
     ],

@@ -134,7 +134,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     },
     problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
   },
-  "what is only looked at or touched is no clash": {
+  "files that are only checked or touched are no clash": {
     config: {
       report: { path: "page.html" },
       defaults: { notifications: [{ kind: "file_touch", parameters: { path: "page.html" } }] },
@@ -142,7 +142,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     },
     problems: [],
   },
-  "a link in the place of the page is replaced, and what it leads to stays": {
+  "a link in the place of the page is replaced, and its target stays": {
     config: { state: "s", report: { path: "page.html" } },
     prepare: (directory) => Deno.symlinkSync("s", `${directory}/page.html`),
     problems: [],

@@ -59,7 +59,7 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
       page({}, { body_pattern: "(a" }),
       `${at}.response.body_pattern: "(a" is not a regular expression in RE2 syntax: missing closing ): \`(a\``,
     ],
-    "a pattern that looks ahead": [
+    "a pattern with a lookahead": [
       page({}, { not_body_pattern: "a(?!b)" }),
       `${at}.response.not_body_pattern: "a(?!b)" is not a regular expression in RE2 syntax: ` +
       "invalid or unsupported Perl syntax: `(?!` (RE2 has no look-around and no back-references)",

@@ -15,7 +15,7 @@ Deno.test("readJobIndex() finds the checks and the state despite other errors", 
   const table: Readonly<Record<string, string>> = {
     "all is right": `{ "defaults": {}, "state": "kept.sqlite", "checks": { ${job} } }`,
     "a comment and a trailing comma": `{ "state": "./kept.sqlite", /* here */ "checks": { ${job}, }, }`,
-    "mistakes elsewhere":
+    "errors elsewhere":
       `{ "defaults": 5, "nonsense": {}, "state": "kept.sqlite", "checks": { ${job}, "x": 1 } }`,
     "a secret that cannot be read": `{ "checks": { ${job}, "web": { "kind": "script", "parameters":
       { "path": "no_such_program", "arguments": ["\${env:NONE}", "\${file:/none}"] } } }, "state": "kept.sqlite" }`,

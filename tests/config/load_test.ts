@@ -156,7 +156,7 @@ Deno.test("loadConfig() keeps the config's order for all names", async () => {
   assert.deepEqual(loaded.map((check) => check.name), names);
 });
 
-Deno.test("loadConfig() returns every error of a stage in the order of the config", async () => {
+Deno.test("loadConfig() returns every error of a validation step in the order of the config", async () => {
   const { problems } = await loadError({
     checks: { "2": { kind: "x" }, "1": { kind: "y" } },
     defaults: { threshold: 0, schedule: { regular_interval: "" } },
@@ -196,7 +196,7 @@ Deno.test("loadConfig() returns each missing variable or file once, with the che
       web({ request: { target: "http://h", method: "${env:UNSET}" } }),
       "parameters.request.method",
     ],
-    "a variable in a program": [{ kind: "script", parameters: { path: "${env:UNSET}" } }, "parameters.path"],
+    "a variable in a command": [{ kind: "script", parameters: { path: "${env:UNSET}" } }, "parameters.path"],
     "a variable in place of an interval": [
       { kind: "test", timeout: "${env:UNSET}", parameters: {} },
       "timeout",
@@ -443,7 +443,7 @@ Deno.test("loadConfig() finds errors at the end of a large config", async (t) =>
       [count + 3, 14],
       'unexpected "]", expected a key in double quotes or }',
     ],
-    "a mistake": [
+    "an error": [
       '    "last": { "kind": "test", "parameters": {}, "active": 1 } } }\n',
       [count + 3, 59],
       "is 1, expected true or false",

@@ -39,7 +39,7 @@ Deno.test("quote() shows a value on one line, shortened, with no half of a chara
   ]);
 });
 
-Deno.test("joinProblems() drops later problems of a value that an earlier stage rejected", () => {
+Deno.test("joinProblems() drops later problems of a value that an earlier step rejected", () => {
   const first = [{ path: ["a"], message: "first" }, { path: ["a"], message: "first too" }];
   const second = [
     { path: ["a"], message: "consequence" },

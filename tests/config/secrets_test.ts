@@ -93,13 +93,13 @@ Deno.test("findSecrets() returns the values of keys that can contain a secret", 
 
 Deno.test("findSecrets() skips hosts, ports, paths, commands, and keys with a few accepted words", async (t) => {
   const rows: Readonly<Record<string, readonly [parts: object, value: string]>> = {
-    "the host of a mail server": [mail({ host: "${env:X}" }), "mail.example.org"],
+    "the host of an SMTP server": [mail({ host: "${env:X}" }), "mail.example.org"],
     "a path": [{ check: { kind: "file_timestamp", parameters: { path: "${env:X}" } } }, "/var/backups"],
     "a file to touch": [
       { channel: { kind: "file_touch", parameters: { path: "/run/${env:X}" } } },
       "problem",
     ],
-    "a program": [script({ path: "${env:X}" }), "check_disk"],
+    "a command": [script({ path: "${env:X}" }), "check_disk"],
     "an interval": [{ check: { kind: "test", timeout: "${env:X}", parameters: {} } }, "5 seconds"],
     "a condition": [{ check: { kind: "test", parameters: { condition: "${env:X}" } } }, "critical"],
     "a kind": [{ check: { kind: "${env:X}", parameters: {} } }, "test"],
@@ -121,7 +121,7 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
     {
       "a path": ["https://h.example/${env:X}", "T0/B1/swordfish", ["T0/B1/swordfish"]],
       "a query": ["https://h.example/?token=${env:X}", "swordfish", ["swordfish"]],
-      "a fragment": ["https://h.example/#${env:X}", "swordfish", ["swordfish"]],
+      "a URL fragment": ["https://h.example/#${env:X}", "swordfish", ["swordfish"]],
       "a login": ["https://user:${env:X}@h.example/", "swordfish", ["swordfish", "user:swordfish"]],
       "a login name": ["https://${env:X}:a%20pass@h.example/", "operator", [
         "operator",
@@ -147,7 +147,7 @@ Deno.test("findSecrets() returns the parts of a URL other than its host", async 
         "swordfish",
         "user:swordfish",
       ]],
-      "what is written out": ["https://user:swordfish@h.example/?page=2&token=a%2Fbc#x", "", [
+      "a literal value": ["https://user:swordfish@h.example/?page=2&token=a%2Fbc#x", "", [
         "swordfish",
         "user:swordfish",
         "a/bc",

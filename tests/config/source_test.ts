@@ -104,7 +104,7 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
     ],
     "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
     "it is a pipe": [{ kind: "other" }, "it is not a regular file"],
-    "nobody may read it": [
+    "unreadable": [
       new Deno.errors.PermissionDenied("Permission denied (os error 13)"),
       "permission denied",
     ],

@@ -9,7 +9,7 @@ Deno.test("findStatePath() finds the state of a config despite errors in its tex
     "none": ['{ "defaults": {} }', null],
     "an empty one": ['{ "state": "" }', null],
     "another type": ['{ "state": 1, "defaults": {} }', null],
-    "a text that holds one": ['{ "title": "{ \\"state\\": \\"no\\" }" }', null],
+    "a text that contains one": ['{ "title": "{ \\"state\\": \\"no\\" }" }', null],
     "one at the top, after one deeper": ['{ "checks": { "state": "no" }, "state": "a.sqlite" }', "a.sqlite"],
     "a comma that is missing": ['{ "defaults": {} "state": "a.sqlite" }', "a.sqlite"],
     "a text that breaks off": ['{ "state": "a.sqlite", "checks": { "web": {', "a.sqlite"],

@@ -57,7 +57,7 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's key
   const hook = (parameters: object) => ({ defaults: { notifications: [{ kind: "webhook", parameters }] } });
   const rows: Readonly<Record<string, readonly [config: unknown, hint: string]>> = {
     "type of a check": [withCheck({ type: "script", parameters }), 'did you mean "kind"?'],
-    "type beside kind": [withCheck({ type: "x", kind, parameters }), 'remove it: "kind" is there already'],
+    "type and kind": [withCheck({ type: "x", kind, parameters }), 'remove it: "kind" is there already'],
     "type of a channel": [
       { defaults: { notifications: [{ type: "console", parameters }] } },
       'did you mean "kind"?',
@@ -109,7 +109,7 @@ Deno.test("findStructureProblems() suggests the equivalent of another tool's kin
     "HTTPS": [check("HTTPS"), 'did you mean "http_request"?'],
     "a channel slack": [channel("slack"), 'did you mean "webhook"?'],
     "a channel script": [channel("script"), 'did you mean "command"?'],
-    "a channel mail": [channel("mail"), 'did you mean "email"?'],
+    "a channel of kind mail": [channel("mail"), 'did you mean "email"?'],
   };
   for (const [name, [config, hint]] of Object.entries(rows)) {
     await t.step(name, async () => assert.equal(await hintOf(config), hint));

@@ -159,7 +159,7 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
   > = {
     "a literal one": ["swordfish", 0o644, [warning]],
     "an escaped one": ["$${swordfish", 0o644, [warning]],
-    "what looks like a placeholder": ["${HOME}", 0o644, [warning]],
+    "text that resembles a placeholder": ["${HOME}", 0o644, [warning]],
     "a placeholder": ["${env:X}", 0o644, []],
     "a placeholder among other text": ["a${env:X}", 0o644, []],
     "none": ["", 0o644, []],

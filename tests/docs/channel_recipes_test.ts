@@ -22,7 +22,7 @@ Deno.test("docs/recipes has a channel for each provider, and a test for each cha
   assert.deepEqual([...CHANNEL_RECIPES.keys()].sort(), [...Object.keys(PROVIDERS), ...COMMANDS].sort());
 });
 
-Deno.test("docs/recipes: each webhook sends what its provider accepts, whatever an output holds", (t) =>
+Deno.test("docs/recipes: each webhook sends a request that its provider accepts, with any output", (t) =>
   withHarness(async (harness) => {
     await using servers = new AsyncDisposableStack();
     const receivers = Object.entries(PROVIDERS).map(([name, provider]) => {

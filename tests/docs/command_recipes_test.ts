@@ -49,7 +49,7 @@ Deno.test({
     }),
 });
 
-Deno.test("docs/recipes: a mail server accepts the emails of the recipe", () =>
+Deno.test("docs/recipes: an SMTP server accepts the emails of the recipe", () =>
   withHarness(async (harness) => {
     await using mailbox = await startMailbox("mail-password");
     const [block] = readPage("docs/recipes/notifications.md").blocks;

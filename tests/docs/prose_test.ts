@@ -1,71 +1,14 @@
 /**
- * Words that have a usual counterpart in the field, and no other use in this project. They fail as whole words in pages,
- * help, schema descriptions and the texts of the program. They also fail in identifiers and file names, where `timeLimit`
- * counts as `time limit`, together with words that only code had.
+ * No page, help text, schema description or text of the program contains a word of `words.ts`, and no identifier or file
+ * name, where `timeLimit` counts as `time limit`. Comments and the names of tests: `code_prose_test.ts`.
  */
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { commandHelp, programHelp } from "../../src/cli/help.ts";
 import { PROJECT, readPages } from "./pages.ts";
+import { NO_CODE, sourceFiles } from "./source_files.ts";
+import { CODE_WORDS, findingsIn, forbid, PHRASES, TEST_WORDS } from "./words.ts";
 
-/** The phrase, and what to write instead. */
-const PHRASES: Readonly<Record<string, string>> = {
-  "anybody|nobody|somebody|whoever|whom": "the user, the process, the server",
-  "asked for again|later and later": "retried with exponential backoff",
-  "badness|mildest": "severity, lowest severity",
-  "baked": "locked-down build",
-  "beside": "alongside, in addition to",
-  "colour": "color",
-  "folders?": "directory",
-  "given up|gives? up|giving up": "dropped, drops",
-  "held back|holds? back|holding back": "suppressed",
-  "licen[c]es?": "license",
-  "line ends?": "newline",
-  "mail address(?:es)?": "email address",
-  "mend|mends|mended|mending": "fix",
-  "mistakes?": "error",
-  "settled|settles": "confirmed",
-  "sign of life|signs of life": "heartbeat",
-  "stands? alone": "cannot be combined",
-  "standstill|undisturbed": "stall, stall-safe",
-  "time limit": "timeout",
-  "times of the calendar": "cron schedule",
-  "told|tells": "sent, prints",
-  "tried again|try again later": "retried",
-  "truthfully": "nothing",
-  "twins?": "duplicate",
-  "under way": "in progress",
-  "wrong usage": "usage error",
-};
-
-/** The same for words that only identifiers may not have; texts need them for something else. */
-const CODE_WORDS: Readonly<Record<string, string>> = {
-  "caveats?|doubts?": "warning",
-  "fragments?": "included file",
-  "glances?": "job index",
-  "heirs?|successors?": "replacement",
-  "judged?|judges": "evaluate, validate",
-  "kept files?|kept pages?": "published file",
-  "lateness|late beats?": "scheduling lag",
-  "ledgers?": "state repository",
-  "needs": "required permissions",
-  "observations?": "check result",
-  "pulses?": "heartbeat sender",
-  "watched|watch": "scheduler, task",
-};
-
-/** The same for tests and what they share. */
-const TEST_WORDS: Readonly<Record<string, string>> = {
-  "moody": "flaky",
-  "play|played|plays": "fake",
-  "scenes?": "scenario",
-  "stages?": "harness",
-  "weather|worlds?": "fake, conditions",
-};
-
-type Forbidden = readonly { readonly pattern: RegExp; readonly instead: string }[];
-
-const IN_TEXTS = forbid(PHRASES);
 const IN_CODE = forbid({ ...PHRASES, ...CODE_WORDS });
 const IN_TESTS = forbid({ ...PHRASES, ...CODE_WORDS, ...TEST_WORDS });
 
@@ -144,19 +87,6 @@ Deno.test("no message of the program is longer than 100 characters, except quote
 const HELP =
   /src\/cli\/(?:commands\/\w+|command_definition|starter_config)\.ts$|src\/(?:outputs\/html_report\/\w+|state\/(?:tables|sqlite\/\w*statements|postgres\/postgres_\w+))\.ts$/;
 
-function forbid(words: Readonly<Record<string, string>>): Forbidden {
-  return Object.entries(words).map(([pattern, instead]) => ({
-    pattern: new RegExp(`\\b(?:${pattern})\\b`, "gi"),
-    instead,
-  }));
-}
-
-function findingsIn(where: string, text: string, forbidden = IN_TEXTS): readonly string[] {
-  return forbidden.flatMap(({ pattern, instead }) =>
-    [...text.matchAll(pattern)].map(([word]) => `${where}: "${word}": write ${instead}`)
-  ).sort();
-}
-
 /** The words of each identifier in code and of the file's own name, a line each: `timeLimit` is `time limit`. */
 function identifiersOf(path: string, source: string): string {
   const code = source.replaceAll(NO_CODE, " ");
@@ -168,23 +98,11 @@ function identifiersOf(path: string, source: string): string {
 /** Names of libraries. */
 const FOREIGN: readonly string[] = ["allSettled", "watchFs", "withFragments"];
 
-/** Comments, texts and regular expressions. */
-const NO_CODE =
-  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|(?<=(?:[(=:,|?&]|return)\s*)\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\]|\\.)*\])+\//g;
-
 /** String literals with a blank in them, without comments: texts rather than keys. */
 function literalsOf(source: string): string {
   const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/(^|[^:])\/\/.*$/gm, "$1");
   return [...code.matchAll(/"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'/g)]
     .map(([literal]) => literal).filter((literal) => literal.includes(" ")).join("\n");
-}
-
-function sourceFiles(directory: string): readonly string[] {
-  return [...Deno.readDirSync(directory)].flatMap(({ name, isDirectory }) => {
-    const path = `${directory}/${name}`;
-    if (isDirectory) return name === "generated" ? [] : sourceFiles(path);
-    return name.endsWith(".ts") ? [path] : [];
-  });
 }
 
 function filesBelow(directory: string): readonly string[] {

@@ -29,7 +29,7 @@ Deno.test("docs/help/troubleshooting.md has a section for every exit code of an 
   }
 });
 
-/** What stands in a message as it is: what two places put together, and what a mail server says, is parted. */
+/** Returns the literal pieces of a message, without values and the reply of an SMTP server. */
 function literalPieces(message: string): readonly string[] {
   return message.replace(/^(login|sender): /, "").replace(/ 5\d+/, "…").split(/…|(?<=": )| \(process | s, /)
     .map((piece) => piece.replaceAll(/^["\s]+|["\s]+$/g, ""))

@@ -53,7 +53,7 @@ Deno.test("exactDuration() names the whole length", async (t) => {
   }
 });
 
-Deno.test("exactDuration() and describeDuration() print what the config accepts", () => {
+Deno.test("exactDuration() and describeDuration() print durations that the config accepts", () => {
   fc.assert(fc.property(fc.integer({ min: 1, max: INTERVAL_MS_MAX / SECOND }), (seconds) => {
     const ms = seconds * SECOND;
     deepStrictEqual(parseInterval(exactDuration(ms)), { ms });

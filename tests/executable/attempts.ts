@@ -39,7 +39,7 @@ const options = { stdin: "null", stdout: "null", stderr: "null", clearEnv: true 
 /** Forbidden attempts; each fails by itself if it is rejected. */
 const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "read a system file": () => Deno.readTextFile("/etc/passwd"),
-  "read the file beside the config": () => Deno.readFile(neighbour),
+  "read the file next to the config": () => Deno.readFile(neighbour),
   "read it through node": () => readFileSync(neighbour),
   "open it": () => Deno.open(neighbour),
   "look at it": () => Deno.stat(neighbour),
@@ -48,7 +48,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "list the directory": () => [...Deno.readDirSync(directory)],
   "list it through node": () => opendir(directory),
   "ask for a real path": () => Deno.realPath("/etc"),
-  "watch the directory": () => Deno.watchFs(directory).close(),
+  "list changes of the directory": () => Deno.watchFs(directory).close(),
   "import from a server": () => import(`http://127.0.0.1:${otherPort}/module.js`),
   "make a function of a text": () => new Function("return 1")(),
   "open another database": () => new DatabaseSync(`${directory}/other.sqlite`).close(),
@@ -57,7 +57,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
     withState((database) => database.exec(`VACUUM INTO '${directory}/copy.sqlite'`)),
   "load an extension": () => new DatabaseSync(state, { allowExtension: true }).loadExtension(neighbour),
   "change the config": () => Deno.writeTextFile(config, "{}", { append: true }),
-  "write beside it": () => Deno.writeTextFile(`${directory}/new`, ""),
+  "write next to it": () => Deno.writeTextFile(`${directory}/new`, ""),
   "make a directory": () => Deno.mkdir(`${directory}/new`),
   "make a temporary file": () => Deno.makeTempFile(),
   "remove a file": () => Deno.remove(neighbour),
@@ -82,7 +82,7 @@ const FORBIDDEN: Readonly<Record<string, () => unknown>> = {
   "run a shell through node": () =>
     new Promise((resolve, reject) => exec("true", (error) => error ? reject(error) : resolve("ran"))),
   "run the script by a symlink": () => new Deno.Command(`${directory}/link`, options).output(),
-  "run a program by its bare name": () => new Deno.Command("true", options).output(),
+  "run a command by its bare name": () => new Deno.Command("true", options).output(),
   "run itself": () => new Deno.Command(Deno.execPath(), options).output(),
   "run the script with a library of ours": () =>
     new Deno.Command(script, { ...options, env: { LD_PRELOAD: neighbour } }).output(),

@@ -36,7 +36,7 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
           "kept.sqlite",
           "kept.sqlite.lock",
         ]);
-        // These are for others to read, as far as the umask lets them; no secret is in them.
+        // These are readable by others, as far as the umask allows it; they contain no secret.
         const open = 0o666 & ~parseInt(umask, 8);
         for (const name of ["page.html", "monitor.prom", "alive"]) {
           assert.equal(modeOf(harness, name), open, name);
@@ -134,7 +134,7 @@ Deno.test({
       withHarness(async (harness) => {
         harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
         assert.equal((await harness.run(["check", "--once"])).code, 2);
-        // Any user may write it, whoever the owner is: only the owner's id counts.
+        // Any user may write it: only the owner's id counts.
         Deno.chmodSync(`${harness.directory}/kept.sqlite`, 0o666);
         Deno.chownSync(`${harness.directory}/kept.sqlite`, OTHER, OTHER);
         const before = Deno.readFileSync(`${harness.directory}/kept.sqlite`);

@@ -62,7 +62,7 @@ export interface Installation {
   checkOf(name: string): Readonly<Record<string, unknown>>;
   /** Waits until each check has run again. */
   ranAgain(): Promise<void>;
-  /** Lets all checks fail, or be well again, and waits until each was notified. */
+  /** Makes all checks fail, or recover, and waits until each was notified. */
   turn(status: 200 | 500, options?: { readonly isStored: boolean }): Promise<void>;
   /** Describes the notifications and the logs of the members. */
   describe(): string;

@@ -95,7 +95,7 @@ export interface Mailbox extends AsyncDisposable {
   bytesMax(): number;
   /** The number of connections. */
   readonly attempts: number;
-  /** The mails as they came. */
+  /** The emails as received. */
   readonly raw: MailServer["mails"];
   read(): Promise<readonly ReadMail[]>;
 }

@@ -44,7 +44,7 @@ test(
   () =>
     withHarness(async ({ directory }) => {
       const names = ["monitor.service", "monitor-due.service", "monitor-due.timer"];
-      // It also looks up the commands, and a missing one is no error of a unit.
+      // It also searches for the commands, and a missing one is no error of a unit.
       for (const name of names) {
         const unit = readExample(`systemd/${name}`).replaceAll(PROGRAM_PATH, "/bin/true");
         Deno.writeTextFileSync(`${directory}/${name}`, unit);

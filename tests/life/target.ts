@@ -11,9 +11,9 @@ export interface Target {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** How many requests came. */
   readonly requests: number;
-  /** The status of immediate responses; `null`: requests are held until the test responds. */
+  /** The status of immediate responses; `null`: requests wait until the test responds. */
   status: number | null;
-  /** The next request that is held. */
+  /** Resolves to the next waiting request. */
   held(): Promise<Held>;
 }
 

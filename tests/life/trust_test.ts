@@ -24,7 +24,7 @@ const UNTRUSTED = /certificate is not trusted \(unknown issuer\)/;
 const UNSET = { DENO_TLS_CA_STORE: "" };
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "what the machine trusts, if nothing is set": {
+  "the machine's CA certificates, if nothing is set": {
     environment: { ...UNSET, SSL_CERT_FILE: "./authority.pem" },
     condition: "ok",
     output: /^status is 200$|^connected with TLS$|^certificate expires in/,

@@ -346,7 +346,10 @@ test(
         Record<string, readonly [PermissionClass, value: string, printed: readonly string[]]>
       > = {
         "run of a script": ["run", probe, [OK, `UNKNOWN +script .*needs --allow-run=${probe}`]],
-        "run of what ends a script": ["run", kill, [OK, `UNKNOWN +script .*needs --allow-run=.*${kill}`]],
+        "run of the command that terminates a script": ["run", kill, [
+          OK,
+          `UNKNOWN +script .*needs --allow-run=.*${kill}`,
+        ]],
         "net of a request": ["net", web, [`UNKNOWN +web .*--allow-net=${web}`, FAILED]],
         "net of an email channel": ["net", mail, [OK, FAILED]],
       };

@@ -254,7 +254,7 @@ function never(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** Lets everything else that is ready go first, so many times. */
+/** Yields to everything else that is ready, so many times. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await null;
 }

@@ -284,7 +284,7 @@ const SUBJECT_BY_THE_CLOCK: fc.Arbitrary<Subject> = fc.record({
   check: CHECK,
   conditionsByMinute: CONDITIONS_BY_MINUTE,
 })
-  // Where one interval lets cron come early and the other makes it late, they see different minutes.
+  // If one interval makes cron early and the other makes it late, they run in different minutes.
   .filter(({ check }) => comesEarly(check) || comesLate(check))
   // The very first run is not at the offset: with a problem at once, attentive runs would keep to its second.
   .map(({ check, conditionsByMinute }) => ({

@@ -19,13 +19,13 @@ interface Scenario {
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "nothing happened": { condition: "critical", disturb: () => {}, runs: 1, endMs: RUN_MS },
-  "it stood still and all was well": {
+  "it stalled and the result was ok": {
     condition: "ok",
     disturb: (clock) => clock.freeze(600_000),
     runs: 1,
     endMs: RUN_MS + 600_000,
   },
-  "it stood still": {
+  "it stalled": {
     condition: "unknown",
     disturb: (clock) => clock.freeze(600_000),
     runs: 2,
@@ -37,7 +37,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     runs: 1,
     endMs: RUN_MS + 1_500,
   },
-  "the machine slept": {
+  "the system was suspended": {
     condition: "critical",
     disturb: (clock) => clock.stepWall(600_000),
     runs: 2,

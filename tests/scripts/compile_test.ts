@@ -75,7 +75,7 @@ Deno.test("refuseComputedImports() accepts modules of the bundle and of Node, an
     "a variable behind a comment": "await import(/* anything */ name);",
     "a template": "import(`./${name}.js`);",
     "a sum": 'import("." + name);',
-    "a sum that begins like a module beside it": 'import("./" + name);',
+    "a sum that begins like a module of the bundle": 'import("./" + name);',
     "a way out of the directory": 'import("./../a.js");',
     "an address": 'import("https://example.org/a.js");',
     "a package": 'import("npm:ajv");',

@@ -24,7 +24,7 @@ testRule("no-ambient", "finds every use of what is ambient", "src/checks/example
   "timers": ["setTimeout(f, 1); setInterval(f, 1);", "setTimeout", "setInterval"],
   "a timer, aliased": ["const later = setTimeout;", "setTimeout"],
   "a timer as an optional call": ["setTimeout?.(f, 1);", "setTimeout"],
-  "a time limit": ["const signal = AbortSignal.timeout(10);", "AbortSignal.timeout"],
+  "a timeout": ["const signal = AbortSignal.timeout(10);", "AbortSignal.timeout"],
   "the runtime": ['await Deno.readTextFile("x");', "Deno.readTextFile"],
   "the runtime's environment": ['Deno.env.get("HOME");', "Deno.env"],
   "the runtime behind a question mark": ["Deno?.env;", "Deno?.env"],
@@ -38,13 +38,13 @@ testRule("no-ambient", "finds every use of what is ambient", "src/checks/example
   "the runtime as a computed key": ["const table = { [Deno.pid]: 1 };", "Deno.pid"],
   "the process": ["process.env.HOME; process.on(a, b);", "process.env", "process.on"],
   "a request": ['await fetch("http://localhost/");', "fetch"],
-  "a request beside a class and a function without names": [
+  "a request next to a class and a function without names": [
     "export default class { a() { fetch(x); } } f(function () { return class { b = fetch; }; });",
     "fetch",
     "fetch",
   ],
   "a request in a loop without a start": ["for (;;) { fetch(x); }", "fetch"],
-  "a request beside holes": ["const [, a] = b; try { f(); } catch { fetch(a); }", "fetch"],
+  "a request next to holes": ["const [, a] = b; try { f(); } catch { fetch(a); }", "fetch"],
   "a request in a class's own block": ["class A { static { fetch(x); } }", "fetch"],
   "a request as a shorthand member": ["const tools = { fetch };", "fetch"],
   "a request as a default value": ["const send = options.send ?? fetch;", "fetch"],
@@ -391,7 +391,7 @@ testPlaces("one-place-per-kind", "lets a name stand in its places", 'const name 
   "the file named for another kind": ["src/checks/http_request.ts", '"script"'],
   "a file of that name in another layer": ["src/cli/script.ts", '"script"'],
   "config": ["src/config/resolve.ts", '"script"'],
-  "what writes configs": ["src/cli/import/gatus.ts"],
+  "a writer of configs": ["src/cli/import/gatus.ts"],
   "tests": ["tests/checks/script_test.ts"],
   "scripts": ["scripts/generate.ts"],
 });
@@ -400,7 +400,7 @@ testPlaces("one-place-per-kind", "lets only domain decide by a kind", 'f(check.k
   "domain": ["src/domain/check.ts"],
   "the registry": ["src/checks/registry.ts", 'check.kind === "script"'],
   "the file named for it": ["src/checks/script.ts", 'check.kind === "script"'],
-  "what writes configs": ["src/cli/import/gatus.ts", 'check.kind === "script"'],
+  "a writer of configs": ["src/cli/import/gatus.ts", 'check.kind === "script"'],
   "tests": ["tests/checks/script_test.ts"],
 });
 
@@ -451,7 +451,7 @@ testPlaces("exit-in-main", "goes by the file's place", "Deno.exit(1);", {
   "tests": ["tests/specs/run.ts"],
   "examples": ["examples/server.ts"],
   "benchmarks": ["bench/run.ts"],
-  "the room for what is ambient": ["src/system/process/processes.ts", "Deno.exit"],
+  "the layer for ambient values": ["src/system/process/processes.ts", "Deno.exit"],
   "the command line": ["src/cli/run.ts", "Deno.exit"],
 });
 
@@ -501,9 +501,9 @@ testPlaces(
     "a test": ["tests/checks/script_test.ts", "Deno.Command"],
     "a module of the tests": ["tests/support/promtool.ts", "Deno.Command"],
     "the place": ["testing/tools.ts"],
-    "a program that tries what it may": ["tests/executable/attempts.ts"],
+    "a script that tries its permissions": ["tests/executable/attempts.ts"],
     "scripts": ["scripts/test.ts"],
-    "the program": ["src/system/process/processes.ts"],
+    "a source file": ["src/system/process/processes.ts"],
   },
 );
 

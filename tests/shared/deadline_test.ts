@@ -72,7 +72,7 @@ Deno.test("pause() resolves after its delay", async () => {
   assert.equal(hasEnded, true);
 });
 
-Deno.test("endsWithin() resolves to whether the promise settled in time, and rejects as it does", async () => {
+Deno.test("endsWithin() resolves to whether the promise completed in time, and rejects as it does", async () => {
   const clock = createFakeClock();
   assert.equal(await endsWithin(clock, 100, Promise.resolve()), true);
   await assert.rejects(endsWithin(clock, 100, Promise.reject(new Error("work"))), /work/);

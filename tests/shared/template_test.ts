@@ -58,7 +58,7 @@ Deno.test("unknownFields() returns unknown fields in order", async (t) => {
   }
 });
 
-Deno.test("unknownFilters() names what follows a field and is no filter", () => {
+Deno.test("unknownFilters() returns texts after a field that are no filter", () => {
   const known = "{{id | html | no_mentions|truncate:1}} {{id}}";
   assert.deepEqual(unknownFilters(known), []);
   const wrong =
@@ -100,6 +100,6 @@ Deno.test("SAMPLE_FIELDS has a value for every field", () => {
   assert.deepEqual(Object.keys(SAMPLE_FIELDS).sort(), TEMPLATE_FIELDS.toSorted());
 });
 
-Deno.test("unknownFields() takes no long time for a template of braces and spaces", () => {
+Deno.test("unknownFields() is fast for a template of braces and spaces", () => {
   assert.deepEqual(unknownFields(`${"{{".repeat(50_000)}${" ".repeat(50_000)}`), []);
 });

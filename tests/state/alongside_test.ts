@@ -194,7 +194,7 @@ Deno.test("addSilences() and endSilences() do not disturb a process that saves",
 interface SilencingProcess {
   /** Makes it open a state, add one silence and close it; returns its output. */
   silenceIn(path: string): Promise<string>;
-  /** Lets it end. */
+  /** Allows it to exit. */
   end(): Promise<void>;
 }
 

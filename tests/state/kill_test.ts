@@ -8,7 +8,7 @@ import { openState, withState, withStatePath } from "./state_directory.ts";
 /** How often the process is killed; more in a soak: `KILL_ROUNDS=200 deno test -A tests/state/kill_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 8);
 
-/** A round lets at most so many batches pass before the kill. */
+/** The maximum number of batches in a round before the kill. */
 const BATCHES_MAX = 60;
 
 Deno.test("save() and changeOutbox() persist every acknowledged write once when the process is killed", () =>

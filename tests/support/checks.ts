@@ -58,7 +58,7 @@ export function groupCheck(
   return { ...settings(options), kind: "group", parameters: { checks, require: "all", atLeast } };
 }
 
-/** A check whose target a test plays. */
+/** Returns a check with a fake target. */
 export function requestCheck(target: string, options: CheckOptions = {}): HttpRequestCheck {
   return {
     ...settings(options),

@@ -75,7 +75,7 @@ export function concurrentSteps(
   const add: AddCase = (name, run, { ignore = false } = {}) => {
     const fn = (own: Deno.TestContext): void | Promise<void> =>
       run((inner, runInner, options) => add(`${name}: ${inner}`, runInner, options), own);
-    // A sanitizer cannot tell one step's leftovers from another's work.
+    // A sanitizer cannot distinguish one step's leftovers from another's work.
     pending.push({ name, fn, ignore, sanitizeOps: false, sanitizeResources: false, sanitizeExit: false });
     startNext();
   };

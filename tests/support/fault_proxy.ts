@@ -1,4 +1,4 @@
-/** A proxy that lets everything through, but for one fault at one byte of a connection. */
+/** A proxy that forwards everything, except for one fault at one byte of a connection. */
 import { resetConnection } from "./reset_connection.ts";
 
 /** The kind of fault at a byte. */

@@ -18,7 +18,7 @@ const HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nand so on";
 const STILLS = 10;
 const STILL_MS = 3;
 
-/** Runs a test against a server that does not stand still with this process. */
+/** Runs a test against a server in another process, which does not stall with this one. */
 async function withServer(use: (port: number) => Promise<void>): Promise<void> {
   const args = [...runArguments(["--allow-net"]), fixture("answer_and_hold.ts"), HEAD];
   const server = startChild(Deno.execPath(), args, { stdout: "piped" });

@@ -175,7 +175,7 @@ function readId(invocation: Invocation): string | undefined {
   throw new UsageError(`--id is ${JSON.stringify(id)}, expected up to 100 of a-z A-Z 0-9 . : @ / + - _`);
 }
 
-/** What a window is about; neither: all checks. */
+/** The check or tag of a window; neither: all checks. */
 type Target = Pick<Silence, "check" | "tag">;
 
 /** Returns the key of a window with an ID, which has no spaces. */

@@ -6,10 +6,10 @@ import { NO_RESULT } from "./unfinished.ts";
 import { xmlAttribute, xmlText } from "./xml_text.ts";
 
 /*
- * The report keeps to what Jenkins' schemas (junit-4.xsd and junit-10.xsd of its xUnit plugin) both allow, and
- * carries everything that Windy Road's JUnit.xsd requires, host name and empty suite output included. It leaves
- * the last one in a single point: the output of a check that passes stands in its `testcase`, where CI systems
- * show it, and JUnit.xsd knows no such place.
+ * The file conforms to Jenkins' schemas (junit-4.xsd and junit-10.xsd of its xUnit plugin), and contains everything
+ * that Windy Road's JUnit.xsd requires, including host name and empty suite output. It deviates from the last one in
+ * a single point: the output of a passing check is in its `testcase`, where CI systems show it, and JUnit.xsd has no
+ * such element.
  */
 
 /** Readers show the message on one line or in a column; the text of the element has all of it. */

@@ -37,7 +37,7 @@ export interface GatherOptions {
   readonly facts: PageFacts;
   /** The record of a check, if a newer one than the store's is in memory. */
   recordOf?(name: string): CheckRecord | null;
-  /** Lets others have their turn; called between steps of some milliseconds. */
+  /** Yields to other work; called between steps of some milliseconds. */
   pause(): Promise<void>;
 }
 

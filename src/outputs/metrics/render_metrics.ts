@@ -67,7 +67,7 @@ export interface MetricValues {
 /** So many checks are written at a time: some ten milliseconds. */
 const CHECKS_AT_A_TIME = 250;
 
-/** Writes values in a format. Where there are many checks, `pause` lets others go on in between. */
+/** Writes values in a format. With many checks, `pause` yields to other work in between. */
 export async function renderMetrics(
   values: MetricValues,
   pause: () => Promise<void>,

@@ -13,7 +13,7 @@ const CHECKS_AT_A_TIME = 50;
 const CHANGES_MAX = 1000;
 
 export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" | "hostName"> {
-  /** What is stored; `null`: nothing yet. */
+  /** The opened state; `null`: nothing yet. */
   readonly store: Pick<Store, "rollupSums" | "rollups" | "changes" | "outbox"> | null;
   /** Those of the config; only active ones count. */
   readonly checks: readonly (
@@ -23,7 +23,7 @@ export interface GatherSummaryOptions extends Period, Pick<Summary, "timeZone" |
   /** Only checks with one of these tags. @default all */
   readonly tags?: readonly string[] | undefined;
   recordOf(name: string): CheckRecord | null;
-  /** Lets others have their turn; called between steps of some milliseconds. */
+  /** Yields to other work; called between steps of some milliseconds. */
   pause(): Promise<void>;
 }
 

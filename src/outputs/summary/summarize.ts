@@ -23,7 +23,7 @@ export interface RunSums {
   readonly durationTotalMs: number;
 }
 
-/** What is stored of one active check. */
+/** The stored history of one active check. */
 export interface CheckHistory extends NamedCheck, ChangeHistory {
   /** Whether it is about a job that checks in. */
   readonly isJob: boolean;
@@ -43,7 +43,7 @@ export interface SummaryInput extends Period, Pick<Summary, "timeZone" | "hostNa
   readonly queued: readonly QueuedNotification[];
 }
 
-/** What a list has at most. */
+/** Maximum number of items in a list. */
 const ITEMS_MAX = 100;
 const SLOWEST_MAX = 5;
 /** Faster runs are not slow. */

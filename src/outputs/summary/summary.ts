@@ -1,4 +1,4 @@
-/** What happened to the checks in a period. Times are wall time, milliseconds since 1970. */
+/** The events of the checks in a period. Times are wall time, milliseconds since 1970. */
 import type { Condition } from "../../domain/condition.ts";
 import type { Objective } from "../../domain/objective.ts";
 

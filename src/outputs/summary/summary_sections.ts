@@ -19,7 +19,7 @@ import type {
 export interface Section {
   readonly title: string;
   readonly items: readonly SectionItem[];
-  /** What is not listed; empty: nothing. */
+  /** Describes the omitted items; empty: none. */
   readonly more: string;
 }
 
@@ -27,7 +27,7 @@ export interface SectionItem {
   /** How people call the check or the channel. */
   readonly name: string;
   readonly facts: string;
-  /** Whether somebody should look at it. */
+  /** Whether it requires attention. */
   readonly isBad: boolean;
 }
 

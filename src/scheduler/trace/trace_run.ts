@@ -17,7 +17,7 @@ type TracedSystem = ObserveContext["system"];
 /** The length of all lines together, in UTF-16 units. */
 const TRACE_LENGTH_MAX = 64 * 1024;
 const LINE_LENGTH_MAX = 500;
-/** What is for the trace alone is read no longer than this. */
+/** Maximum time of reading for the trace alone. */
 const LATER_TIMEOUT_MS = 2_000;
 
 interface TracedRun {

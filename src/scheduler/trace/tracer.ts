@@ -13,8 +13,8 @@ export interface Tracer {
   /** Adds lines of sent or received data; `mark` is before each. */
   addBlock(mark: string, text: string): void;
   /**
-   * Reads something for the trace alone once the check has its result, so that a server that answers the check and
-   * nothing else changes neither result nor duration. Work of the same key is done once.
+   * Reads something for the trace alone once the check has its result, so that a server that responds only to the
+   * check changes neither result nor duration. Work of the same key is done once.
    */
   addLater(key: string, work: (signal: AbortSignal) => Promise<void>): void;
 }

@@ -16,9 +16,9 @@ export interface SqliteStoreOptions {
   /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
   readonly nowMs: number;
   /**
-   * `own`: for the process that holds the lock of the state. Creates a missing file, updates an older version, and
-   * quarantines a damaged file. `read`: alongside the owner. `beside`: to change silences or runs of jobs alongside the
-   * owner. As `own`, under the database's own locks, but rejects a damaged file.
+   * `own`: for the process that has the lock of the state. Creates a missing file, updates an older version, and
+   * quarantines a damaged file. `read`: alongside the owner. `alongside`: to change silences or runs of jobs
+   * alongside the owner. As `own`, under the database's own locks, but rejects a damaged file.
    */
   readonly access: "own" | "read" | "alongside";
   /**
@@ -102,7 +102,7 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
 }
 
 /**
- * Processes that switch a new state at once need each other's locks. The database lets one of them go on, and returns
+ * Processes that switch a new state at once require each other's locks. The database serves one of them, and returns
  * "busy" to the others without waiting as it does elsewhere. So those wait here, for their turn to write.
  */
 function useWriteAheadLog(connection: SqliteConnection): void {
@@ -117,12 +117,12 @@ function useWriteAheadLog(connection: SqliteConnection): void {
   }
 }
 
-/** Makes the file if there is none, and looks at it before the database does. Answers its size. */
+/** Creates the file if there is none, and validates it before the database opens it. Returns its size. */
 async function prepareFile(path: string, options: SqliteStoreOptions): Promise<number> {
   const file = await inspectPlace(path, options);
   if (file === null) {
     if (await createStateFile(path, options)) return 0;
-    // Another process was faster, and what it has made is looked at like any other.
+    // Another process was faster, and its file is validated like any other.
     const made = await inspectPlace(path, options);
     if (made === null) {
       throw new StoreError(

@@ -10,7 +10,7 @@ export function takeBuffer(): ArrayBuffer {
   return kept.pop() ?? new ArrayBuffer(BUFFER_BYTES);
 }
 
-/** Lets others use a buffer. Nothing may read or write it any more, the runtime included. */
+/** Releases a buffer. It must not be read or written any more, by the runtime either. */
 export function giveBuffer(buffer: ArrayBuffer): void {
   if (buffer.byteLength === BUFFER_BYTES && kept.length < KEPT_MAX) kept.push(buffer);
 }

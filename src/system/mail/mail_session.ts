@@ -159,8 +159,8 @@ async function nameReceivers(
 }
 
 /**
- * Doubles the dot at the start of a line, and adds the line that ends the content (RFC 5321, section 4.5.2). Every
- * line ends with CRLF: servers disagree about other line endings.
+ * Doubles the dot at the start of a line, and adds the line that ends the content (RFC 5321, section 4.5.2). Lines
+ * end with CRLF: servers disagree about other newlines.
  */
 function forTransfer(content: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(content).replace(/\r(?!\n)|(?<!\r)\n/g, "\r\n").replace(

@@ -75,7 +75,7 @@ function describeBadKey(key: string): string {
 const RSA_BITS_MIN = 2048;
 const CURVES: readonly (string | undefined)[] = ["prime256v1", "secp384r1", "secp521r1"];
 
-/** Lets pass what the runtime's TLS library can sign with. */
+/** Rejects keys with which the runtime's TLS library cannot sign. */
 function refuseUnknownKind(
   key: {
     readonly asymmetricKeyType?: string | undefined;

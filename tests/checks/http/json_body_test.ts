@@ -207,7 +207,7 @@ Deno.test("evaluateJson() returns a failure for a body that is not JSON", async 
   }
 });
 
-Deno.test("evaluateJson() returns why a body of JSON can't be judged", async (t) => {
+Deno.test("evaluateJson() returns the reason why a body of JSON can't be evaluated", async (t) => {
   const tooDeep = "body is JSON nested deeper than 100 levels";
   const rows = [
     {

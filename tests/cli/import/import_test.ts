@@ -193,7 +193,7 @@ const MALFORMED: Readonly<
     78,
     /^<stdin>:2:1: the key "web" is specified more than once/,
   ],
-  "several documents": ["gatus -", "a: 1\n---\nb: 2\n", 78, /^<stdin>:2:1: /],
+  "several YAML documents": ["gatus -", "a: 1\n---\nb: 2\n", 78, /^<stdin>:2:1: /],
   "a YAML bomb": ["gatus -", BOMB, 78, /its aliases make more than 500000 values of it/],
   "an unknown alias": ["gatus -", "a: *b\n", 78, /<stdin>:1:4: /],
   "an alias within its anchor": [

@@ -23,7 +23,7 @@ import { createRandom, type Random } from "./random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
 import { assertNotifiedExactly } from "./notified_exactly.ts";
 
-/** How long rounds are played, unless their number is given: to run a failed campaign again. */
+/** The duration of the rounds, unless their number is given: to run a failed campaign again. */
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS"));
 const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? Infinity);
 /** The rest of a campaign that is longer than that is one service. */

@@ -4,7 +4,7 @@ import { tool } from "../../../testing/tools.ts";
 
 /** The clocks of one program. */
 export interface MovableClock {
-  /** What the program is to be started with. */
+  /** The environment of the program. */
   readonly environment: Readonly<Record<string, string>>;
   /** Moves the clocks, forwards or back. */
   move(seconds: number): void;
@@ -12,7 +12,7 @@ export interface MovableClock {
 
 /**
  * Makes the clocks of one program, so many seconds away from the machine's. `wall`: the wall clock alone is moved, as
- * by hand or by a suspend, in which monotonic time stands still. `both`: time passes on both, as while a process is
+ * by hand or by a suspension, in which monotonic time stops. `both`: time passes on both, as while a process is
  * stopped.
  */
 export function createMovableClock(

@@ -16,7 +16,7 @@ export interface Visitor {
 export interface Door {
   readonly hostname: string;
   readonly port: number;
-  /** Refuses connections from now on. */
+  /** Rejects connections from now on. */
   shut(): void;
   open(): void;
   /** Resolves once no connection is handled: data that clients sent before they disconnected was read. */

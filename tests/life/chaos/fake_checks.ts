@@ -15,7 +15,7 @@ export const CHECKS: readonly FakeCheck[] = Array.from({ length: 8 }, (_, index)
   channels: [["hook", "mail"], ["hook", "mail", "single"], ["mail"], ["hook"]][index % 4] ?? [],
 }));
 
-/** How often each runs in a watch. */
+/** The interval of each check in a service. */
 export const INTERVAL_SECONDS = 1;
 
 /** A command without children: it notes its result before any process can read it. */
@@ -55,7 +55,7 @@ export function writeFakeConfig(
   Deno.renameSync(`${directory}/monitor.json.new`, `${directory}/monitor.json`);
 }
 
-/** Lets some checks show something else from now on. */
+/** Changes the results of some checks from now on. */
 export function turnSome(harness: Harness, random: Random): void {
   for (const { name } of CHECKS) {
     if (random.oneIn(3)) {

@@ -94,7 +94,7 @@ const MOODS: Readonly<Record<string, Mood>> = {
     await readBody();
     await visitor.send(answer(random.pick([400, 401, 403, 404, 410, 422])));
   },
-  "trouble of its own": async ({ readBody, visitor, random }) => {
+  "an internal error": async ({ readBody, visitor, random }) => {
     await readBody();
     await visitor.send(answer(random.pick([408, 500, 502, 503, 504])));
   },

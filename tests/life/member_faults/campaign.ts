@@ -176,7 +176,7 @@ async function turnAll(installation: FaultyInstallation, parity: number): Promis
 
 const NOTIFIED_MS = 120_000;
 
-/** Lets targets fail and recover, now and then. */
+/** Makes targets fail and recover at random times. */
 function turnSome({ truth }: FaultyInstallation, random: Random): { end(): void } {
   let timer = 0;
   const turner = createRandom(Math.floor(random.below(1e9)), "turns");

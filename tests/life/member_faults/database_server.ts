@@ -117,7 +117,7 @@ export class DatabaseServer {
     this.#child = null;
   }
 
-  /** Stops all its processes; `resume` lets them go on. */
+  /** Stops all its processes; `resume` continues them. */
   pause(): void {
     this.#signal("SIGSTOP", this.#processes());
   }
@@ -126,7 +126,7 @@ export class DatabaseServer {
     this.#signal("SIGCONT", this.#processes());
   }
 
-  /** Lets it be the primary. */
+  /** Promotes it to the primary. */
   async promote(): Promise<void> {
     await this.#become({ follows: null, isReplicated: false });
     await this.#write("promote", "");
@@ -134,7 +134,7 @@ export class DatabaseServer {
     await this.#until("SELECT 1 WHERE NOT pg_is_in_recovery()");
   }
 
-  /** Lets each commit wait for its standby from now on, once that has caught up. */
+  /** Makes each commit wait for its standby from now on, once that has caught up. */
   async replicate(): Promise<void> {
     await this.#until("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
     await this.#become({ follows: null, isReplicated: true });

@@ -200,7 +200,7 @@ export const FAULTS: readonly FaultKind[] = [
   },
 ];
 
-/** Lets the server that failed follow the other one, if one did. */
+/** Makes the server that failed follow the other one, if one did. */
 export async function healDatabase({ database: { primary, standby } }: FaultyInstallation): Promise<void> {
   if (standby.isRunning) return;
   await standby.follow(primary);

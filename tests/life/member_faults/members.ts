@@ -113,7 +113,7 @@ export class FaultyMember {
     await this.#ended();
   }
 
-  /** Lets it read its config again. */
+  /** Reloads its config. */
   async reload(): Promise<void> {
     await this.#begun();
     this.signal("SIGHUP");

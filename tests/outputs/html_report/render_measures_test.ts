@@ -22,7 +22,7 @@ Deno.test("renderMeasures() shows metrics that have thresholds, with their units
       "<p class=f>age max <b>1 min 30 s</b>, warning above 1 h; load1 <b>0.5</b>, warning above 2</p>",
     ],
     "a threshold of nothing": [{ free_percent_critical_below: 5 }, ""],
-    "a name of another program": [
+    "a name of another application": [
       { "<b>": 1, "<b>_warning_above": 2 },
       "<p class=f>&lt;b&gt; <b>1</b>, warning above 2</p>",
     ],

@@ -25,7 +25,7 @@ function changesOf(conditions: readonly Condition[]): readonly ConditionChange[]
   });
 }
 
-/** What a person would mark on paper: each time that is down in the period, joined with those next to it. */
+/** The outages by a naive algorithm: each time that is down in the period, joined with those next to it. */
 function naiveOutages({ conditions, sinceMs, untilMs }: Traced): readonly unknown[] {
   const isDown = (atMs: number): boolean => severity(conditions[atMs] ?? "ok") % 2 === 1;
   const found: unknown[] = [];

@@ -103,7 +103,7 @@ Deno.test("summarize() counts each check and each outage once, whatever their or
   );
 });
 
-Deno.test("summaryText() lists what a week of troubles had, each in its section", () => {
+Deno.test("summaryText() lists the problems of a week, each kind in its section", () => {
   const text = summaryText(summaryOf([
     downFor("shop", 28 * 60_000, {
       title: "Web\n\u202eshop",

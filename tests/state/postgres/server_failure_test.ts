@@ -119,7 +119,7 @@ Deno.test({
         postgres().place({ database: "none" }),
         'database "none" does not exist; create it: createdb --owner=monitor none',
       ],
-      "missing rights": [
+      "missing privileges": [
         postgres().place({ user: "poor", schema: "monitor" }),
         'role "poor" lacks rights; grant them, see: monitor state schema (monitor)',
       ],

@@ -80,7 +80,7 @@ Deno.test("HttpServers: a malformed or too large request is rejected with a resp
       "a blank in the path": ["GET /a b HTTP/1.1\r\n\r\n", 400],
       "a header of two lines": ["GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", 400],
       "a blank before the colon": ["GET / HTTP/1.1\r\nA : b\r\n\r\n", 400],
-      "two ways to tell the length": [
+      "two declared lengths": [
         "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
       ],

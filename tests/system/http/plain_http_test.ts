@@ -99,7 +99,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nab\r\n0A \r\n0123456789\r\n0\r\nA: 1\r\n\r\n",
     "200 [transfer-encoding=chunked] ab0123456789",
   ],
-  "chunks beside a length": [
+  "chunks and a length": [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n2\r\nab\r\n0\r\n\r\n",
     "200 [content-length=1 transfer-encoding=chunked] ab",
   ],
@@ -109,7 +109,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
   ],
   "a negative chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", BROKEN],
   "an enormous chunk": ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", BROKEN],
-  "a chunk that is longer than it says": [
+  "a chunk that is longer than declared": [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n",
     BROKEN,
   ],

@@ -13,7 +13,7 @@ function get(target: string) {
   return { target, method: "GET", headers: {} };
 }
 
-/** The runtime's own watch over what a test leaves behind sees to it that every client is closed. */
+/** The runtime's sanitizer of leaked resources verifies that every client is closed. */
 Deno.test("createRequests() uses a new connection for each request", async () => {
   await using server = startServer(async (visitor) => {
     // It would respond to more than one request.

@@ -833,7 +833,7 @@ Deno.test("protectionOf() keeps credentials from the network", async (t) => {
 Deno.test("send() sends no credentials to a server without STARTTLS unless they are safe", async (t) => {
   const extensions = {
     "a server that does not know it": ["AUTH PLAIN LOGIN"],
-    "a server that offers it and refuses": ["STARTTLS", "AUTH PLAIN LOGIN"],
+    "a server that offers it and rejects it": ["STARTTLS", "AUTH PLAIN LOGIN"],
   };
   for (const [name, offered] of Object.entries(extensions)) {
     await t.step(name, async () => {
@@ -972,7 +972,7 @@ interface TlsHarness extends AsyncDisposable {
   admit(visitor: MailVisitor): Promise<void>;
 }
 
-/** Plays one session; a client that disconnects early ends it. */
+/** Runs one session; a client that disconnects early ends it. */
 async function startTlsHarness(respond: (connection: Deno.TlsConn) => Promise<void>): Promise<TlsHarness> {
   const authority = createAuthority();
   const caPath = await Deno.makeTempFile();
