@@ -104,7 +104,7 @@ function withRequire(text: string): string {
 }
 
 /**
- * Refuses a module that is not all ASCII: the runtime would keep it at twice its size, and read it as much slower.
+ * Rejects a module that is not all ASCII: the runtime would keep it at twice its size, and read it as much slower.
  *
  * @throws {Error} With the place.
  */
