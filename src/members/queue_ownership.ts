@@ -15,7 +15,7 @@ interface QueueSteps {
 }
 
 /** The inputs for these steps. */
-export interface QueueView {
+export interface QueueStepsInput {
   readonly own: { readonly host: string; readonly id: string };
   /** The hosts of the live members that have the active config. */
   readonly hosts: readonly string[];
@@ -30,7 +30,7 @@ export interface QueueView {
  * Returns the queues to claim and to release. A queue of a live owner is not claimed: that one releases it as soon as
  * it sees the same members.
  */
-export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueView): QueueSteps {
+export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueStepsInput): QueueSteps {
   const rowOf = new Map(rows.map((row) => [row.channelKey, row]));
   const wanted = new Set(channelKeys.filter((key) => hostOf(key, hosts) === own.host));
   const isOwn = ({ owner }: QueueRow): boolean => owner === own.id;

@@ -44,7 +44,7 @@ const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 /** The names between double braces that are no fields. */
 export function unknownFields(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, text = ""]) => partsOf(text).name)
-    .filter((name) => fieldOf(name) === undefined);
+    .filter((name) => templateFieldOf(name) === undefined);
 }
 
 /** Returns the texts after a field that are no filter. */
@@ -71,7 +71,7 @@ export function fillTemplate(
 ): string {
   return template.replace(PLACEHOLDER, (whole, text: string) => {
     const { name, filters } = partsOf(text);
-    const field = fieldOf(name);
+    const field = templateFieldOf(name);
     if (field === undefined) return whole;
     const filtered = filters.reduce(
       (value, filter) => filterOf(filter)?.(value) ?? value,
@@ -84,7 +84,7 @@ export function fillTemplate(
 /** The field that a text consists of; `undefined` if it is anything else. */
 export function onlyFieldOf(template: string): TemplateField | undefined {
   const [, name = ""] = /^\{\{([^{}]*)\}\}$/.exec(template) ?? [];
-  return fieldOf(name.trim());
+  return templateFieldOf(name.trim());
 }
 
 function partsOf(text: string): { readonly name: string; readonly filters: readonly string[] } {
@@ -92,7 +92,7 @@ function partsOf(text: string): { readonly name: string; readonly filters: reado
   return { name, filters };
 }
 
-function fieldOf(name: string): TemplateField | undefined {
+function templateFieldOf(name: string): TemplateField | undefined {
   return TEMPLATE_FIELDS.find((field) => field === name);
 }
 

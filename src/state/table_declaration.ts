@@ -78,12 +78,12 @@ export function stringOrNull(name: string): Field<string | null> {
 }
 
 /** Any value, as JSON. */
-export function jsonText<T>(name: string, codec: Codec<T>): Field<T> {
+export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
   return field(name, "TEXT NOT NULL", json(codec));
 }
 
 /** Any value or `null`, as JSON. */
-export function jsonTextOrNull<T>(name: string, codec: Codec<T>): Field<T | null> {
+export function jsonFieldOrNull<T>(name: string, codec: Codec<T>): Field<T | null> {
   return field(name, "TEXT", nullable(json(codec)));
 }
 

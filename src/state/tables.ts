@@ -39,8 +39,8 @@ import {
   type Fields,
   integer,
   integerOrNull,
-  jsonText,
-  jsonTextOrNull,
+  jsonField,
+  jsonFieldOrNull,
   real,
   reference,
   string,
@@ -104,8 +104,8 @@ export const RESULT: Codec<KeptResult> = object({
 
 const RECORD: Fields<CheckRecord> = {
   name: string("name"),
-  condition: jsonText("condition", CONDITION_STATE),
-  last: jsonTextOrNull("last", RESULT),
+  condition: jsonField("condition", CONDITION_STATE),
+  last: jsonFieldOrNull("last", RESULT),
   nextRunAtMs: integerOrNull("next_run_at_ms"),
   intervalMs: integer("interval_ms"),
   missedRuns: integer("missed_runs"),
@@ -188,8 +188,8 @@ export const OUTBOX: Table<QueuedNotification> = table("outbox", {
   lastFailure: stringOrNull("last_failure"),
   firstFailedAtMs: integerOrNull("first_failed_at_ms"),
   messageId: stringOrNull("message_id"),
-  notification: jsonText("notification", NOTIFICATION),
-  missedProblem: jsonTextOrNull("missed_problem", NOTIFICATION),
+  notification: jsonField("notification", NOTIFICATION),
+  missedProblem: jsonFieldOrNull("missed_problem", NOTIFICATION),
   summarized: integer("summarized"),
 }, { unique: ["key"] });
 
@@ -248,7 +248,7 @@ export const JOB_RUNS: Table<JobRun & { readonly jobId: number; readonly endOrde
     id: string("key"),
     startedAtMs: integer("started_at_ms"),
     endOrder: integerOrNull("end_order"),
-    end: jsonTextOrNull("ending", JOB_END),
+    end: jsonFieldOrNull("ending", JOB_END),
   },
   { unique: ["key"] },
 );
@@ -278,7 +278,7 @@ const MONITOR_RUN: Codec<MonitorRun> = object({
 /** The process that runs the checks. */
 export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> = table("monitor", {
   id: integer("id"),
-  run: jsonText("run", MONITOR_RUN),
+  run: jsonField("run", MONITOR_RUN),
 }, { primary: ["id"] });
 
 export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">[] = [

@@ -7,8 +7,8 @@ import {
   counts,
   integer,
   integerOrNull,
-  jsonText,
-  jsonTextOrNull,
+  jsonField,
+  jsonFieldOrNull,
   real,
   string,
   stringOrNull,
@@ -27,8 +27,8 @@ Deno.test("table() stores and returns every kind of field", () => {
     share: real("share"),
     runs: counts((condition) => `runs_${condition}`),
     bytes: blob("bytes"),
-    tags: jsonText("tags", list(text)),
-    place: jsonTextOrNull("place", object({ line: number })),
+    tags: jsonField("tags", list(text)),
+    place: jsonFieldOrNull("place", object({ line: number })),
   }, { unique: ["name"] });
   using opened = openInMemory();
   const { connection } = opened;

@@ -1,7 +1,7 @@
 /** The tables that only a shared state has. */
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";
-import { field, integer, jsonText, string, stringOrNull, type Table, table } from "../table_declaration.ts";
+import { field, integer, jsonField, string, stringOrNull, type Table, table } from "../table_declaration.ts";
 import { RESULT } from "../tables.ts";
 
 const EARLY_LOOK: Codec<EarlyLook> = object({
@@ -36,6 +36,6 @@ export const LOCATION_RESULTS: Table<LocationResult & { readonly runs: number }>
   check: string("check_name"),
   location: string("location"),
   runs: integer("runs"),
-  result: jsonText("result", RESULT),
+  result: jsonField("result", RESULT),
   trace: string("trace"),
 }, { primary: ["check_name", "location"] });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Transform } from "node:stream";
 import type { ByteReader } from "./http_bytes.ts";
-import { fieldOf, headerOf, HttpError, type ResponseHead } from "./http_head.ts";
+import { headerOf, HttpError, parseField, type ResponseHead } from "./http_head.ts";
 
 /** Reads what comes next of a body; `null`: it was whole. The bytes stay until the next call. */
 export type ReadBody = () => Promise<Uint8Array | null>;
@@ -76,7 +76,7 @@ function readChunks(bytes: ByteReader): ReadBody {
     if (line === "\r") return before === "trailer" ? "end" : "size";
     trailerBytes += line.length;
     const isAccepted = before === "trailer" && trailerBytes <= LINE_BYTES_MAX && line.endsWith("\r") &&
-      fieldOf(line.slice(0, -1)) !== null;
+      parseField(line.slice(0, -1)) !== null;
     if (!isAccepted) throw malformed();
     return "trailer";
   };

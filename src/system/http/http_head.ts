@@ -68,7 +68,7 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
         await more();
         continue;
       }
-      const field = fieldOf(line);
+      const field = parseField(line);
       if (field === null) throw new HttpError("head", "response has a malformed header");
       fields.push(field);
     }
@@ -91,10 +91,10 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t \x21-\x7e\x80-\xff]*$/;
 
 /**
- * The name and the value of a line of a header or a trailer (RFC 9110, section 5); `null`: it is none. No expression may
+ * Parses the name and the value of a line of a header or a trailer (RFC 9110, section 5); `null`: invalid. No expression may
  * have two parts that accept blanks, since it would take quadratic time.
  */
-export function fieldOf(line: string): Field | null {
+export function parseField(line: string): Field | null {
   const colon = line.indexOf(":");
   const [name, value] = [line.slice(0, Math.max(0, colon)), line.slice(colon + 1)];
   return NAME.test(name) && VALUE.test(value) ? [name.toLowerCase(), withoutBlanks(value)] : null;

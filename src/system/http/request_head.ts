@@ -1,5 +1,5 @@
 import type { ByteReader } from "./http_bytes.ts";
-import { fieldOf, type ResponseHead } from "./http_head.ts";
+import { parseField, type ResponseHead } from "./http_head.ts";
 
 export interface RequestHead extends Pick<ResponseHead, "fields" | "minorVersion"> {
   readonly method: string;
@@ -50,7 +50,7 @@ export async function readRequestHead(bytes: ByteReader): Promise<RequestHead | 
   const fields: (readonly [name: string, value: string])[] = [];
   for (let line = await nextLine(); line !== ""; line = await nextLine()) {
     if (line === null) return null;
-    const field = fieldOf(line);
+    const field = parseField(line);
     if (field === null) throw new RequestError(400, "a header is malformed");
     fields.push(field);
   }
