@@ -1,6 +1,5 @@
-import { fileURLToPath } from "node:url";
 import { bundle } from "../scripts/bundle.ts";
-import { compileModule, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
+import { bundleProgram, compileModule, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
 
 /** The measured programs: the monitor, the bare program that it is compared with, and one that does nothing. */
 export type ProgramName = "monitor" | "bare" | "empty";
@@ -41,7 +40,7 @@ const RUN = [
 /** Bundles and, if possible, compiles the programs. They are in the directory, and deleted with it. */
 export async function makePrograms(directory: string): Promise<AllPrograms> {
   const paths: Record<ProgramName, string> = {
-    monitor: (await bundle(fileURLToPath(new URL("../dist/bundle", import.meta.url)))).main,
+    monitor: await bundleProgram(),
     bare: (await bundle(`${directory}/bare_bundle`, "bench/bare_program.ts")).main,
     empty: `${directory}/empty.js`,
   };
