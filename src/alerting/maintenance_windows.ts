@@ -1,12 +1,13 @@
 /**
- * Maintenance windows: weekly times in local time. Whether one is open depends only on the present local time, so DST
- * changes require no rule: a skipped hour is in no window, a repeated hour is in its window twice.
+ * Maintenance windows: when they are open. Whether one with times of day is open depends only on the present local time,
+ * so DST changes require no rule: a skipped hour is in no window, a repeated hour is in its window twice.
  */
 import {
+  beginsOn,
   type CalendarWindow,
+  type CronWindow,
   type MaintenanceWindow,
   type OneOffWindow,
-  WEEKDAYS,
 } from "../domain/maintenance_window.ts";
 
 /** The open windows. */
@@ -17,7 +18,7 @@ export interface OpenWindow {
   readonly untilMs: number | null;
 }
 
-/** Whether any of the windows is open. */
+/** Returns whether any of the windows is open. */
 export function isInWindow(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
   return windows.some((window) => isOpen(window, nowMs));
 }
@@ -27,30 +28,38 @@ export function openWindow(windows: readonly MaintenanceWindow[], nowMs: number)
   let untilMs = nowMs;
   let reason: string | null = null;
   let repeatedMs = 0;
+  let links = 0;
   // Where one ends, another may go on.
   for (let window = openAt(windows, untilMs); window !== undefined; window = openAt(windows, untilMs)) {
     const endMs = endOf(window, untilMs);
     if (!isOneOff(window)) repeatedMs += endMs - untilMs;
     untilMs = endMs;
     reason = window.reason ?? "";
-    if (repeatedMs > MONTH_MS) return { reason, untilMs: null };
+    if (repeatedMs > MONTH_MS || ++links > LINKS_MAX) return { reason, untilMs: null };
   }
   return reason === null ? null : { reason, untilMs };
 }
 
 const MONTH_MS = 31 * 24 * 3_600_000;
+/** A chain of this many windows costs some milliseconds. */
+const LINKS_MAX = 1000;
 const MINUTES_A_DAY = 24 * 60;
 
 function openAt(windows: readonly MaintenanceWindow[], timeMs: number): MaintenanceWindow | undefined {
   return windows.find((window) => isOpen(window, timeMs));
 }
 
-function isOneOff(window: MaintenanceWindow): window is OneOffWindow {
+export function isOneOff(window: MaintenanceWindow): window is OneOffWindow {
   return "fromMs" in window;
+}
+
+export function isOfCron(window: MaintenanceWindow): window is CronWindow {
+  return "times" in window;
 }
 
 function isOpen(window: MaintenanceWindow, timeMs: number): boolean {
   if (isOneOff(window)) return window.fromMs <= timeMs && timeMs < window.untilMs;
+  if (isOfCron(window)) return window.times.after(timeMs - window.durationMs) <= timeMs;
   return isOpenAt(window, shownAt(timeMs, window));
 }
 
@@ -63,25 +72,20 @@ function isOpenAt(window: CalendarWindow, shown: Temporal.ZonedDateTime): boolea
   const { fromMinute, toMinute } = window;
   const minute = minuteOf(shown);
   if (fromMinute < toMinute) {
-    return minute >= fromMinute && minute < toMinute && beginsOn(window, shown.dayOfWeek);
+    return minute >= fromMinute && minute < toMinute && beginsOn(window, shown);
   }
-  return (minute >= fromMinute && beginsOn(window, shown.dayOfWeek)) ||
-    (minute < toMinute && beginsOn(window, shown.toPlainDate().subtract({ days: 1 }).dayOfWeek));
+  return (minute >= fromMinute && beginsOn(window, shown)) ||
+    (minute < toMinute && beginsOn(window, shown.toPlainDate().subtract({ days: 1 })));
 }
 
 function minuteOf(shown: Temporal.ZonedDateTime): number {
   return shown.hour * 60 + shown.minute;
 }
 
-/** Whether a window begins on a day of the week, Monday being 1. */
-function beginsOn({ days }: CalendarWindow, day: number): boolean {
-  const name = WEEKDAYS[day - 1];
-  return days === undefined || (name !== undefined && days.includes(name));
-}
-
-/** When an open window ends: at its time, or earlier where the clock is set to a time that is not in it. */
+/** Returns the end of an open window: at its time, or earlier if a DST change leads to a time outside it. */
 function endOf(window: MaintenanceWindow, nowMs: number): number {
   if (isOneOff(window)) return window.untilMs;
+  if (isOfCron(window)) return window.times.after(nowMs - window.durationMs) + window.durationMs;
   const shown = shownAt(nowMs, window);
   const endsToday = minuteOf(shown) < window.toMinute;
   const midnight = shown.toPlainDate().add({ days: endsToday ? 0 : 1 }).toPlainDateTime();

@@ -10,7 +10,8 @@ import { findChannelNameProblems } from "./named_channels.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, joinProblems, type Problem, PROBLEMS_MAX } from "./problem.ts";
 import { findCommands, type FoundCommands } from "./check_commands.ts";
-import { type CreateCronTimes, findCronProblems, findScheduleProblems } from "./schedules.ts";
+import { type CreateCronTimes, findCronProblems, findScheduleProblems, hasWindows } from "./schedules.ts";
+import type { ReadWindow } from "./resolve.ts";
 import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
 import type { SchemaValidator } from "./structure_errors.ts";
@@ -30,6 +31,8 @@ export interface ValidatedFile {
   readonly commands: ReadonlyMap<string, string>;
   /** Reads cron expressions; `null`: the file has none. */
   readonly createCronTimes: CreateCronTimes | null;
+  /** Reads windows; `null`: the file has none. */
+  readonly readWindow: ReadWindow | null;
 }
 
 /** The schema that validates a config. */
@@ -74,6 +77,10 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
+  const hasOwnWindows = isObject(written) && isObject(value) && hasWindows(written);
+  const windows = hasOwnWindows
+    ? await validateWindowsOf({ value, written, isUnresolved }, { system, createCronTimes })
+    : NO_WINDOWS;
   const useProblems = schema.wider === null && isObject(written) ? findUseProblems(written) : [];
   const all = joinProblems([
     ...file.problems,
@@ -81,6 +88,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     structureProblems,
     [...values.problems, ...found.problems, ...cronProblems, ...expressionProblems],
     scheduleProblems,
+    schema.wider === null ? windows.problems : [],
     // The error of an unknown key may name the missing one.
     useProblems.filter(({ path }) => !structureProblems.some((problem) => isBelow(problem.path, path))),
     channelNames === null
@@ -96,6 +104,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
       ...file.warnings,
       ...includedWarnings,
       ...values.exposures,
+      ...windows.warnings,
       ...withoutSecrets
         ? []
         : await warnOfInputFiles(values.ofFormats("input_file"), source.directory, system.files),
@@ -109,8 +118,28 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     written: isObject(written) ? written : createObject(),
     commands: found.commands,
     createCronTimes,
+    readWindow: windows.readWindow,
   };
 }
+
+/** The rules of windows, and what reads them: only a config with windows requires both. */
+async function validateWindowsOf(
+  file: Parameters<typeof import("./window_rules.ts").validateWindows>[0],
+  { system, createCronTimes }: { readonly system: System; readonly createCronTimes: CreateCronTimes | null },
+): Promise<ValidatedWindows> {
+  const [{ validateWindows }, { readWindow }] = await Promise.all([
+    import("./window_rules.ts"),
+    import("./read_window.ts"),
+  ]);
+  const options = { timeZone: system.timeZone(), nowMs: system.clock.wallMs(), createCronTimes };
+  return { ...validateWindows(file, options), readWindow };
+}
+
+interface ValidatedWindows extends Pick<ValidatedFile, "problems" | "warnings"> {
+  readonly readWindow: ReadWindow | null;
+}
+
+const NO_WINDOWS: ValidatedWindows = { problems: [], warnings: [], readWindow: null };
 
 function isBelow(path: ConfigPath, top: ConfigPath): boolean {
   return path.length >= top.length && top.every((segment, index) => path[index] === segment);
@@ -127,6 +156,7 @@ function emptyFile(file: ConfigFile): ValidatedFile {
     written: createObject(),
     commands: new Map(),
     createCronTimes: null,
+    readWindow: null,
   };
 }
 

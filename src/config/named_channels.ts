@@ -7,7 +7,7 @@ import { channelNames, type ConfigFile } from "./config_file.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { nearest } from "./nearest.ts";
 import { type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
-import { describeLacks, type ResolveOptions, resolveSetting, withZones } from "./resolve.ts";
+import { describeLacks, readHours, type ResolveOptions, resolveSetting } from "./resolve.ts";
 import type { SchemaReader } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
@@ -19,11 +19,10 @@ export function resolveNamedChannels(
   { lacksAt, ...options }: Omit<ResolveOptions, "channels">,
 ): readonly (readonly [name: string, channel: Channel])[] {
   const resolved = resolveSetting(config, CHANNELS, { ...options, channels: new Map() });
-  const { timeZone } = options;
   return Object.entries((resolved ?? {}) as Readonly<Record<string, Channel>>).map(([name, channel]) => {
     const lacks = lacksAt?.([CHANNELS, name]) ?? [];
     const lack = lacks.length === 0 ? {} : { lack: describeLacks(lacks) };
-    return [name, { ...withZones(channel, timeZone), ...lack, key: namedChannelKey(name), name }];
+    return [name, { ...readHours(channel, options), ...lack, key: namedChannelKey(name), name }];
   });
 }
 

@@ -13,6 +13,7 @@ import { parseSize } from "./parse_size.ts";
 import { parseObjective } from "./parse_objective.ts";
 import { parseInterval } from "./interval.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
+import type { WrittenWindow } from "./read_window.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
@@ -37,7 +38,12 @@ export interface ResolveOptions {
   /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly createCronTimes: CreateCronTimes;
+  /** Reads windows; the config has none without it. */
+  readonly readWindow: ReadWindow | null;
 }
+
+/** Reads a window whose keys are resolved. */
+export type ReadWindow = typeof import("./read_window.ts").readWindow;
 
 const NOTIFICATIONS = "notifications";
 
@@ -240,22 +246,22 @@ class Resolver {
     const all = (this.#outer ?? this).#windowsOfAll();
     let joined = this.#joinedWindows.get(own);
     if (joined === undefined) {
-      joined = own.length === 0 ? all : [...all, ...this.#withZones(own)];
+      joined = own.length === 0 ? all : [...all, ...this.#readWindows(own)];
       this.#joinedWindows.set(own, joined);
     }
     return joined;
   }
 
   #windowsOfAll(): CheckSettings["maintenanceWindows"] {
-    return this.#configWindows ??= this.#withZones(
+    return this.#configWindows ??= this.#readWindows(
       resolveSetting(this.#config, "maintenance_windows", this.#options) as
         | CheckSettings["maintenanceWindows"]
         | undefined ?? [],
     );
   }
 
-  #withZones(maintenanceWindows: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
-    return maintenanceWindows.map((window) => withZone(window, this.#options.timeZone));
+  #readWindows(maintenanceWindows: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
+    return readWindows(maintenanceWindows, this.#options);
   }
 
   #schedule(schedule: ResolvedSettings["schedule"]): Schedule {
@@ -307,14 +313,14 @@ class Resolver {
     written: readonly JsonValue[],
     { items, path }: { readonly items: Schema; readonly path: ConfigPath },
   ): readonly Channel[] {
-    const { reader, directory, outer, lacksAt, timeZone, channels: named } = this.#options;
+    const { reader, directory, outer, lacksAt, channels: named } = this.#options;
     let keyed = this.#keyed.get(written);
     if (keyed === undefined) {
       const otherDirectory = outer === undefined || outer.options.directory === directory ? null : directory;
       keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
         if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
-        const use = withZones(channel, timeZone);
+        const use = readHours(channel, this.#options);
         if ("channel" in use) {
           const known = named.get(use.channel);
           return known === undefined ? [] : withFilters(known, use);
@@ -410,16 +416,24 @@ class Resolver {
   }
 }
 
-/** Returns a channel, or a use of one, whose hours have a time zone. */
-export function withZones<T extends ChannelFilters>(filters: T, timeZone: string): T {
+/** Returns a channel, or a use of one, with its hours read. */
+export function readHours<T extends ChannelFilters>(filters: T, options: WindowOptions): T {
   const { hours } = filters;
   if (hours === undefined) return filters;
-  return { ...filters, hours: hours.map((window) => withZone(window, timeZone)) };
+  return { ...filters, hours: readWindows(hours, options) };
 }
 
-/** Gives a window without a time zone one. */
-function withZone(window: MaintenanceWindow, timeZone: string): MaintenanceWindow {
-  return { timeZone, ...window };
+type WindowOptions = Pick<ResolveOptions, "readWindow" | "timeZone" | "createCronTimes">;
+
+/** The windows have the type of read ones, but their keys are only resolved. */
+function readWindows(
+  windows: readonly MaintenanceWindow[],
+  { readWindow, ...options }: WindowOptions,
+): readonly MaintenanceWindow[] {
+  const written: readonly object[] = windows;
+  return readWindow === null
+    ? []
+    : (written as readonly WrittenWindow[]).map((window) => readWindow(window, options));
 }
 
 const LACKS_SHOWN_MAX = 3;

@@ -48,7 +48,8 @@ export function resolveConfig(
 ): ResolvedConfig {
   const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
     (() => null);
-  const machine = { reader, timeZone: system.timeZone(), createCronTimes };
+  const readWindow = validated.find((file) => file.readWindow !== null)?.readWindow ?? null;
+  const machine = { reader, timeZone: system.timeZone(), createCronTimes, readWindow };
   const channels = new Map(
     validated.flatMap((file) => resolveNamedChannels(file.value, toResolveOptions(file, machine))),
   );
@@ -86,7 +87,9 @@ export function resolveConfig(
   };
 }
 
-function toResolveOptions<Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes">>(
+function toResolveOptions<
+  Context extends Pick<ResolveOptions, "reader" | "timeZone" | "createCronTimes" | "readWindow">,
+>(
   { file, written, commands, lacks }: ValidatedFile,
   context: Context,
 ): Context & Omit<ResolveOptions, "channels"> {

@@ -3,7 +3,7 @@ import type { FormattedValue } from "./formatted_value.ts";
 import { isPlaceholder } from "./placeholders.ts";
 import { type ConfigPath, type Problem, PROBLEMS_MAX, quoteValue } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
-import type { JsonObject } from "./syntax.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** Parses a cron expression; `null`: it never matches a time. Throws if it is none. */
 export type CreateCronTimes = (expression: string, timeZone: string) => CronTimes | null;
@@ -15,33 +15,22 @@ export function findScheduleProblems(written: JsonObject): readonly Problem[] {
     ["defaults"],
     ...(isObject(checks) ? Object.keys(checks).map((name) => ["checks", name]) : []),
   ];
-  return [
-    ...owners.flatMap((owner) => {
-      const path = [...owner, "schedule"];
-      const schedule = valueAt(written, path);
-      return isObject(schedule) ? problemsOf(schedule, path) : [];
-    }),
-    ...[[], ...owners].flatMap((owner) => windowProblems(written, [...owner, "maintenance_windows"])),
-  ];
+  return owners.flatMap((owner) => {
+    const path = [...owner, "schedule"];
+    const schedule = valueAt(written, path);
+    return isObject(schedule) ? problemsOf(schedule, path) : [];
+  });
 }
 
-/** No calendar needs more, and each check goes through all of them for each notification. */
-const WINDOWS_MAX = 1000;
-
-/** A window from a time to the same time would last a whole day, which is more likely a slip. */
-function windowProblems(written: JsonObject, path: ConfigPath): readonly Problem[] {
-  const windows = valueAt(written, path);
-  if (!Array.isArray(windows)) return [];
-  if (windows.length > WINDOWS_MAX) {
-    return [{ path, message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}` }];
-  }
-  return windows.flatMap((window, index): readonly Problem[] => {
-    if (!isObject(window) || typeof window["to"] !== "string" || window["from"] !== window["to"]) return [];
-    return [{
-      path: [...path, index, "to"],
-      message: `is ${quoteValue(window["to"])} as "from" is, expected another time`,
-      hint: 'for whole days: from "00:00" to "24:00"',
-    }];
+/** Returns whether a file has maintenance windows, or channels with `hours`. */
+export function hasWindows(written: JsonObject): boolean {
+  const { checks, channels } = written;
+  const owners = [written, written["defaults"], ...isObject(checks) ? Object.values(checks) : []];
+  const hasHours = (channel: JsonValue): boolean => isObject(channel) && "hours" in channel;
+  return isObject(channels) && Object.values(channels).some(hasHours) || owners.some((owner) => {
+    if (!isObject(owner)) return false;
+    const notifications = owner["notifications"];
+    return "maintenance_windows" in owner || Array.isArray(notifications) && notifications.some(hasHours);
   });
 }
 

@@ -5,6 +5,8 @@ import {
   type ExplainedOrigin,
   type ExplainedSetting,
 } from "../../config/explain_check.ts";
+import type { Check } from "../../domain/check.ts";
+import type { System } from "../../domain/system.ts";
 import { createColors } from "../color.ts";
 import { type Command, CONFIG_OPTION } from "../command_definition.ts";
 import {
@@ -44,12 +46,11 @@ export const explainCommand: Command = {
     const color = wantsColor(invocation, system.stdout, system);
     const selection = readSelection(invocation);
     const checks = selectChecks(config.checks, selection);
-    const blocks = checks.map((check) =>
-      renderBlock(check.name, explainIn(config, check.name), {
-        remark: check.active ? "" : " (inactive)",
-        color,
-      })
-    );
+    const blocks = [];
+    for (const check of checks) {
+      const rows = await withWindowTimes(explainIn(config, check.name), check, system);
+      blocks.push(renderBlock(check.name, rows, { remark: check.active ? "" : " (inactive)", color }));
+    }
     if (isEverything(selection)) {
       const rows = explainConfig(config.written, config.reader).map(toRow);
       blocks.unshift(
@@ -91,6 +92,35 @@ function explainIn(config: OpenConfig, name: string): readonly Row[] {
   return explainCheck(file.written, name, reader, written)
     .map(({ path, value, origin }): Row => [path, value, origins[origin]]);
 }
+
+/** Adds when each window of a check is open next, to the rows of the window. */
+async function withWindowTimes(
+  rows: readonly Row[],
+  { maintenanceWindows, notifications }: Check,
+  system: System,
+): Promise<readonly Row[]> {
+  if (rows.every(([path]) => !WINDOW_PATH.test(path))) return rows;
+  const { describeNextWindow } = await import("../describe_window.ts");
+  const nowMs = system.clock.wallMs();
+  const timeZone = system.timeZone();
+  let windowsSeen = 0;
+  return rows.flatMap((row, index) => {
+    const [path, , origin] = row;
+    const [whole, channel, hours] = WINDOW_PATH.exec(path) ?? [];
+    const [next = "", , nextOrigin] = rows[index + 1] ?? [];
+    // The windows of the config come first, with numbers of their own.
+    const isLast = !next.startsWith(`${whole}.`) || origin === "config" && nextOrigin !== "config";
+    if (whole === undefined || !isLast) return [row];
+    const window = channel === undefined
+      ? maintenanceWindows[windowsSeen++]
+      : notifications[Number(channel)]?.hours?.[Number(hours)];
+    if (window === undefined) return [row];
+    return [row, [`${whole}.next`, describeNextWindow(window, { nowMs, timeZone }), "computed"]];
+  });
+}
+
+/** A window of a check, or the hours of a channel. */
+const WINDOW_PATH = /^(?:maintenance_windows\[\d+\]|notifications\[(\d+)\]\.hours\[(\d+)\])(?=\.)/;
 
 interface BlockOptions {
   /** Behind the heading. */

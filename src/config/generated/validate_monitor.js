@@ -436,8 +436,9 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.from === undefined){
-const err0 = {instancePath,keyword:"required",params:{missingProperty: "from"}};
+for(const key0 in data){
+if(!(func1.call(schema32, key0))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -446,8 +447,12 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.to === undefined){
-const err1 = {instancePath,keyword:"required",params:{missingProperty: "to"}};
+}
+if(data.days !== undefined){
+let data0 = data.days;
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/days",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -456,9 +461,11 @@ vErrors.push(err1);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(((((key0 === "days") || (key0 === "from")) || (key0 === "to")) || (key0 === "time_zone")) || (key0 === "reason"))){
-const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(!(((((((data1 === "mon") || (data1 === "tue")) || (data1 === "wed")) || (data1 === "thu")) || (data1 === "fri")) || (data1 === "sat")) || (data1 === "sun"))){
+const err2 = {instancePath:instancePath+"/days/" + i0,keyword:"enum",params:{allowedValues: ["mon","tue","wed","thu","fri","sat","sun"]}};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -468,11 +475,9 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.days !== undefined){
-let data0 = data.days;
-if(Array.isArray(data0)){
-if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/days",keyword:"minItems",params:{limit: 1}};
+}
+else {
+const err3 = {instancePath:instancePath+"/days",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -481,11 +486,12 @@ vErrors.push(err3);
 }
 errors++;
 }
-const len0 = data0.length;
-for(let i0=0; i0<len0; i0++){
-let data1 = data0[i0];
-if(!(((((((data1 === "mon") || (data1 === "tue")) || (data1 === "wed")) || (data1 === "thu")) || (data1 === "fri")) || (data1 === "sat")) || (data1 === "sun"))){
-const err4 = {instancePath:instancePath+"/days/" + i0,keyword:"enum",params:{allowedValues: ["mon","tue","wed","thu","fri","sat","sun"]}};
+}
+if(data.days_of_month !== undefined){
+let data2 = data.days_of_month;
+if(Array.isArray(data2)){
+if(data2.length < 1){
+const err4 = {instancePath:instancePath+"/days_of_month",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -494,10 +500,11 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-}
-else {
-const err5 = {instancePath:instancePath+"/days",keyword:"type",params:{type: "array"}};
+const len1 = data2.length;
+for(let i1=0; i1<len1; i1++){
+let data3 = data2[i1];
+if((!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))) && (typeof data3 !== "string")){
+const err5 = {instancePath:instancePath+"/days_of_month/" + i1,keyword:"type",params:{type: ["integer","string"]}};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -507,9 +514,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-if(data.from !== undefined){
-if(!(typeof data.from === "string")){
-const err6 = {instancePath:instancePath+"/from",keyword:"type",params:{type: "string"}};
+}
+else {
+const err6 = {instancePath:instancePath+"/days_of_month",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -519,9 +526,11 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(data.to !== undefined){
-if(!(typeof data.to === "string")){
-const err7 = {instancePath:instancePath+"/to",keyword:"type",params:{type: "string"}};
+if(data.months !== undefined){
+let data4 = data.months;
+if(Array.isArray(data4)){
+if(data4.length < 1){
+const err7 = {instancePath:instancePath+"/months",keyword:"minItems",params:{limit: 1}};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -530,16 +539,11 @@ vErrors.push(err7);
 }
 errors++;
 }
-}
-if(data.time_zone !== undefined){
-if(!(validate73(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
-errors = vErrors.length;
-}
-}
-if(data.reason !== undefined){
-if(typeof data.reason !== "string"){
-const err8 = {instancePath:instancePath+"/reason",keyword:"type",params:{type: "string"}};
+const len2 = data4.length;
+for(let i2=0; i2<len2; i2++){
+let data5 = data4[i2];
+if(!((((((((((((data5 === "jan") || (data5 === "feb")) || (data5 === "mar")) || (data5 === "apr")) || (data5 === "may")) || (data5 === "jun")) || (data5 === "jul")) || (data5 === "aug")) || (data5 === "sep")) || (data5 === "oct")) || (data5 === "nov")) || (data5 === "dec"))){
+const err8 = {instancePath:instancePath+"/months/" + i2,keyword:"enum",params:{allowedValues: ["jan","feb","mar","apr","may","jun","jul","aug","sep","oct","nov","dec"]}};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -551,12 +555,96 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+const err9 = {instancePath:instancePath+"/months",keyword:"type",params:{type: "array"}};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.from !== undefined){
+if(typeof data.from !== "string"){
+const err10 = {instancePath:instancePath+"/from",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(data.to !== undefined){
+if(!(typeof data.to === "string")){
+const err11 = {instancePath:instancePath+"/to",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.until !== undefined){
+if(typeof data.until !== "string"){
+const err12 = {instancePath:instancePath+"/until",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.cron !== undefined){
+if(!(typeof data.cron === "string")){
+const err13 = {instancePath:instancePath+"/cron",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.duration !== undefined){
+if(!(validate67(data.duration, {instancePath:instancePath+"/duration",parentData:data,parentDataProperty:"duration",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+if(data.time_zone !== undefined){
+if(!(validate73(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
+errors = vErrors.length;
+}
+}
+if(data.reason !== undefined){
+if(typeof data.reason !== "string"){
+const err14 = {instancePath:instancePath+"/reason",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+else {
+const err15 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -601,10 +689,10 @@ return errors === 0;
 validate76.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate81(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate81.evaluated;
+const evaluated0 = validate82.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -621,16 +709,16 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate81.errors = vErrors;
+validate82.errors = vErrors;
 return errors === 0;
 }
-validate81.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate82.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate83(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate83.evaluated;
+const evaluated0 = validate84.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -762,16 +850,16 @@ vErrors.push(err9);
 }
 errors++;
 }
-validate83.errors = vErrors;
+validate84.errors = vErrors;
 return errors === 0;
 }
-validate83.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate84.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate87(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate86.evaluated;
+const evaluated0 = validate87.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -956,16 +1044,16 @@ errors++;
 }
 }
 }
-validate86.errors = vErrors;
+validate87.errors = vErrors;
 return errors === 0;
 }
-validate86.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate87.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate85(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate85.evaluated;
+const evaluated0 = validate86.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -975,8 +1063,8 @@ evaluated0.items = undefined;
 if(Array.isArray(data)){
 const len0 = data.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate86(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
+if(!(validate87(data[i0], {instancePath:instancePath+"/" + i0,parentData:data,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
 errors = vErrors.length;
 }
 }
@@ -991,10 +1079,10 @@ vErrors.push(err0);
 }
 errors++;
 }
-validate85.errors = vErrors;
+validate86.errors = vErrors;
 return errors === 0;
 }
-validate85.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
+validate86.evaluated = {"items":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1075,20 +1163,20 @@ errors = vErrors.length;
 }
 }
 if(data.objective !== undefined){
-if(!(validate81(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
+if(!(validate82(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate82.errors : join(vErrors, validate82.errors);
 errors = vErrors.length;
 }
 }
 if(data.locations !== undefined){
-if(!(validate83(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
+if(!(validate84(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
-if(!(validate85(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate85.errors : join(vErrors, validate85.errors);
+if(!(validate86(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
 errors = vErrors.length;
 }
 }
@@ -1109,10 +1197,10 @@ return errors === 0;
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate96(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate96.evaluated;
+const evaluated0 = validate97.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1212,17 +1300,17 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate96.errors = vErrors;
+validate97.errors = vErrors;
 return errors === 0;
 }
-validate96.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate97.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate101.evaluated;
+const evaluated0 = validate102.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1329,20 +1417,20 @@ errors = vErrors.length;
 }
 }
 if(data.objective !== undefined){
-if(!(validate81(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate81.errors : join(vErrors, validate81.errors);
+if(!(validate82(data.objective, {instancePath:instancePath+"/objective",parentData:data,parentDataProperty:"objective",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate82.errors : join(vErrors, validate82.errors);
 errors = vErrors.length;
 }
 }
 if(data.locations !== undefined){
-if(!(validate83(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate83.errors : join(vErrors, validate83.errors);
+if(!(validate84(data.locations, {instancePath:instancePath+"/locations",parentData:data,parentDataProperty:"locations",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate84.errors : join(vErrors, validate84.errors);
 errors = vErrors.length;
 }
 }
 if(data.notifications !== undefined){
-if(!(validate85(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate85.errors : join(vErrors, validate85.errors);
+if(!(validate86(data.notifications, {instancePath:instancePath+"/notifications",parentData:data,parentDataProperty:"notifications",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
 errors = vErrors.length;
 }
 }
@@ -1647,10 +1735,10 @@ vErrors.push(err26);
 }
 errors++;
 }
-validate101.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
-validate101.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2309,8 +2397,8 @@ let data28 = data25.announcements;
 if(Array.isArray(data28)){
 const len3 = data28.length;
 for(let i3=0; i3<len3; i3++){
-if(!(validate96(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate96.errors : join(vErrors, validate96.errors);
+if(!(validate97(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate97.errors : join(vErrors, validate97.errors);
 errors = vErrors.length;
 }
 }
@@ -2567,8 +2655,8 @@ let data40 = data.channels;
 if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
 for(const key8 in data40){
 let data41 = data40[key8];
-if(!(validate86(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate86.errors : join(vErrors, validate86.errors);
+if(!(validate87(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
 errors = vErrors.length;
 }
 if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
@@ -2620,8 +2708,8 @@ if(data.checks !== undefined){
 let data42 = data.checks;
 if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
 for(const key9 in data42){
-if(!(validate101(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate101.errors : join(vErrors, validate101.errors);
+if(!(validate102(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
 }
 }
@@ -2657,6 +2745,7 @@ function join(all, more) {
   for (const error of more) all.push(error);
   return all;
 }
+const schema32 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema20 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema38 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema19 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"checks":1};

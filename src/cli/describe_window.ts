@@ -1,0 +1,12 @@
+import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
+import { nextWindow } from "../alerting/next_window.ts";
+import { type TimeContext, timeText } from "../shared/local_time.ts";
+
+/** Describes the present or next time of a window, in absolute times. */
+export function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {
+  const times = nextWindow(window, nowMs);
+  if (times === null) return "never";
+  const { fromMs, untilMs } = times;
+  const end = untilMs === null ? "without end" : `until ${timeText(untilMs, timeZone)}`;
+  return fromMs === null ? `open ${end}` : `from ${timeText(fromMs, timeZone)} ${end}`;
+}

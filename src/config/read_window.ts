@@ -1,0 +1,104 @@
+import type { CalendarWindow, DayRange, MaintenanceWindow } from "../domain/maintenance_window.ts";
+import type { CronTimes } from "../domain/schedule.ts";
+import type { CreateCronTimes } from "./schedules.ts";
+import { minuteOfDay } from "./time_of_day.ts";
+
+/** A window of the config with its keys resolved; the rules of windows have validated which ones it has. */
+export interface WrittenWindow extends Pick<CalendarWindow, "days" | "months" | "reason"> {
+  readonly daysOfMonth?: readonly (number | string)[];
+  /** A time of day, or with `until` a date and time. */
+  readonly from?: string;
+  readonly toMinute?: number;
+  readonly until?: string;
+  readonly cron?: string;
+  readonly durationMs?: number;
+  readonly timeZone?: string;
+}
+
+interface ReadWindowOptions {
+  /** For a window without one. */
+  readonly timeZone: string;
+  readonly createCronTimes: CreateCronTimes;
+}
+
+/** Reads a window. With an unresolved placeholder it never opens. */
+export function readWindow(written: WrittenWindow, options: ReadWindowOptions): MaintenanceWindow {
+  const { from = "", until, cron, days, months, daysOfMonth, reason } = written;
+  const timeZone = written.timeZone ?? options.timeZone;
+  const common = reason === undefined ? {} : { reason };
+  if (cron !== undefined) {
+    const times = readTimes(cron, { ...options, timeZone });
+    return { ...common, times, durationMs: written.durationMs ?? NaN };
+  }
+  if (until !== undefined) {
+    const fromMs = readTime(from, { timeZone, edge: "from" }) ?? NaN;
+    return { ...common, fromMs, untilMs: readTime(until, { timeZone, edge: "until" }) ?? NaN };
+  }
+  return {
+    ...common,
+    ...days !== undefined && { days },
+    ...months !== undefined && { months },
+    ...daysOfMonth !== undefined && { daysOfMonth: daysOfMonth.flatMap((item) => readDays(item) ?? []) },
+    fromMinute: minuteOfDay(from) ?? NaN,
+    toMinute: written.toMinute ?? NaN,
+    timeZone,
+  };
+}
+
+function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindowOptions): CronTimes {
+  const never = { expression, timeZone, after: () => NaN };
+  const times = /\$\{/.test(expression + timeZone) ? null : createCronTimes(expression, timeZone);
+  return times === null ? never : { ...times, after: withMemory((afterMs) => times.after(afterMs)) };
+}
+
+/** Remembers the last answer: each notification of each check asks for almost the same time, which is slow to find. */
+function withMemory(find: CronTimes["after"]): CronTimes["after"] {
+  let askedMs = NaN;
+  let foundMs = NaN;
+  return (afterMs) => {
+    if (afterMs >= askedMs && afterMs < foundMs) return foundMs;
+    askedMs = afterMs;
+    return foundMs = find(afterMs);
+  };
+}
+
+/** Reads an item of `days_of_month`; `null`: it is none. */
+export function readDays(item: number | string): DayRange | null {
+  const [, from, to] = /^(-?\d{1,2}):(-?\d{1,2})$/.exec(String(item)) ?? [];
+  const range = from === undefined || to === undefined
+    ? { from: Number(item), to: Number(item) }
+    : { from: Number(from), to: Number(to) };
+  return [range.from, range.to].every(isDay) ? range : null;
+}
+
+function isDay(day: number): boolean {
+  return Number.isInteger(day) && day !== 0 && Math.abs(day) <= 31;
+}
+
+const FORM = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+/**
+ * Reads a date, or a date and time, as milliseconds since 1970; `null`: it is none, such as February 30. A time that a
+ * DST change skips is the time of the change. Of a repeated time, a window begins with the first and ends with the second.
+ */
+export function readTime(
+  text: string,
+  { timeZone, edge }: { readonly timeZone: string; readonly edge: "from" | "until" },
+): number | null {
+  const [, date, time = "00:00", offset] = FORM.exec(text) ?? [];
+  if (date === undefined) return null;
+  try {
+    if (offset !== undefined) return Temporal.Instant.from(`${date}T${time}${offset}`).epochMilliseconds;
+    const shown = Temporal.PlainDateTime.from(`${date}T${time}`);
+    const [earlier, later] = [
+      shown.toZonedDateTime(timeZone, { disambiguation: "earlier" }),
+      shown.toZonedDateTime(timeZone, { disambiguation: "later" }),
+    ];
+    const exists = earlier.toPlainDateTime().equals(shown);
+    const at = exists ? edge === "from" ? earlier : later : earlier.getTimeZoneTransition("next") ?? later;
+    return at.epochMilliseconds;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

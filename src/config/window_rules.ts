@@ -1,0 +1,316 @@
+/** The rules of maintenance windows and `hours` that the schema can't express. Read only if a config has one. */
+import { beginsOn, type CalendarWindow, type LocalDate, WEEKDAYS } from "../domain/maintenance_window.ts";
+import { channelLists } from "./channels_in.ts";
+import { parseInterval } from "./interval.ts";
+import { isPlaceholder } from "./placeholders.ts";
+import { type ConfigPath, type Problem, quoteValue } from "./problem.ts";
+import { readDays, readTime } from "./read_window.ts";
+import type { CreateCronTimes } from "./schedules.ts";
+import { childOf, isObject, valueAt } from "./schema_view.ts";
+import type { JsonObject, JsonValue } from "./syntax.ts";
+import { minuteOfDay } from "./time_of_day.ts";
+
+/** A file with windows. */
+interface WindowsFile {
+  /** With its placeholders replaced. */
+  readonly value: JsonObject;
+  readonly written: JsonObject;
+  isUnresolved(path: ConfigPath): boolean;
+}
+
+interface RuleOptions {
+  /** The machine's time zone. */
+  readonly timeZone: string;
+  /** Wall time, milliseconds since 1970. */
+  readonly nowMs: number;
+  readonly createCronTimes: CreateCronTimes | null;
+}
+
+interface WindowFindings {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+}
+
+/** Validates all windows of a file. */
+export function validateWindows(file: WindowsFile, options: RuleOptions): WindowFindings {
+  const lists = windowLists(file.written);
+  const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX);
+  if (tooLong.length > 0) {
+    const problems = tooLong.map(({ path, windows }) => ({
+      path,
+      message: `has ${windows.length} windows, expected at most ${WINDOWS_MAX}`,
+    }));
+    return { problems, warnings: [] };
+  }
+  const found = lists.flatMap(({ path, windows }) =>
+    windows.map((window, index) =>
+      isObject(window) ? validateWindow(window, { file, path: [...path, index], options }) : NOTHING
+    )
+  );
+  return {
+    problems: found.flatMap(({ problems }) => problems),
+    warnings: found.flatMap(({ warnings }) => warnings),
+  };
+}
+
+const NOTHING: WindowFindings = { problems: [], warnings: [] };
+
+/** No calendar needs more, and each check goes through all of them for each notification. */
+const WINDOWS_MAX = 1000;
+
+interface WindowList {
+  readonly path: ConfigPath;
+  readonly windows: readonly JsonValue[];
+}
+
+function windowLists(written: JsonObject): readonly WindowList[] {
+  const { checks, channels } = written;
+  const ownersOfWindows: readonly ConfigPath[] = [[], ["defaults"], ...keysBelow("checks", checks)];
+  const ownersOfHours: readonly ConfigPath[] = [
+    ...keysBelow("channels", channels),
+    ...channelLists(written).flatMap(({ path, items }) => items.map((_item, index) => [...path, index])),
+  ];
+  const paths = [
+    ...ownersOfWindows.map((path) => [...path, "maintenance_windows"]),
+    ...ownersOfHours.map((path) => [...path, "hours"]),
+  ];
+  return paths.flatMap((path) => {
+    const windows = valueAt(written, path);
+    return Array.isArray(windows) ? [{ path, windows }] : [];
+  });
+}
+
+function keysBelow(key: string, value: JsonValue | undefined): readonly ConfigPath[] {
+  return isObject(value) ? Object.keys(value).map((name) => [key, name]) : [];
+}
+
+/** One window with its place. */
+interface Place {
+  readonly file: WindowsFile;
+  readonly path: ConfigPath;
+  readonly options: RuleOptions;
+}
+
+function validateWindow(written: JsonObject, place: Place): WindowFindings {
+  const form = formOf(written);
+  const misplaced = findMisplacedKeys(written, form, place.path);
+  if (misplaced.length > 0) return { problems: misplaced, warnings: [] };
+  const problems = [...daysProblems(place), ...RULES_BY_FORM[form.name].problems(place)];
+  return { problems, warnings: problems.length > 0 ? [] : RULES_BY_FORM[form.name].warnings(place) };
+}
+
+type FormName = "calendar" | "once" | "cron";
+
+/** One way to write a window. */
+interface WindowForm {
+  readonly name: FormName;
+  /** The key that the others depend on. */
+  readonly key: string;
+  readonly required: readonly string[];
+  readonly others: readonly string[];
+}
+
+const CALENDAR: WindowForm = {
+  name: "calendar",
+  key: "to",
+  required: ["from", "to"],
+  others: ["days", "days_of_month", "months"],
+};
+const ONCE: WindowForm = { name: "once", key: "until", required: ["from", "until"], others: [] };
+const CRON: WindowForm = { name: "cron", key: "cron", required: ["cron", "duration"], others: [] };
+const KEYS = new Set([CALENDAR, ONCE, CRON].flatMap(({ required, others }) => [...required, ...others]));
+
+function formOf(window: JsonObject): WindowForm {
+  if ("cron" in window || "duration" in window) return CRON;
+  if ("until" in window) return ONCE;
+  return !("to" in window) && /^\d{4}-/.test(String(window["from"])) ? ONCE : CALENDAR;
+}
+
+function findMisplacedKeys(window: JsonObject, form: WindowForm, path: ConfigPath): readonly Problem[] {
+  const known = new Set([...form.required, ...form.others]);
+  const other = Object.keys(window).find((key) => KEYS.has(key) && !known.has(key));
+  if (other !== undefined) {
+    const message = `cannot be used with "${form.key in window ? form.key : form.required[1]}"`;
+    return [{ path: [...path, other], at: "name", message, hint: FORMS }];
+  }
+  const missing = form.required.filter((key) => !(key in window));
+  if (missing.length === 0) return [];
+  const message = `missing ${missing.length === 1 ? "key" : "keys"} ${
+    missing.map((key) => `"${key}"`).join(" and ")
+  }`;
+  return [{ path, message, ...missing.length > 1 && { hint: FORMS } }];
+}
+
+const FORMS = 'a window has "from" and "to", "from" and "until", or "cron" and "duration"';
+
+/** The text of a key; `null`: it is none, or its placeholder is unresolved. */
+function textAt({ file, path }: Place, key: string): string | null {
+  const value = valueAt(file.value, [...path, key]);
+  return typeof value === "string" && !file.isUnresolved([...path, key]) ? value : null;
+}
+
+/** A problem of a key, which quotes it as it is written. */
+function problemAt({ file, path }: Place, keys: ConfigPath, message: string, hint?: string): Problem {
+  const place = [...path, ...keys];
+  const written = valueAt(file.written, place) ?? null;
+  return {
+    path: place,
+    message: message.replace("VALUE", () => quoteValue(written)),
+    ...isPlaceholder(written) && { isLack: true },
+    ...hint !== undefined && { hint },
+  };
+}
+
+function daysProblems(place: Place): readonly Problem[] {
+  const items = valueAt(place.file.value, [...place.path, "days_of_month"]);
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item, index): readonly Problem[] => {
+    const keys = ["days_of_month", index];
+    if (place.file.isUnresolved([...place.path, ...keys])) return [];
+    if (typeof item !== "string" && !Number.isInteger(item)) return [];
+    const range = readDays(typeof item === "number" ? item : String(item));
+    if (range === null) {
+      return [problemAt(place, keys, `VALUE is not a day of the month, expected 1 to 31, ${DAYS_FORMS}`)];
+    }
+    const isReversed = range.from > range.to && range.from > 0 === range.to > 0;
+    if (!isReversed) return [];
+    return [
+      problemAt(place, keys, "VALUE ends before it begins", `did you mean "${range.to}:${range.from}"?`),
+    ];
+  });
+}
+
+const DAYS_FORMS = 'from the end -1 to -31, or a range such as "1:7" or "-7:-1"';
+
+/** The rules of a form, for windows that have its keys. */
+interface FormRules {
+  problems(place: Place): readonly Problem[];
+  warnings(place: Place): readonly Problem[];
+}
+
+const RULES_BY_FORM: Readonly<Record<FormName, FormRules>> = {
+  calendar: { problems: calendarProblems, warnings: calendarWarnings },
+  once: { problems: onceProblems, warnings: onceWarnings },
+  cron: { problems: () => [], warnings: cronWarnings },
+};
+
+/** A window from a time to the same time would last a whole day, which is more likely a slip. */
+function calendarProblems(place: Place): readonly Problem[] {
+  const from = textAt(place, "from");
+  if (from === null) return [];
+  const minute = minuteOfDay(from);
+  if (minute === null || minute === 24 * 60) {
+    const message = 'VALUE is not a time of day, expected one from "00:00" to "23:59"';
+    const hint = /^\d{4}-/.test(from) ? 'end a window that comes once with "until"' : undefined;
+    return [problemAt(place, ["from"], message, hint)];
+  }
+  if (textAt(place, "to") !== from) return [];
+  const message = 'is VALUE as "from" is, expected another time';
+  return [problemAt(place, ["to"], message, 'for whole days: from "00:00" to "24:00"')];
+}
+
+function calendarWarnings(place: Place): readonly Problem[] {
+  const window = calendarAt(place);
+  if (![...allDays()].some((date) => beginsOn(window, date))) {
+    return [{ path: place.path, message: "never opens: no such day comes" }];
+  }
+  const isWhole = textAt(place, "from") === "00:00" && textAt(place, "to") === "24:00";
+  if (!isWhole || ![...allDays()].every((date) => beginsOn(window, date))) return [];
+  return [{ path: place.path, message: ALWAYS }];
+}
+
+const ALWAYS = "covers all the time";
+
+function calendarAt({ file, path }: Place): Pick<CalendarWindow, "days" | "daysOfMonth" | "months"> {
+  const listAt = <T>(key: string): T[] | undefined => {
+    const list = valueAt(file.value, [...path, key]);
+    return Array.isArray(list) ? list as T[] : undefined;
+  };
+  const daysOfMonth = listAt<number | string>("days_of_month")?.flatMap((item) => readDays(item) ?? []);
+  const days = listAt<typeof WEEKDAYS[number]>("days");
+  const months = listAt<NonNullable<CalendarWindow["months"]>[number]>("months");
+  return {
+    ...days !== undefined && { days },
+    ...months !== undefined && { months },
+    ...daysOfMonth !== undefined && { daysOfMonth },
+  };
+}
+
+/** The days of 28 years, in which each date is on each day of the week. */
+function* allDays(): Generator<LocalDate> {
+  for (let dayMs = Date.UTC(2000, 0, 1); dayMs < Date.UTC(2028, 0, 1); dayMs += DAY_MS) {
+    const date = new Date(dayMs);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    yield {
+      dayOfWeek: (date.getUTCDay() + 6) % 7 + 1,
+      day: date.getUTCDate(),
+      month: month + 1,
+      daysInMonth: new Date(Date.UTC(year, month + 1, 0)).getUTCDate(),
+    };
+  }
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function timeAt(place: Place, key: "from" | "until"): number | null {
+  const text = textAt(place, key);
+  const timeZone = textAt(place, "time_zone") ?? place.options.timeZone;
+  return text === null ? null : readTime(text, { timeZone, edge: key });
+}
+
+function onceProblems(place: Place): readonly Problem[] {
+  const wrong = (["from", "until"] as const).filter((key) =>
+    textAt(place, key) !== null && timeAt(place, key) === null
+  );
+  if (wrong.length > 0) {
+    return wrong.map((key) => {
+      const isDaily = minuteOfDay(textAt(place, key) ?? "") !== null;
+      const hint = isDaily && key === "until" ? 'end a window of every day with "to"' : undefined;
+      return problemAt(place, [key], `VALUE is not a time, expected one such as ${TIME_FORMS}`, hint);
+    });
+  }
+  const [fromMs, untilMs] = [timeAt(place, "from"), timeAt(place, "until")];
+  if (fromMs === null || untilMs === null || fromMs < untilMs) return [];
+  return [problemAt(place, ["until"], 'is VALUE, expected a time after "from"')];
+}
+
+const TIME_FORMS = '"2026-12-24T18:00", "2026-12-24" or "2026-12-24T18:00+01:00"';
+
+function onceWarnings(place: Place): readonly Problem[] {
+  const untilMs = timeAt(place, "until");
+  if (untilMs === null || untilMs > place.options.nowMs) return [];
+  return [problemAt(place, ["until"], "is VALUE, which is past: the window never opens again")];
+}
+
+/** More than a day of begins a minute; each costs a tenth of a millisecond. */
+const TIMES_MAX = 1500;
+const YEAR_MS = 366 * DAY_MS;
+/** Expressions without a condition for the day. */
+const EVERY_DAY = /^\s*\S+\s+\S+\s+\*\s+\*\s+\*\s*$/;
+
+function cronWarnings(place: Place): readonly Problem[] {
+  const { file, path, options } = place;
+  const expression = textAt(place, "cron");
+  const duration = childOf(valueAt(file.value, path), "duration");
+  if (expression === null || typeof duration !== "number" && typeof duration !== "string") return [];
+  const interval = parseInterval(duration);
+  const times = readCron(expression, options);
+  if (!("ms" in interval) || times === null) return [];
+  const firstMs = times.after(options.nowMs);
+  let lastMs = firstMs;
+  for (let count = 0; count < TIMES_MAX; count++) {
+    const nextMs = times.after(lastMs);
+    if (nextMs - lastMs > interval.ms) return [];
+    lastMs = nextMs;
+  }
+  return EVERY_DAY.test(expression) || lastMs - firstMs > YEAR_MS ? [{ path, message: ALWAYS }] : [];
+}
+
+/** An invalid expression is an error elsewhere. */
+function readCron(expression: string, { createCronTimes }: RuleOptions): ReturnType<CreateCronTimes> {
+  try {
+    return createCronTimes?.(expression, "UTC") ?? null;
+  } catch {
+    return null;
+  }
+}

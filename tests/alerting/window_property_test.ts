@@ -1,0 +1,204 @@
+/** Windows of every form against definitions that evaluate each minute by itself, over years with DST changes. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { nextWindow } from "../../src/alerting/next_window.ts";
+import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
+import { createCronReader } from "../../src/config/cron_times.ts";
+import { readTime } from "../../src/config/read_window.ts";
+import {
+  type CalendarWindow,
+  type MaintenanceWindow,
+  MONTHS,
+  WEEKDAYS,
+} from "../../src/domain/maintenance_window.ts";
+import { createWallClock, isNaivelyOpen, MINUTE } from "./naive_windows.ts";
+
+const DAY = 24 * 60 * MINUTE;
+
+/** An hour, half an hour, none, both hemispheres, a day that is skipped (2011-12-30 in Apia), changes at midnight. */
+const ZONES = [
+  "Europe/Zurich",
+  "America/New_York",
+  "Australia/Lord_Howe",
+  "Asia/Kathmandu",
+  "Pacific/Apia",
+  "America/Asuncion",
+  "Africa/Casablanca",
+  "UTC",
+];
+
+const minutes = fc.oneof(fc.integer({ min: 0, max: 1439 }), fc.constantFrom(0, 30, 60, 90, 120, 150, 180));
+const dayNumbers = fc.oneof(fc.integer({ min: 1, max: 31 }), fc.integer({ min: -31, max: -1 }));
+const dayRanges = fc.tuple(dayNumbers, dayNumbers).map(([from, to]) => ({ from, to }));
+const CALENDAR: fc.Arbitrary<CalendarWindow> = fc.record({
+  days: fc.subarray([...WEEKDAYS], { minLength: 1 }),
+  daysOfMonth: fc.array(dayRanges, { minLength: 1, maxLength: 3 }),
+  months: fc.subarray([...MONTHS], { minLength: 1 }),
+  fromMinute: minutes,
+  toMinute: minutes,
+  timeZone: fc.constantFrom(...ZONES),
+}, { requiredKeys: ["fromMinute", "toMinute", "timeZone"] });
+
+/** Days around a DST change, a leap day, the end of a month or of a year, and any others. */
+const DAYS = fc.tuple(
+  fc.constantFrom(
+    "2011-12-29",
+    "2024-02-28",
+    "2026-03-07",
+    "2026-03-28",
+    "2026-04-04",
+    "2026-10-03",
+    "2026-10-24",
+    "2026-10-31",
+    "2026-12-30",
+    "2027-02-27",
+  ).map((text) => Date.parse(text)),
+  fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 700 })),
+).map(([dayMs, days]) => dayMs + days * DAY);
+
+Deno.test("isInWindow() and openWindow() agree with a minute by minute definition of days and times", () => {
+  fc.assert(
+    fc.property(CALENDAR, DAYS, (window, fromMs) => {
+      const shownAt = createWallClock(window.timeZone);
+      const { daysOfMonth, ...others } = window;
+      const ranges = daysOfMonth?.map(({ from, to }) => [from, to] as const);
+      const naive = ranges === undefined ? others : { ...others, daysOfMonth: ranges };
+      assertOpenMinutes(window, fromMs, (ms) => isNaivelyOpen(naive, shownAt(ms)));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+Deno.test("isInWindow() agrees with the definition over five years", () => {
+  const windows: readonly CalendarWindow[] = [
+    {
+      days: ["sun"],
+      daysOfMonth: [{ from: 1, to: 7 }],
+      fromMinute: 90,
+      toMinute: 150,
+      timeZone: "Europe/Zurich",
+    },
+    { daysOfMonth: [{ from: -1, to: -1 }], fromMinute: 1380, toMinute: 180, timeZone: "America/New_York" },
+    {
+      daysOfMonth: [{ from: 29, to: 31 }],
+      months: ["feb", "apr"],
+      fromMinute: 0,
+      toMinute: 1440,
+      timeZone: "UTC",
+    },
+  ];
+  for (const { daysOfMonth = [], ...window } of windows) {
+    const shownAt = createWallClock(window.timeZone);
+    const naive = { ...window, daysOfMonth: daysOfMonth.map(({ from, to }) => [from, to] as const) };
+    for (let ms = Date.UTC(2023, 11, 1); ms < Date.UTC(2028, 11, 1); ms += 30 * MINUTE) {
+      const expected = isNaivelyOpen(naive, shownAt(ms));
+      assert.strictEqual(isInWindow([{ ...window, daysOfMonth }], ms), expected, new Date(ms).toISOString());
+    }
+  }
+});
+
+/** Compares three days, minute by minute: whether the window is open, until when, and when it opens next. */
+function assertOpenMinutes(window: MaintenanceWindow, fromMs: number, isOpen: (ms: number) => boolean): void {
+  const toMs = fromMs + 3 * DAY;
+  const openAt = new Map<number, boolean>();
+  for (let ms = fromMs; ms < toMs; ms += MINUTE) openAt.set(ms, isOpen(ms));
+  let endMs: number | null = null;
+  let beginMs: number | null = null;
+  for (let ms = toMs - MINUTE; ms >= fromMs; ms -= MINUTE) {
+    const where = `${JSON.stringify(window)} at ${new Date(ms).toISOString()}`;
+    const isOpenNow = openAt.get(ms) === true;
+    assert.strictEqual(isInWindow([window], ms), isOpenNow, where);
+    if (openAt.get(ms + MINUTE) === true && !isOpenNow) beginMs = ms + MINUTE;
+    if (openAt.get(ms + MINUTE) === false && isOpenNow) endMs = ms + MINUTE;
+    // Asking in some minutes will do: the answer is the same until the next change.
+    const isEdge = openAt.get(ms - MINUTE) !== isOpenNow || openAt.get(ms + MINUTE) !== isOpenNow;
+    if (!isEdge) continue;
+    if (isOpenNow) {
+      if (endMs !== null) assert.strictEqual(openWindow([window], ms)?.untilMs, endMs, where);
+    } else {
+      assert.strictEqual(openWindow([window], ms), null, where);
+      if (beginMs !== null) assert.strictEqual(nextWindow(window, ms)?.fromMs, beginMs, where);
+    }
+  }
+}
+
+Deno.test("a window of a cron schedule is open for its duration from each minute that the expression names", () => {
+  const hours = fc.integer({ min: 0, max: 23 });
+  fc.assert(
+    fc.property(
+      fc.record({
+        minute: fc.integer({ min: 0, max: 59 }),
+        hours: fc.oneof(fc.uniqueArray(hours, { minLength: 1, maxLength: 3 }), fc.constant(null)),
+        weekdays: fc.option(fc.subarray([...WEEKDAYS], { minLength: 1 })),
+        durationMinutes: fc.integer({ min: 1, max: 2000 }),
+        timeZone: fc.constantFrom("Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "UTC"),
+      }),
+      DAYS,
+      ({ minute, hours, weekdays, durationMinutes, timeZone }, fromMs) => {
+        const expression = `${minute} ${hours?.join(",") ?? "*"} * * ${weekdays?.join(",") ?? "*"}`;
+        const times = createCronReader()(expression, timeZone) ?? assert.fail(expression);
+        const shownAt = createWallClock(timeZone);
+        const names = (wallMinute: number, weekday: string): boolean =>
+          wallMinute % 60 === minute && (hours === null || hours.includes(Math.floor(wallMinute / 60))) &&
+          (weekdays === null || (weekdays as readonly string[]).includes(weekday));
+        // The rule of Debian's cron, found by walking through all minutes.
+        const begins: number[] = [];
+        let shown = shownAt(fromMs - 4 * DAY);
+        let latestWall = -Infinity;
+        for (let ms = fromMs - 4 * DAY; ms < fromMs + 3 * DAY; ms += MINUTE) {
+          const next = shownAt(ms);
+          const wall = wallMsOf(next) / MINUTE;
+          const skipped = wall - wallMsOf(shown) / MINUTE;
+          const isRepeated = hours !== null && wall <= latestWall;
+          let isBegin = !isRepeated && names(next.minute, next.weekday);
+          for (let ago = 1; hours !== null && skipped > 1 && ago < skipped; ago++) {
+            const date = new Date((wall - ago) * MINUTE);
+            const weekday = WEEKDAYS[(date.getUTCDay() + 6) % 7] ?? assert.fail();
+            isBegin ||= names(date.getUTCHours() * 60 + date.getUTCMinutes(), weekday);
+          }
+          if (isBegin) begins.push(ms);
+          latestWall = Math.max(latestWall, wall);
+          shown = next;
+        }
+        const durationMs = durationMinutes * MINUTE;
+        assertOpenMinutes(
+          { times, durationMs },
+          fromMs,
+          (ms) => begins.some((beginMs) => beginMs <= ms && ms < beginMs + durationMs),
+        );
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+function wallMsOf({ year, month, day, minute }: ReturnType<ReturnType<typeof createWallClock>>): number {
+  return Date.UTC(year, (MONTHS as readonly string[]).indexOf(month), day) + minute * MINUTE;
+}
+
+Deno.test("readTime() begins with the first minute that shows the time or a later one, and ends with the last that shows an earlier one", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...ZONES), DAYS, minutes, (timeZone, dayMs, minute) => {
+      const date = new Date(dayMs + minute * MINUTE);
+      const text = date.toISOString().slice(0, 16);
+      const wanted = date.getTime();
+      const shownAt = createWallClock(timeZone);
+      let fromMs = NaN;
+      let untilMs = NaN;
+      for (let ms = wanted - 2 * DAY; ms < wanted + 2 * DAY; ms += MINUTE) {
+        const wall = wallMsOf(shownAt(ms));
+        if (wall >= wanted && Number.isNaN(fromMs)) fromMs = ms;
+        // A minute that shows an earlier time is in the window, and so is each before it.
+        if (wall < wanted) untilMs = ms + MINUTE;
+      }
+      const isShown = wallMsOf(shownAt(fromMs)) === wanted;
+      assert.strictEqual(readTime(text, { timeZone, edge: "from" }), fromMs, `${text} ${timeZone}`);
+      assert.strictEqual(
+        readTime(text, { timeZone, edge: "until" }),
+        untilMs,
+        `${text} ${timeZone} ${isShown}`,
+      );
+    }),
+    { numRuns: 60 },
+  );
+});
