@@ -2,7 +2,7 @@
 export interface Effort {
   /** Whether the numbers are good for nothing but to see that a benchmark works. */
   readonly isShort: boolean;
-  /** How many rounds, where so many make a good number. */
+  /** The number of rounds, if the benchmark depends on it. */
   rounds(enough: number): number;
   /** For how many seconds, where so many make a good number. */
   seconds(enough: number): number;

@@ -30,7 +30,7 @@ function numberText(value: number, unit: string): string {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Whether a value is what it is to be; empty where nothing was aimed at. */
+/** Returns whether a value is what it is to be; empty where nothing was aimed at. */
 export function aimText({ value, aim }: Row): string {
   if (aim === undefined || value === null) return "";
   return `${value <= aim ? "within" : "MISSES"} ${aim}`;

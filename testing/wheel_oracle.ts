@@ -100,7 +100,7 @@ export class ComparedWheel {
     }
   }
 
-  /** How many waiting timers are due at a tick. */
+  /** Returns how many waiting timers are due at a tick. */
   #placeAfter(tick: number): number {
     let low = 0;
     let high = this.#waiting.length;

@@ -115,7 +115,7 @@ function comparedKind({ operator, left, right }: Deno.lint.BinaryExpression): st
   return name !== null && (TELLING_KINDS.has(name) || COMMON_KINDS.has(name)) ? name : null;
 }
 
-/** Whether the name stands in a switch or comparison that is reported as a whole. */
+/** Returns whether the name stands in a switch or comparison that is reported as a whole. */
 function isPartOfDecision(node: Node): boolean {
   const parent = parentOf(withWrapping(node));
   if (parent?.type === "BinaryExpression") return comparedKind(parent) !== null;

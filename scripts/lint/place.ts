@@ -33,7 +33,9 @@ export function projectPath(filename: string, projectDirectory: string): string 
   return file.startsWith(directory) ? file.slice(directory.length) : null;
 }
 
-/** Whether a project path is one of these files, or in one of these directories (those that end in a slash). */
+/**
+ * Returns whether a project path is one of these files, or in one of these directories (those that end in a slash).
+ */
 export function isIn(path: string, places: readonly string[]): boolean {
   return places.some((place) => place.endsWith("/") ? path.startsWith(place) : path === place);
 }

@@ -73,7 +73,7 @@ export type Wrapping =
   | Deno.lint.TSSatisfiesExpression
   | Deno.lint.TSTypeAssertion;
 
-/** Whether a node is such a wrapping. */
+/** Returns whether a node is such a wrapping. */
 export function isWrapping(node: Node): node is Wrapping {
   return node.type === "ChainExpression" || node.type === "TSAsExpression" ||
     node.type === "TSNonNullExpression" ||

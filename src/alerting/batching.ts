@@ -38,7 +38,7 @@ interface BatchOptions {
   readonly batches: boolean;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Whether a notification is not sent. */
+  /** Returns whether a notification is not sent. */
   isExcluded(queued: QueuedNotification): boolean;
 }
 
@@ -89,7 +89,7 @@ export function nextRejectedAttemptMs(notifications: readonly QueuedNotification
   return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
 }
 
-/** Whether some check's next notification is pending. */
+/** Returns whether some check's next notification is pending. */
 export function hasPending(notifications: readonly QueuedNotification[]): boolean {
   return checksOf(notifications).some(([{ state }]) => state === "pending");
 }

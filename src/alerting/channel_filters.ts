@@ -22,12 +22,12 @@ export function conditionFor({ conditions }: ChannelFilters, condition: Conditio
   return conditions === undefined || conditions.includes(condition) ? condition : "ok";
 }
 
-/** Whether problems and changes are left out at this time. */
+/** Returns whether problems and changes are left out at this time. */
 export function isOutsideHours({ hours }: ChannelFilters, nowMs: number): boolean {
   return hours !== undefined && !isInWindow(hours, nowMs);
 }
 
-/** Whether a problem has not lasted long enough for a channel, or is acknowledged. */
+/** Returns whether a problem has not lasted long enough for a channel, or is acknowledged. */
 export function isPostponed(
   filters: ChannelFilters,
   state: ConditionState,
@@ -105,7 +105,10 @@ function notifiedSinceMs(
   return state.notifiedSinceMs ?? (notified === confirmed ? confirmedSinceMs : null) ?? nowMs;
 }
 
-/** Whether a channel does not get a notification that is due. Of a problem that recovered unsent, either event counts. */
+/**
+ * Returns whether a channel does not get a notification that is due. Of a problem that recovered unsent, either event
+ * counts.
+ */
 export function isExcluded(
   { events }: ChannelFilters,
   { notification, missedProblem }: {

@@ -130,7 +130,7 @@ function describeAcknowledgement(note: string): string {
   return note === "" ? "acknowledged" : `acknowledged: ${note}`;
 }
 
-/** Why a notification was not sent, in the order in which {@linkcode Suppression} applies. */
+/** Returns why a notification was not sent, in the order in which {@linkcode Suppression} applies. */
 function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus): string {
   if (isSilenced) return "suppressed: silence";
   if (maintenance !== null) return "suppressed: maintenance window";
@@ -138,7 +138,7 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
   return `suppressed: depends on ${waitsFor.map((name) => `"${name}"`).join(", ")}`;
 }
 
-/** Why a condition does not count any more; empty where it does. */
+/** Returns why a condition does not count any more; empty where it does. */
 function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Condition): string {
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
   if (state !== "in_future") return "";

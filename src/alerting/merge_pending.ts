@@ -86,7 +86,7 @@ function mergeChecks(
   return merged.filter((queued) => queued !== null);
 }
 
-/** Whether a change would become part of a problem that the channel does not get. */
+/** Returns whether a change would become part of a problem that the channel does not get. */
 function losesChange(
   older: QueuedNotification,
   newer: QueuedNotification,

@@ -263,7 +263,7 @@ export class Notifying {
     return this.#dispatcher.release(channelKey);
   }
 
-  /** How long an attempt to send to a channel may take; 0 if the config has no such channel. */
+  /** Returns how long an attempt to send to a channel may take; 0 if the config has no such channel. */
   attemptTimeoutMs(channelKey: string): number {
     return this.#channels.targetOf(channelKey)?.attemptTimeoutMs ?? 0;
   }
@@ -404,7 +404,9 @@ export class Notifying {
     };
   }
 
-  /** Whether a marker of a channel that its check no longer has is of no more use: a day after the recovery. */
+  /**
+   * Returns whether a marker of a channel that its check no longer has is of no more use: a day after the recovery.
+   */
   #isObsolete({ check }: DeliveryMarker): boolean {
     const nowMs = this.#options.system.clock.wallMs();
     const { confirmed, confirmedSinceMs } = this.#stateOf(check);

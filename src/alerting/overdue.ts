@@ -33,8 +33,8 @@ export function overdueAtMs(
 }
 
 /**
- * Whether a record's last run is in the future, by more than a small clock correction. Its condition has no meaning
- * then: it would seem fresh until that time, even if the monitor died.
+ * Returns whether a record's last run is in the future, by more than a small clock correction. Its condition has no
+ * meaning then: it would seem fresh until that time, even if the monitor died.
  */
 export function isInFuture(
   check: Scheduled & Pick<Check, "timeoutMs">,

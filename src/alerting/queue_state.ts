@@ -107,9 +107,9 @@ export interface QueueContext {
   readonly staleAfterMs: number | null;
   /** The last notifications of channels. */
   readonly markers: DeliveryMarkers;
-  /** Whether a check still has the condition of a notification. */
+  /** Returns whether a check still has the condition of a notification. */
   isStillTrue(queued: QueuedNotification): boolean;
-  /** Whether its check wants no such events sent to the channel. */
+  /** Returns whether its check wants no such events sent to the channel. */
   isExcluded(queued: QueuedNotification): boolean;
 }
 

@@ -37,9 +37,9 @@ export interface QueueOptions {
   nameOf(channel: Channel): string;
   /** Returns the last notification of a channel, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
-  /** Whether a problem or a change is not due to a channel that was last notified of these conditions. */
+  /** Returns whether a problem or a change is not due to a channel that was last notified of these conditions. */
   isLeftOut(channel: Channel, conditions: readonly Condition[]): boolean;
-  /** How much of texts a channel sends. */
+  /** Returns how much of texts a channel sends. */
   textMaxOf(channel: Channel): TextMax;
   /** The sequence of the first; each further one gets the next. */
   readonly sequence: number;

@@ -203,7 +203,7 @@ function hasFailedForLong(failed: readonly QueuedNotification[], nowMs: number):
   );
 }
 
-/** Whether a failed message can be sent one by one: one that may have arrived is sent again as it was. */
+/** Returns whether a failed message can be sent one by one: one that may have arrived is sent again as it was. */
 function isSeparable(failed: readonly QueuedNotification[], { mayHaveArrived }: Failure): boolean {
   return failed.length > 1 && !mayHaveArrived;
 }

@@ -38,7 +38,7 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
   textMax: ITEM_TEXT_MAX,
 };
 
-/** Whether a request is made from one item alone. */
+/** Returns whether a request is made from one item alone. */
 function isTemplate({ parameters: { target, recoveryTarget, headers, body } }: WebhookChannel): boolean {
   return body !== undefined || recoveryTarget !== undefined ||
     [target, ...Object.values(headers)].some(hasFields);

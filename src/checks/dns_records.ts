@@ -63,7 +63,7 @@ export function absoluteName(name: string, type: RecordType): string {
   return `${all.map((group) => group.padStart(4, "0")).join("").split("").reverse().join(".")}.ip6.arpa.`;
 }
 
-/** Whether a name server can be asked for a name (RFC 1035, section 2.3.4). */
+/** Returns whether a name server can be asked for a name (RFC 1035, section 2.3.4). */
 export function isDomainName(name: string): boolean {
   return name.length <= 254 && /^(?:[^\s.\p{Cc}]{1,63}\.)*[^\s.\p{Cc}]{1,63}\.?$/u.test(name);
 }

@@ -213,7 +213,7 @@ export function readSelection(invocation: Invocation): Selection {
   return { names: invocation.operands, tags: optionValues(invocation, TAG_OPTION.name) };
 }
 
-/** Whether a selection leaves nothing out. */
+/** Returns whether a selection leaves nothing out. */
 export function isEverything({ names, tags }: Selection): boolean {
   return names.length === 0 && tags.length === 0;
 }

@@ -10,7 +10,7 @@ export function usesColor(sink: TextSink, system: Pick<System, "environment">): 
   return sink.isTerminal && !system.environment("NO_COLOR") && system.environment("TERM") !== "dumb";
 }
 
-/** Whether a command may color its output on a sink. */
+/** Returns whether a command may color its output on a sink. */
 export function wantsColor(
   invocation: Invocation,
   sink: TextSink,

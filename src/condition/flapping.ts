@@ -26,7 +26,7 @@ export function changePercent(recent: string): number {
   return 100 * sum / possible;
 }
 
-/** Whether a check flaps now. Between the thresholds, it is as it was. */
+/** Returns whether a check flaps now. Between the thresholds, it is as it was. */
 export function flaps(recent: string, didFlap: boolean): boolean {
   const percent = changePercent(recent);
   return didFlap ? percent >= STOP_PERCENT : percent >= START_PERCENT;

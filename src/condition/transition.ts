@@ -40,7 +40,8 @@ export interface Circumstances {
    */
   known?(state: ConditionState): readonly Condition[];
   /**
-   * Whether a channel is to get a problem because it has lasted long enough, so that flapping does not suppress it.
+   * Returns whether a channel is to get a problem because it has lasted long enough, so that flapping does not
+   * suppress it.
    *
    * @default none
    */
@@ -201,8 +202,8 @@ function withNotified(state: ConditionState, { known }: Circumstances): Conditio
 }
 
 /**
- * Whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem began.
- * Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
+ * Returns whether a dependency has to run at once to decide whether it suppresses: it has no result since the problem
+ * began. Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
  */
 export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
   const { confirmed, observed, observedAtMs } = dependency;

@@ -199,7 +199,7 @@ const PATH_FORMATS: readonly string[] = ["path", "input_file", "command"];
 /** Formats with rules that need more than the value. */
 const KEPT_FORMATS = new Set([...PATH_FORMATS, "cron", "channel_name", "pattern", "json_path"]);
 
-/** Whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
+/** Returns whether the rest of the config can be used all the same: not without a kind, or a place for the state. */
 function isUsableWithout({ isLack = false, path }: Problem): boolean {
   const isKind = path.at(-1) === "kind" &&
     (path.length === 3 && (path[0] === "checks" || path[0] === "channels") ||

@@ -20,7 +20,7 @@ export interface ConfigFile {
   readonly templates: ReadonlyMap<string, string>;
   /** Length of the text, and of what `for_each` made of it. */
   readonly length: number;
-  /** Whether a text there has a placeholder without a value. */
+  /** Returns whether a text there has a placeholder without a value. */
   isUnresolved(path: ConfigPath): boolean;
 }
 

@@ -2,7 +2,7 @@
 import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
-/** Whether a header, a variable or a query parameter of this name usually has a credential. */
+/** Returns whether a header, a variable or a query parameter of this name usually has a credential. */
 export function isCredentialName(name: string | number | undefined): boolean {
   return CREDENTIAL_NAME.test(String(name ?? ""));
 }
@@ -17,12 +17,12 @@ export function isCredential({ format, path }: Pick<FormattedValue, "format" | "
 
 const NAMED_FORMATS: readonly string[] = ["header_value", "variable"];
 
-/** Whether all or a part of a value may be a credential. */
+/** Returns whether all or a part of a value may be a credential. */
 export function mayHoldCredential(item: Pick<FormattedValue, "format" | "path">): boolean {
   return item.format === "url" || isCredential(item);
 }
 
-/** Whether a value as it is written has a credential in it that comes from no placeholder. */
+/** Returns whether a value as it is written has a credential in it that comes from no placeholder. */
 export function holdsCredential(item: Pick<FormattedValue, "format" | "path" | "written">): boolean {
   const written = String(item.written);
   if (item.format === "url") return hideInAddress(written, () => "") !== written;

@@ -143,7 +143,7 @@ function* explainValue(value: JsonValue, place: Place, reader: SchemaReader): Ge
   }
 }
 
-/** Whether the keys with free names are settings of their own, one or more. */
+/** Returns whether the keys with free names are settings of their own, one or more. */
 function holdsObjects(value: JsonObject, { otherKeys }: SchemaView, reader: SchemaReader): boolean {
   if (otherKeys === undefined || Object.keys(value).length === 0) return false;
   return reader.view(otherKeys, undefined).types.join() === "object";
@@ -171,7 +171,7 @@ interface Shown {
   readonly reader: SchemaReader;
 }
 
-/** Whether a text is a secret, or a part of one, that is in the config itself. */
+/** Returns whether a text is a secret, or a part of one, that is in the config itself. */
 function isHidden(value: JsonValue, format: string | undefined, path: ConfigPath): boolean {
   if (typeof value !== "string") return false;
   if (format === "secret") return !isPlaceholder(value);

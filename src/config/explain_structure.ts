@@ -275,7 +275,7 @@ function objectMeant(
 
 const INTERVAL_KEY = "regular_interval";
 
-/** Whether a text would be right without its quotes. */
+/** Returns whether a text would be right without its quotes. */
 function isWordOf(types: readonly string[], text: string): boolean {
   return types.includes("integer") && /^\d{1,15}$/.test(text) ||
     types.includes("boolean") && /^(true|false)$/.test(text) ||

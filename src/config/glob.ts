@@ -10,7 +10,7 @@ interface GlobMatches {
   readonly directories: readonly string[];
 }
 
-/** Whether a path is a pattern: `*` matches any characters of one name, `?` one of them. */
+/** Returns whether a path is a pattern: `*` matches any characters of one name, `?` one of them. */
 export function isGlob(path: string): boolean {
   return /[*?]/.test(path);
 }
@@ -66,7 +66,7 @@ async function namesIn(directory: string, files: Files): Promise<readonly string
   }
 }
 
-/** Whether there is something to read. A broken link counts, so that reading it returns the error. */
+/** Returns whether there is something to read. A broken link counts, so that reading it returns the error. */
 async function isThere(path: string, files: Files): Promise<boolean> {
   try {
     return (await files.stat(path)).kind === "file";

@@ -40,7 +40,7 @@ function candidatePaths(system: System): readonly string[] {
   return directories.flatMap((directory) => FILE_NAMES.map((name) => `${directory}/${name}`));
 }
 
-/** Whether a file is there; an error when the runtime's permissions forbid to look. */
+/** Returns whether a file is there; an error when the runtime's permissions forbid to look. */
 async function look(path: string, system: System): Promise<"found" | "missing" | Error> {
   try {
     await system.files.stat(path);

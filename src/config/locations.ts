@@ -11,7 +11,7 @@ import type { JsonObject } from "./syntax.ts";
 interface LocationRules {
   /** The file of a check. */
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
-  /** Why a check can't run at locations; `null`: it can. */
+  /** Returns why a check can't run at locations; `null`: it can. */
   refusalOf(check: Check): string | null;
 }
 

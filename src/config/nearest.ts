@@ -23,7 +23,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
     candidates.find((candidate) => isShortened(word.toLowerCase(), candidate.toLowerCase()));
 }
 
-/** Whether a word begins like the whole and leaves letters out behind that. */
+/** Returns whether a word begins like the whole and leaves letters out behind that. */
 function isShortened(word: string, whole: string): boolean {
   if (word.charAt(0) !== whole.charAt(0)) return false;
   let from = 0;

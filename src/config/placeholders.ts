@@ -124,7 +124,7 @@ export function maskPlaceholders(written: string): string {
   return masked + written.slice(end);
 }
 
-/** Whether a value as it is written is one placeholder, so that all of it comes from the machine. */
+/** Returns whether a value as it is written is one placeholder, so that all of it comes from the machine. */
 export function isPlaceholder(written: JsonValue | undefined): boolean {
   return typeof written === "string" && /^\$\{(env|file):[^}]*\}$/.test(written);
 }

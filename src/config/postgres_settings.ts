@@ -26,7 +26,7 @@ export function settingsOf(written: JsonObject, directory: string): PostgresSett
   return { written, directory, url };
 }
 
-/** Whether a value of `--state` names a database rather than a file. */
+/** Returns whether a value of `--state` names a database rather than a file. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:/i.test(text);
 }

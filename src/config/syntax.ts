@@ -262,7 +262,9 @@ class Parser {
     return value;
   }
 
-  /** Whether the current token is made of letters, digits and other signs rather than of JSON's punctuation. */
+  /**
+   * Returns whether the current token is made of letters, digits and other signs rather than of JSON's punctuation.
+   */
   #isWord(): boolean {
     return this.#token === TOKEN.unknown || startsScalar(this.#token) && this.#token !== TOKEN.string;
   }

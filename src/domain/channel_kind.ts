@@ -28,7 +28,7 @@ export interface TextMax {
 export interface ChannelKindEntry<K extends ChannelKind> {
   /** Delivers one message. The receiver's behavior is a value; it throws only if aborted, and for bugs. */
   deliver(message: Message, channel: ChannelOf<K>, context: DeliverContext): Promise<Delivery>;
-  /** Whether everything that waits for the channel goes as one message. Otherwise each item is a message. */
+  /** Returns whether everything that waits for the channel goes as one message. Otherwise each item is a message. */
   batches(channel: ChannelOf<K>): boolean;
   /** The name in messages and `monitor status`, such as `email to admin@example.org`, without secrets. */
   describe(channel: ChannelOf<K>): string;

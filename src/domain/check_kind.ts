@@ -57,7 +57,7 @@ export interface TargetWord {
 export interface CheckTarget<K extends CheckKind> {
   /** The form of the word, such as `HOST:PORT`; `null`: the kind has no main parameter. */
   readonly form: string | null;
-  /** Whether a word without a kind belongs to this one. @default never */
+  /** Returns whether a word without a kind belongs to this one. @default never */
   claims?(word: TargetWord): boolean;
   /** The parameters for a word, as in the config; `null`: it has another form. */
   parametersOf(word: TargetWord): Readonly<Record<string, unknown>> | null;

@@ -3,8 +3,8 @@ import type { StoreFiles } from "./store_files.ts";
 /** A lock that this process has. It ends with the process, however that ends. */
 export interface Lock {
   /**
-   * Whether its file is still the one at its path. If the file was removed or replaced, another process can lock the
-   * new one. If the file system returns an error, it is taken to be in place.
+   * Returns whether its file is still the one at its path. If the file was removed or replaced, another process can
+   * lock the new one. If the file system returns an error, it is taken to be in place.
    */
   isInPlace(): Promise<boolean>;
   /** Ends it; fine when that was done before. */
@@ -19,6 +19,6 @@ export interface StateAccess {
   lock(path: string): Lock | null;
   /** The id of the process that last acquired it; `null` if unknown. */
   holder(path: string): number | null;
-  /** Whether a process has it now. */
+  /** Returns whether a process has it now. */
   isLocked(path: string): boolean;
 }

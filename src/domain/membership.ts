@@ -5,7 +5,7 @@ import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** This process's share of the work of several. */
 export interface WorkShare {
-  /** Whether it runs a check now. */
+  /** Returns whether it runs a check now. */
   runs(check: string): boolean;
   /** Whether it prunes the state. */
   readonly prunes: boolean;
@@ -127,7 +127,7 @@ export interface SharedStore extends Store {
   locationResults(checks: readonly string[]): Promise<readonly StoredLocationResult[]>;
 }
 
-/** Whether several processes share a store. */
+/** Returns whether several processes share a store. */
 export function isShared(store: Store): store is SharedStore {
   return "members" in store;
 }

@@ -55,7 +55,7 @@ export class CheckShare {
     this.#here = null;
   }
 
-  /** Whether this host is the one that is responsible for something with a name. */
+  /** Returns whether this host is the one that is responsible for something with a name. */
   isHere(place: string): boolean {
     return hostOf(place, this.#hosts) === this.#options.host;
   }

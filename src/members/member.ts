@@ -106,7 +106,7 @@ export class Member implements WorkShare {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }
 
-  /** Whether it runs a check now. */
+  /** Returns whether it runs a check now. */
   runs(check: string): boolean {
     return this.#checkShare.runs(check);
   }

@@ -48,6 +48,6 @@ export interface MemberFollower {
   failOpen(): void;
   /** Ends that: persists everything, and leaves all queues. Resolves to whether it could. */
   failClosed(): Promise<boolean>;
-  /** How long an attempt to send to a channel may take. */
+  /** Returns how long an attempt to send to a channel may take. */
   attemptTimeoutMs(channelKey: string): number;
 }

@@ -13,7 +13,7 @@ interface HeartbeatSchedule {
 interface HeartbeatOptions {
   readonly system: System;
   readonly log: Log;
-  /** Whether the checks run, and a state that is shared can be reached. */
+  /** Returns whether the checks run, and a state that is shared can be reached. */
   isWell(): boolean;
   readonly config: LoadedConfig;
 }

@@ -57,7 +57,7 @@ export class AgreedRuns implements CheckRunner {
     return null;
   }
 
-  /** Whether the locations agree on another condition than the last one. */
+  /** Returns whether the locations agree on another condition than the last one. */
   async isChanged(check: Check, observed: string | null): Promise<boolean> {
     if (check.locations === undefined || observed === null) return false;
     const votes = await this.#read(check);

@@ -120,7 +120,9 @@ export function overdueRun(
 /** Overdue cron checks are spread as if they ran every minute, over 3 s. */
 const OVERDUE_CRON_MS = 60_000;
 
-/** How many runs are left out when a check that was planned for one time runs at another, later one instead. */
+/**
+ * Returns how many runs are left out when a check that was planned for one time runs at another, later one instead.
+ */
 export function missedUntil(
   check: Scheduled,
   { state, plannedMs, atMs }: {
@@ -155,8 +157,8 @@ function plannedCronRun(
 }
 
 /**
- * Whether a check is due now. One without a plan is; one with a cron schedule only if its time was within the last
- * minute, since cron calls once a minute.
+ * Returns whether a check is due now. One without a plan is; one with a cron schedule only if its time was within the
+ * last minute, since cron calls once a minute.
  */
 export function isCheckDue(
   check: Scheduled,
@@ -199,7 +201,7 @@ export function recordRequested(
   });
 }
 
-/** How long after its planned time a run began; one that came before that was not the planned one. */
+/** Returns how long after its planned time a run began; one that came before that was not the planned one. */
 function lagOf({ nextRunAtMs }: CheckRecord, { startedAtMs }: Result): number | null {
   return nextRunAtMs === null || startedAtMs < nextRunAtMs ? null : startedAtMs - nextRunAtMs;
 }

@@ -101,13 +101,13 @@ export function planFirst(options: FirstPlanOptions): number {
   return nowMs + Math.round(splay * Math.min(intervalMs * OVERDUE_SHARE, OVERDUE_MS_MAX));
 }
 
-/** Whether a run that is planned for a time may begin now, when cron drives the runs. */
+/** Returns whether a run that is planned for a time may begin now, when cron drives the runs. */
 export function isDue(plannedMs: number, nowMs: number, intervalMs: number): boolean {
   return plannedMs - nowMs <= Math.min(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX);
 }
 
 /**
- * Whether a run is planned further ahead than its interval can have put it: the plan is from before a shorter
+ * Returns whether a run is planned further ahead than its interval can have put it: the plan is from before a shorter
  * interval, or from before the clock was set back.
  */
 export function isTooFarAhead(plannedMs: number, nowMs: number, intervalMs: number): boolean {

@@ -7,7 +7,7 @@ import { type PassOptions, runPass } from "./run_checks.ts";
 export interface RetryOptions {
   /** No run begins later than this after the first one. */
   readonly forMs: number;
-  /** Whether a result is a reason to run a check again. */
+  /** Returns whether a result is a reason to run a check again. */
   isFailure(condition: Condition): boolean;
   /** Called before checks run again. */
   onRetry(checks: readonly Check[], leftMs: number): void;

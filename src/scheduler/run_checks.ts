@@ -61,7 +61,7 @@ export interface PassOptions {
   readonly runner?: CheckRunner;
   /** Ends the pass early: running checks are ended, waiting ones do not start. */
   readonly signal: AbortSignal;
-  /** How much of a run is traced; `null`: nothing. @default nothing */
+  /** Returns how much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
   /** Removes secrets from a text. */
   readonly redact: Redact;

@@ -191,7 +191,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Whether a check runs here. */
+  /** Returns whether a check runs here. */
   owns(name: string): boolean {
     return this.#slots.has(name);
   }

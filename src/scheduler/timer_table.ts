@@ -113,7 +113,7 @@ export class TimerTable<Payload> {
     return this.#get(row, NEXT);
   }
 
-  /** Whether a list has no timer. */
+  /** Returns whether a list has no timer. */
   isEmpty(head: number): boolean {
     return this.#get(head, NEXT) === head;
   }

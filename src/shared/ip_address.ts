@@ -7,7 +7,10 @@ export function canonicalAddress(text: string): string | null {
   return url === null ? null : url.hostname.slice(1, -1);
 }
 
-/** Whether only this machine is reached at a host, with or without brackets: `localhost`, 127.0.0.0/8 or `::1`. */
+/**
+ * Returns whether only this machine is reached at a host, with or without brackets: `localhost`, 127.0.0.0/8 or
+ * `::1`.
+ */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }

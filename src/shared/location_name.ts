@@ -1,4 +1,4 @@
-/** Whether a text can name a location: names are listed with commas, and are typed on command lines. */
+/** Returns whether a text can name a location: names are listed with commas, and are typed on command lines. */
 export function isLocationName(text: string): boolean {
   return /^[\w.-]{1,64}$/.test(text);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a name matches a pattern: `*` matches any characters, `?` one. A leading dot is matched only by a dot, as in
- * shells. It goes back only to the last `*`, so that no pattern makes it slow.
+ * Returns whether a name matches a pattern: `*` matches any characters, `?` one. A leading dot is matched only by a
+ * dot, as in shells. It goes back only to the last `*`, so that no pattern makes it slow.
  */
 export function matchesGlob(name: string, pattern: string): boolean {
   if (name.startsWith(".") && !pattern.startsWith(".")) return false;

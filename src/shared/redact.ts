@@ -38,7 +38,9 @@ export function redactProcesses(processes: Processes, redact: Redact): Processes
   };
 }
 
-/** Whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart. */
+/**
+ * Returns whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart.
+ */
 export function isRedactable(secret: string): boolean {
   return [...secret.trim().replace(INVISIBLE, "")].length >= SECRET_LENGTH_MIN;
 }

@@ -96,7 +96,7 @@ function configFor({ words }: CommandLine): string {
   return JSON.stringify({ defaults: {}, channels, checks });
 }
 
-/** Whether it runs until it is stopped. */
+/** Returns whether it runs until it is stopped. */
 function runsOn(words: readonly string[]): boolean {
   return words[0] === "check" && !words.includes("--once");
 }

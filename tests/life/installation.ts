@@ -56,7 +56,7 @@ export interface Installation {
   run(...args: readonly string[]): Promise<End>;
   /** Writes the config of members that start or reload from now on. */
   writeConfig(others?: Readonly<Record<string, unknown>>, channels?: readonly unknown[]): void;
-  /** Whether nothing is pending. */
+  /** Returns whether nothing is pending. */
   isQueueEmpty(): Promise<boolean>;
   /** A check of the config. */
   checkOf(name: string): Readonly<Record<string, unknown>>;

@@ -113,7 +113,7 @@ async function notificationsOf(program: Program): Promise<readonly Notified[]> {
   );
 }
 
-/** Whether another result comes; after the last one comes the kill. */
+/** Returns whether another result comes; after the last one comes the kill. */
 async function isThereAnother({ stdout }: Program): Promise<boolean> {
   try {
     await stdout.event("result");

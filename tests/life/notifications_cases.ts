@@ -262,7 +262,7 @@ test("monitor check: a mail server that accepts and never speaks moves no check"
     assert.ok(during < 5_000, `${during} ms late`);
   }));
 
-/** How late the latest of the next runs is. */
+/** Returns how late the latest of the next runs is. */
 async function lag(program: Program, runs: number): Promise<number> {
   let latest = 0;
   for (let run = 0; run < runs; run++) {

@@ -31,7 +31,7 @@ export interface Hook extends AsyncDisposable {
   readonly attempts: number;
   /** The status of its responses; any other than 200 rejects the post. */
   status: number;
-  /** How many bytes of a connection get through, both ways together, before it breaks. */
+  /** Returns how many bytes of a connection get through, both ways together, before it breaks. */
   bytesMax(): number;
   /** Returns the delay of a response. */
   delayMs(): number;
@@ -91,7 +91,7 @@ export interface Mailbox extends AsyncDisposable {
   readonly channel: Readonly<Record<string, unknown>>;
   /** Whether it accepts emails; otherwise each connection is closed at once. */
   isUp: boolean;
-  /** How many bytes of a connection get through, both ways together, before it breaks. */
+  /** Returns how many bytes of a connection get through, both ways together, before it breaks. */
   bytesMax(): number;
   /** The number of connections. */
   readonly attempts: number;

@@ -193,12 +193,12 @@ function tolerancesOf(check: Check): readonly [number, number] {
   return [Math.min(...tolerances), Math.max(...tolerances)];
 }
 
-/** Whether every call comes before the run that it stands for, in the same minute. */
+/** Returns whether every call comes before the run that it stands for, in the same minute. */
 function comesEarly(check: Check): boolean {
   return secondOf(check) <= tolerancesOf(check)[0];
 }
 
-/** Whether every call comes after it, in the next minute. */
+/** Returns whether every call comes after it, in the next minute. */
 function comesLate(check: Check): boolean {
   return secondOf(check) > tolerancesOf(check)[1] + SECOND;
 }

@@ -139,7 +139,7 @@ Deno.test("createWheelClock() runs every call although another one throws", () =
 /** A timer by hand. */
 function createTimer(startMs = 0): RawTimer & {
   isSet(): boolean;
-  /** How often it was set. */
+  /** Returns how often it was set. */
   sets(): number;
   /** Moves the time on to the call that is set, and calls. */
   runNext(): void;

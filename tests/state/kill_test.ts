@@ -54,7 +54,7 @@ Deno.test("openSqliteStore() opens a state whose creation was killed", async () 
   }
 });
 
-/** How many batches are there; each whole and once. */
+/** Returns how many batches are there; each whole and once. */
 async function keptBatches(store: Store, what: string): Promise<number> {
   const records = await store.records();
   assert.deepEqual(records.map(({ name }) => name), NAMES, what);

@@ -164,7 +164,7 @@ function isAccepted({ server }: Course, whole: readonly Course[], tls: ReceiverT
   return status >= 200 && status < 300;
 }
 
-/** Whether the last reply but the goodbye came. */
+/** Returns whether the last reply but the goodbye came. */
 function isAnswered({ server }: Course, { whole: [whole], fault }: FaultRun<Handover>): boolean {
   if (whole === undefined) return false;
   const secured = behindClearText(whole.server);

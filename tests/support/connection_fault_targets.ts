@@ -31,7 +31,7 @@ interface Form {
   /** The trusted CA of a check that has no parameter for it. */
   readonly authority?: string;
   check(port: number, timeoutMs: number): AnyCheck;
-  /** Whether what arrived is right. */
+  /** Returns whether what arrived is right. */
   isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
 }
 

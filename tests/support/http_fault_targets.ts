@@ -15,7 +15,7 @@ interface HttpForm {
   /** The responses of the server, by path. */
   readonly answers: Readonly<Record<string, string | Uint8Array>>;
   readonly expected: HttpExpectations;
-  /** Whether a response that came fulfils the expectation. */
+  /** Returns whether a response that came fulfils the expectation. */
   isRight(response: ReadResponse): boolean;
   /** The only connection with faults. */
   readonly connection?: number;

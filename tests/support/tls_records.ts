@@ -3,7 +3,7 @@ import type { Passage } from "./fault_proxy.ts";
 
 const HEADER_BYTES = 5;
 
-/** How long each whole record at the beginning is, its header included. */
+/** Returns how long each whole record at the beginning is, its header included. */
 export function recordBytes(bytes: readonly number[]): readonly number[] {
   const found: number[] = [];
   for (let start = 0; start + HEADER_BYTES <= bytes.length;) {
@@ -18,7 +18,7 @@ export function recordBytes(bytes: readonly number[]): readonly number[] {
 /** The type and the version of a record, which are not authenticated: the encrypted part is. */
 const LABEL_BYTES = 3;
 
-/** How many records arrived as they were sent, from the first on. */
+/** Returns how many records arrived as they were sent, from the first on. */
 export function unharmedRecords({ sent, arrived }: Passage): number {
   let count = 0;
   let start = 0;

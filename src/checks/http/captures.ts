@@ -8,7 +8,7 @@ import { readHeader } from "./response_headers.ts";
 /** Longer values are not captured. */
 const CAPTURED_LENGTH_MAX = 8192;
 
-/** Whether a value is captured from the body. */
+/** Returns whether a value is captured from the body. */
 export function capturesBody(captures: Readonly<Record<string, HttpCapture>>): boolean {
   return Object.values(captures).some(({ header }) => header === undefined);
 }

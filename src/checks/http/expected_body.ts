@@ -17,7 +17,7 @@ interface BodyToEvaluate {
   pause(): Promise<void>;
 }
 
-/** Whether anything is expected for which the body must be read. */
+/** Returns whether anything is expected for which the body must be read. */
 export function expectsBody(expected: HttpExpectation): boolean {
   return BODY_WISHES.some((name) => expected[name] !== undefined);
 }

@@ -16,12 +16,12 @@ export function statusViolations(
   ];
 }
 
-/** Whether a 3xx is among the statuses that are expected; `null` expects none in particular. */
+/** Returns whether a 3xx is among the statuses that are expected; `null` expects none in particular. */
 export function expectsRedirection(expected: HttpExpectation["statusCode"]): boolean {
   return expected !== null && listOf(expected).some((one) => String(one).startsWith("3"));
 }
 
-/** Whether a status was asked for, rather than let pass. */
+/** Returns whether a status was asked for, rather than let pass. */
 export function isExpectedStatus(status: number, expected: HttpExpectation["statusCode"]): boolean {
   return expected !== null && listOf(expected).some((one) => fits(status, one));
 }

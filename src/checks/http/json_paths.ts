@@ -49,7 +49,10 @@ function* containersIn(value: Json): Generator<Json> {
   }
 }
 
-/** Whether a value is nested deeper. Goes level by level: a hostile value is deep enough for the end of any stack. */
+/**
+ * Returns whether a value is nested deeper. Goes level by level: a hostile value is deep enough for the end of any
+ * stack.
+ */
 export function isDeeperThan(value: unknown, depthMax: number): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; depth <= depthMax; depth++) {

@@ -114,7 +114,7 @@ async function runJob(command: readonly string[], invocation: Invocation, system
     "this run is not recorded; COMMAND runs anyway",
   );
   const begun: JobRun = { id: system.randomId(), startedAtMs: clock.wallMs(), end: null };
-  /** Whether the start is still to be kept, because others write. */
+  /** Returns whether the start is still to be kept, because others write. */
   const keepStart = async (patience: Omit<KeepOptions, "system">): Promise<boolean> => {
     if (jobLog === null) return false;
     try {

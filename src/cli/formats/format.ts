@@ -31,7 +31,7 @@ export interface FormatOptions {
   readonly color: boolean;
   /** Width to keep to; `null` when it is not a terminal. */
   readonly columns: number | null;
-  /** Whether a condition fails the run, after `--fail-on`. */
+  /** Returns whether a condition fails the run, after `--fail-on`. */
   fails(condition: Condition): boolean;
 }
 

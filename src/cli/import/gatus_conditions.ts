@@ -70,7 +70,7 @@ export function expectResponse(
   };
 }
 
-/** Why a condition without a counterpart is left out; `null` if the check implies it. */
+/** Returns why a condition without a counterpart is left out; `null` if the check implies it. */
 export function leftOutReason({ left, operator, right }: GatusCondition): string | null {
   if (left === "[CONNECTED]" && operator === "==" && right === "true") return null;
   return REASONS[left] ?? "no counterpart";
@@ -105,7 +105,7 @@ const COMPARISONS: Readonly<Record<Exclude<Operator, "==" | "!=">, (one: number,
     ">=": (one, other) => one >= other,
   };
 
-/** Which texts `200`, `any(200, 429)` and `pat(2*)` accept. */
+/** Returns which texts `200`, `any(200, 429)` and `pat(2*)` accept. */
 function textRule(right: string): (text: string) => boolean {
   const glob = argumentOf("pat", right);
   if (glob !== null) {

@@ -17,7 +17,7 @@ export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 export interface Importer {
   /** The file that is expected, for messages: "a config of Gatus in YAML". */
   readonly expects: string;
-  /** Whether a file is a database, which is not read whole but opened by `translate`. */
+  /** Returns whether a file is a database, which is not read whole but opened by `translate`. */
   isDatabase?(path: string): boolean;
   /**
    * Puts every check and channel of the file into the draft, and lists the rest there.

@@ -32,7 +32,7 @@ interface Tried {
   readonly stopCode: number | null;
 }
 
-/** Whether one run alone has a meaning: not for jobs, which check in, and not for groups. */
+/** Returns whether one run alone has a meaning: not for jobs, which check in, and not for groups. */
 export async function isTryable(check: Check): Promise<boolean> {
   return (await readKinds([check.kind])).get(check.kind)?.hasCheckIns !== true &&
     combinedChecks(check).length === 0;

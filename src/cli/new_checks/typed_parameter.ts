@@ -11,7 +11,7 @@ export interface TypedParameter {
   readonly value: JsonValue;
 }
 
-/** Whether a word is `KEY=VALUE`. */
+/** Returns whether a word is `KEY=VALUE`. */
 export function isKeyValue(word: string): boolean {
   return /^[a-z_]\w*(?:\.[^=]*)?=/i.test(word);
 }

@@ -84,7 +84,7 @@ export interface ReportSnapshot {
   readonly isKept: boolean;
 }
 
-/** Whether a check fails, or recovers, without being confirmed as such yet. */
+/** Returns whether a check fails, or recovers, without being confirmed as such yet. */
 export function isUnconfirmed({ record, state }: PageCheck): boolean {
   return state === "current" && record !== null && record.last !== null &&
     record.last.condition !== record.condition.confirmed;

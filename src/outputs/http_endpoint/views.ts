@@ -47,7 +47,7 @@ export class Views {
     this.#checks = access === "full" ? selected : publicChecks(selected, config.listen?.public ?? []);
   }
 
-  /** Whether there is an active check of this name. */
+  /** Returns whether there is an active check of this name. */
   has(name: string): boolean {
     return this.#find(name) !== undefined;
   }

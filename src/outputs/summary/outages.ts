@@ -18,7 +18,7 @@ export interface Period {
   readonly untilMs: number;
 }
 
-/** Whether a confirmed condition is downtime: a warning is none, and `unknown` is no uptime. */
+/** Returns whether a confirmed condition is downtime: a warning is none, and `unknown` is no uptime. */
 export function isDown(condition: Condition): boolean {
   return condition === "critical" || condition === "unknown";
 }

@@ -112,7 +112,7 @@ export class MessageReader {
     this.#length = bytes.length - offset;
   }
 
-  /** How many bytes the next message has. */
+  /** Returns how many bytes the next message has. */
   #needed(): number {
     if (this.#length < 5) return 5;
     const start = this.#chunks[0]?.length ?? 0;

@@ -71,7 +71,7 @@ function shrink(connection: SqliteConnection): boolean {
   return count === 0 || surplus <= PAGES_MAX;
 }
 
-/** How many rows went; each statement finds its own by an index, and there are few. */
+/** Returns how many rows went; each statement finds its own by an index, and there are few. */
 function pruneOutbox(connection: SqliteConnection, limits: RetentionLimits): number {
   return connection.run(DELETE_DROPPED, limits.droppedMs, ROWS_MAX) +
     connection.run(DELETE_OLD_SILENCES, limits.silenceEndMs, ROWS_MAX) +

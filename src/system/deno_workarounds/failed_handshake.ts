@@ -7,8 +7,8 @@
 import type { TLSSocket } from "node:tls";
 
 /**
- * Whether the handshake behind `secureConnect` has succeeded: before its end no protocol is agreed on, not even none
- * (`false`).
+ * Returns whether the handshake behind `secureConnect` has succeeded: before its end no protocol is agreed on, not
+ * even none (`false`).
  */
 export function hasShakenHands(socket: TLSSocket): boolean {
   return socket.alpnProtocol !== null;

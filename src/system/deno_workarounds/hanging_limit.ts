@@ -10,7 +10,7 @@ import type { ConnectionTarget } from "../../domain/connections.ts";
 
 /** Connections that hang in the making and that the runtime cannot end, counted for each server. */
 export interface HangingLimit {
-  /** Whether there are as many as there may be. */
+  /** Returns whether there are as many as there may be. */
   isReached(target: ConnectionTarget): boolean;
   /** Counts one until it is over. */
   add(target: ConnectionTarget, over: Promise<unknown>): void;

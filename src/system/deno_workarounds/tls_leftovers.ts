@@ -5,7 +5,7 @@
  * Upstream: no issue was found (in 2.7.11)
  */
 
-/** Whether an uncaught error is of this kind. After a failed handshake it has no stack. */
+/** Returns whether an uncaught error is of this kind. After a failed handshake it has no stack. */
 export function isTlsLeftover(error: unknown): boolean {
   return error instanceof Deno.errors.BadResource && error.stack?.includes("node:_tls_wrap") === true ||
     error instanceof Deno.errors.BrokenPipe && error.message === "Channel closed";

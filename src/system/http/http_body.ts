@@ -131,7 +131,7 @@ export function decoded(read: ReadBody, contentEncoding: string | null): ReadBod
   };
 }
 
-/** Whether {@linkcode decoded} decompresses. */
+/** Returns whether {@linkcode decoded} decompresses. */
 export function isCompressed(contentEncoding: string | null): boolean {
   return Object.hasOwn(DECODERS, codingOf(contentEncoding));
 }

@@ -173,7 +173,7 @@ export class SmtpConnection {
     if (answer !== null) this.#reply.resolve(answer);
   }
 
-  /** Whether it succeeds, reading will show: a server may reply before it has read everything. */
+  /** Returns whether it succeeds, reading will show: a server may reply before it has read everything. */
   #write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => void this.#stream.write(bytes, () => resolve()));
   }

@@ -44,7 +44,7 @@ const MACHINE_FAILURE = /^Failed to load platform certificates: (.*?)(?: \(os er
 const UNKNOWN_STORE = /^Unknown certificate store ("[^"]*") specified/;
 const FILE_FAILURE = /^Failed opening CA file: (.*?)(?: \(os error \d+\))?$/;
 
-/** Why the trusted certificates cannot be loaded; `null` where an error is about something else. */
+/** Returns why the trusted certificates cannot be loaded; `null` where an error is about something else. */
 export function explainTrustError(error: unknown): string | null {
   const text = messageOf(error);
   // That passes, and is about more than certificates.

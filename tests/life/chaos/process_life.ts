@@ -136,7 +136,7 @@ export function assertSound(
     readonly kind: PlannedProcess["kind"];
     readonly isDoubled: boolean;
     readonly isTroubled: boolean;
-    /** How often a check ran meanwhile. */
+    /** Returns how often a check ran meanwhile. */
     shownOf(check: string): number;
   },
 ): void {
