@@ -1,7 +1,7 @@
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { QueuedNotification } from "../domain/outbox.ts";
 
-/** Returns what notifications of one channel add to its counts; nothing if there are none. */
+/** Returns the counts that notifications of one channel add; nothing if there are none. */
 export function countOf(
   [first]: readonly QueuedNotification[],
   numbers: Partial<ChannelCount> & Pick<ChannelCount, "countedAtMs">,

@@ -1,9 +1,10 @@
 /**
- * Which notifications a channel gets of a check: the filters of the channel, or of its use by the check. Pure.
+ * The notifications of a check that a channel gets: the filters of the channel, or of its use by the check. Pure.
  *
- * Three of them decide whether a notification is due. `conditions` maps the condition: one that is not listed is `ok`.
- * `after` postpones a problem, and `hours` leaves it out, as long as the channel was notified of none; a recovery
- * passes both. The fourth, `events`, leaves out what is due, so that a channel without recoveries gets the next problem.
+ * Three of them decide whether a notification is due. `conditions` maps the condition: one that is not listed is
+ * `ok`. `after` postpones a problem, and `hours` drops it, as long as the channel was notified of none; a recovery
+ * passes both. The fourth, `events`, drops due notifications, so that a channel without recoveries gets the next
+ * problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
@@ -95,8 +96,8 @@ export function isLeftOut(
 }
 
 /**
- * When the confirmed condition was first notified, or the present time. A reminder, or an escalation to another
- * channel, does not make due what was left out.
+ * Returns when the confirmed condition was first notified, or the present time. A reminder, or an escalation to
+ * another channel, does not make dropped notifications due.
  */
 function notifiedSinceMs(
   { confirmed, confirmedSinceMs, notified, ...state }: ConditionState,

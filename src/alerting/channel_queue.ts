@@ -106,7 +106,7 @@ const TRANSITIONS: {
   stopped: { added },
 };
 
-/** Adds notifications, in order. Those that were moved may be older than what is queued. */
+/** Adds notifications, in order. Moved ones may be older than those in the queue. */
 function added(queue: ChannelQueue, event: EventOf<"added">, { nowMs }: QueueContext): QueueTransition {
   const notifications = [
     ...queue.notifications,

@@ -8,7 +8,7 @@ import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 export interface NotifyingConfig {
   /** All checks of the config: pending notifications of any of their channels can be sent. */
   readonly checks: readonly Check[];
-  /** The checks that run here: active, and chosen by name or tag. Only these suppress what depends on them. */
+  /** The checks that run here: active, and chosen by name or tag. Only these suppress checks that depend on them. */
   readonly running: readonly Check[];
   /** The config's directory, absolute. */
   readonly directory: string;

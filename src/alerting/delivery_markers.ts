@@ -8,7 +8,7 @@ export function markerKey(check: string, channelKey: string): string {
   return `${channelKey} ${check}`;
 }
 
-/** Returns what a delivered message changes: a recovery clears the marker, anything else sets it. */
+/** Returns the changes of a delivered message: a recovery clears the marker, anything else sets it. */
 export function markersAfter(
   delivered: readonly QueuedNotification[],
   messageId: string,

@@ -1,9 +1,9 @@
 /**
- * The dispatcher delivers queued notifications, apart from the checks. It has a queue for each channel, gives events to
- * it, and executes the effects that `channel_queue.ts` returns.
+ * The dispatcher delivers queued notifications, apart from the checks. It has a queue for each channel, sends events
+ * to it, and executes the effects that `channel_queue.ts` returns.
  *
  * - Independent: a channel that hangs delays no other channel and no check.
- * - What is in memory here follows from what was given to `persist`.
+ * - The state in memory follows from the arguments of `persist`.
  * - A notification of which the config has neither check nor channel is kept for a day, since another config may use
  *   the same state.
  */
@@ -66,7 +66,7 @@ export interface DispatcherOptions extends Pick<QueueContext, "batchingMs" | "is
 /** How often notifications without a check and a channel are searched for those that are too old. */
 const UNASSIGNED_EVERY_MS = 3_600_000;
 
-/** A queue with what runs for it. */
+/** A queue with its running tasks. */
 interface RunningQueue {
   readonly channelKey: string;
   queue: ChannelQueue;
@@ -85,7 +85,7 @@ export class Dispatcher {
   #unassignedTimer: (() => void) | null = null;
   readonly #stop = new AbortController();
 
-  /** Starts with what was persisted. */
+  /** Starts with the persisted outbox. */
   constructor(
     { notifications, markers }: Pick<KeptOutbox, "notifications" | "markers">,
     options: DispatcherOptions,
@@ -365,7 +365,7 @@ export class Dispatcher {
     return persisted;
   }
 
-  /** Drops what is too old and of which the config has neither check nor channel, now and from time to time. */
+  /** Periodically drops expired notifications of which the config has neither check nor channel. */
   #dropUnassigned(): void {
     const { clock } = this.#options;
     const old = [...this.#unassigned.values()].filter(({ notification }) =>

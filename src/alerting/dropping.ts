@@ -1,5 +1,5 @@
 /**
- * Which notifications are dropped, and what is kept of them for `monitor status`. Pure.
+ * The dropping of notifications, and the record of dropped ones for `monitor status`. Pure.
  *
  * Invariant: a notification that is still true is never dropped while its check has the channel. If its check loses
  * the channel, it is due again once the check has the channel back.

@@ -1,10 +1,11 @@
 /**
- * From a notification to its channels. Three parts: `suppression.ts` has what suppresses it, `queued_notifications.ts`
- * which channels it is due for, and `outcome_writer.ts` persists what becomes of it. The dispatcher delivers.
+ * From a notification to its channels. Three parts: `suppression.ts` decides on suppressions,
+ * `queued_notifications.ts` on the channels that it is due for, and `outcome_writer.ts` persists outcomes. The
+ * dispatcher delivers.
  *
- * - Persisted first: the repository persists queued notifications together with the change that led to them; only then,
- *   or if the state can't be written, they are sent.
- * - A notification is due for a channel that was last notified of another condition. What is dropped is due again.
+ * - Persisted first: the repository persists queued notifications together with the change that led to them; only
+ *   then, or if the state can't be written, they are sent.
+ * - A notification is due for a channel that was last notified of another condition. A dropped one is due again.
  */
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
@@ -63,7 +64,7 @@ interface SendingMember {
   claims(channelKey: string): boolean;
   /** Whether it sends notifications of its own checks without the shared state, which is unreachable. */
   readonly isOpen: boolean;
-  /** Receives what was just persisted, if its queue is owned. */
+  /** Receives notifications that were just persisted, if their queue is owned. */
   poke(): void;
 }
 
@@ -80,7 +81,10 @@ type Deciding =
   & Required<Pick<RecordOptions, "suppressedBy" | "queue" | "known" | "acknowledged" | "dependents">>
   & Pick<RecordOptions, "hasEscalated">;
 
-/** How long the first notification of a channel waits for others, so that what fails together is sent together. */
+/**
+ * The time that the first notification of a channel waits for others, so that simultaneous failures are sent
+ * together.
+ */
 export const BATCHING_DELAY_MS = 2_000;
 
 export function startNotifying(config: NotifyingConfig, options: NotifyingOptions): Notifying {
@@ -197,7 +201,7 @@ export class Notifying {
     if (this.#member.isOpen) this.#dispatcher.add(queued.map(toSentOpen));
   }
 
-  /** Sends what the shared state does not have. */
+  /** Sends notifications that the shared state does not have. */
   failOpen(): void {
     this.#dispatcher.add(this.#unsaved.map(toSentOpen));
   }
@@ -223,8 +227,8 @@ export class Notifying {
   }
 
   /**
-   * Reads what channels were last notified of, for checks that run here from now on, or were decided elsewhere. What was
-   * decided here and is not stored yet, or was forgotten meanwhile, is newer.
+   * Reads the last notifications of channels, for checks that run here from now on, or were decided elsewhere. Local
+   * decisions that are not stored yet, or were forgotten meanwhile, are newer.
    */
   async know(
     checks: readonly string[],
@@ -296,7 +300,7 @@ export class Notifying {
     return this.#options.notifies ? this.#dispatcher.all : this.#options.kept.notifications;
   }
 
-  /** Of these, what this config still sends. */
+  /** Returns those of these that this config still sends. */
   get pending(): readonly QueuedNotification[] {
     return this.#dispatcher.pending;
   }
@@ -475,7 +479,7 @@ function notifiedOf(conditions: readonly Condition[]): LastNotified {
   return { conditions, isPending: false };
 }
 
-/** A receiver may echo what it was sent. */
+/** A receiver may echo the request. */
 function redactDelivery(delivery: Delivery, redact: Redact): Delivery {
   if (!delivery.delivered) return { ...delivery, reason: redact(delivery.reason) };
   return { ...delivery, note: delivery.note === null ? null : redact(delivery.note) };

@@ -28,7 +28,7 @@ export class OutcomeWriter {
   #store: Store;
   #hasFailed = false;
 
-  /** Begins with what was persisted. */
+  /** Starts with the persisted outbox. */
   constructor(options: OutcomeWriterOptions) {
     this.#options = options;
     this.#counts = new Map(options.counts.map((count) => [count.channelKey, count]));
@@ -56,7 +56,7 @@ export class OutcomeWriter {
     return this.retry();
   }
 
-  /** Writes what is pending, for when the state is writable again. */
+  /** Writes pending outcomes, because the state is writable again. */
   retry(): Promise<void> {
     return this.#writing = this.#writing.then(() => this.#writeAll()).catch(this.#options.onBug);
   }

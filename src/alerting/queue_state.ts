@@ -28,7 +28,7 @@ export const EMPTY_QUEUE: ChannelQueue = {
 export type QueueStatus =
   /** Nothing is queued. */
   | { readonly kind: "idle" }
-  /** Waits a moment for more, so that what fails together is sent together. */
+  /** Waits a moment for more, so that simultaneous failures are sent together. */
   | { readonly kind: "batching"; readonly untilMs: number }
   /** A message is being delivered. */
   | {
@@ -60,7 +60,7 @@ export interface SentMessage {
   readonly notifications: readonly QueuedNotification[];
   /** Whether it may have arrived at an earlier attempt. */
   readonly mayHaveArrived: boolean;
-  /** The last sequence in the queue when it was sent: what has a larger one came later. */
+  /** The last sequence in the queue when it was sent: larger ones were queued later. */
   readonly lastSequence: number;
 }
 

@@ -13,7 +13,7 @@ export interface LastNotified {
   readonly isPending: boolean;
 }
 
-/** Returns what a channel was last notified of: what is pending, otherwise what was delivered, otherwise `ok`. */
+/** Returns the last notification of a channel: a pending one, else the delivered one, else `ok`. */
 export function lastNotified(
   pending: QueuedNotification | null,
   marker: DeliveryMarker | null,
@@ -71,8 +71,8 @@ export function queueFor(
 }
 
 /**
- * Returns a notification as a channel gets it; `null`: it does not. A channel may have missed what others got: a
- * notification was dropped, the channel is new, or it filters.
+ * Returns a notification as a channel gets it; `null`: it does not. A channel may have missed notifications of
+ * others: one was dropped, the channel is new, or it filters.
  */
 function notificationFor(
   notification: Notification,
@@ -93,7 +93,7 @@ function notificationFor(
   return { ...notification, event: previous === "ok" ? "problem" : "change", previous };
 }
 
-/** Without what the channel would not send. */
+/** Without the parts that the channel would not send. */
 function shortNotification(notification: Notification, { output, detail }: TextMax): Notification {
   return {
     ...notification,

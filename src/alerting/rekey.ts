@@ -82,8 +82,8 @@ function messageOfChannel({ messageId, channelKey }: QueuedNotification): string
 }
 
 /**
- * Returns what a reload does with delivery markers. Those of edited channels get the new key. Those of which the check
- * no longer has the channel become uncertain, since the channel gets no recovery; obsolete ones are deleted.
+ * Returns the changes of delivery markers by a reload. Those of edited channels get the new key. Those of which the
+ * check no longer has the channel become uncertain, since the channel gets no recovery; obsolete ones are deleted.
  */
 export function moveMarkers(
   markers: readonly DeliveryMarker[],

@@ -31,7 +31,7 @@ import { afterFailure, backoffMs, type Failure, NEW_DURING_BACKOFF_MS, rejectedW
 /** A batch that fails temporarily, or may have arrived, is sent one by one after this time: one may be the cause. */
 const ONE_BY_ONE_AFTER_MS = 3_600_000;
 
-/** Starts a round: merges, drops what is stale, and sends the first message. */
+/** Starts a round: merges, drops stale notifications, and sends the first message. */
 export function startRound(
   queue: ChannelQueue,
   { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
@@ -121,7 +121,7 @@ export function onFailed(
   // That it did not arrive this time does not mean that it never did.
   const failure = { ...reported, mayHaveArrived: reported.mayHaveArrived || message.mayHaveArrived };
   const ids = idsOf(message.notifications);
-  // Without what a reload has moved or dropped meanwhile.
+  // Without notifications that a reload has moved or dropped meanwhile.
   const failed = queue.notifications.filter(({ id }) => ids.has(id));
   return failure.retryable
     ? backOff(queue, { failed, failure, jitter }, context)
@@ -166,9 +166,9 @@ export function soonerForNew(
 }
 
 /**
- * The round goes on. A rejected batch is sent one by one at once, until the first of it is rejected while nothing was
- * accepted in this round. Then the channel itself is what rejects, for example because of a wrong password, and all
- * that is rejected waits.
+ * Continues the round. A rejected batch is sent one by one at once, until the first of it is rejected while nothing
+ * was accepted in this round. Then the channel itself rejects, for example because of a wrong password, and all
+ * rejected ones wait.
  */
 function reject(
   queue: QueueIn<"sending">,
@@ -300,7 +300,7 @@ function dropOf(notifications: readonly QueuedNotification[], reason: string): r
   return notifications.length === 0 ? [] : [{ kind: "drop", notifications, reason }];
 }
 
-/** The channel counts as notified, so that what follows is due as if it had been. */
+/** The channel counts as notified, so that later notifications are due as if it had been. */
 function leaveUnsent(
   unwanted: readonly QueuedNotification[],
   { markers }: QueueContext,

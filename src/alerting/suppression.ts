@@ -34,7 +34,7 @@ export function suppressionOf(check: Check, options: SuppressionOptions): Suppre
   if (isInWindow(check.maintenanceWindows, nowMs)) return "maintenance";
   if (silencesOfKind("maintenance").length > 0) return "maintenance";
 
-  // Last, since a recovery passes what follows.
+  // Last, since a recovery passes it.
   if (silences.length > 0) return "until_ok";
   const isSuppressed = dependenciesOf(check, options).some(({ parents, problemBeganAtMs }) =>
     parents.every(({ name }) => dependencyHolds(options.stateOf(name), problemBeganAtMs))

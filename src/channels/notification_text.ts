@@ -45,7 +45,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 }
 
 /**
- * All that a person needs to act, as lines of text ended by line feeds: what, since when, how often, the output, the
+ * Returns all facts for a person to act, as lines of text with line feeds: event, begin, count, the output, the
  * detail (20 lines or 4096 characters of it), the next run, the check and the host.
  */
 export function notificationBody(item: MessageItem): string {

@@ -30,7 +30,7 @@ function literal(text: string): string {
   return `([Text.Encoding]::Unicode.GetString([Convert]::FromBase64String('${base64(text)}')))`;
 }
 
-/** Base64 of UTF-16LE, which is what PowerShell calls Unicode. */
+/** Base64 of UTF-16LE, which PowerShell calls Unicode. */
 function base64(text: string): string {
   const bytes = new Uint8Array(text.length * 2);
   for (let index = 0; index < text.length; index++) {

@@ -9,7 +9,7 @@ export interface AnswerSearch {
   /** How much has come, in bytes. */
   readonly length: number;
   add(bytes: Uint8Array): void;
-  /** The beginning of what has come, decoded as UTF-8. */
+  /** Returns the beginning of the received bytes, decoded as UTF-8. */
   text(): string;
 }
 

@@ -76,7 +76,7 @@ function evaluate(
   const { canonical } = RECORD_FORMS[parameters.type];
   const violations: string[] = [];
   const obstacles: string[] = [];
-  /** The servers by what they returned. */
+  /** The servers by their records. */
   const different = new Map<string, { readonly records: readonly string[]; readonly servers: string[] }>();
   for (const { server, answer } of answers) {
     const place = server ?? "the resolver of this machine";
@@ -111,7 +111,7 @@ function sameFrom(count: number): string {
   return count > 1 ? ` from all ${count} servers` : "";
 }
 
-/** Lists what the records of a server lack. */
+/** Lists the expectations that the records of a server do not meet. */
 function unmetBy(
   records: readonly string[],
   { type, values, contains = [], count, atLeast }: DnsLookupCheck["parameters"],

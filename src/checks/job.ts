@@ -197,7 +197,7 @@ function ago(durationMs: number): string {
 /** Longer texts are in the detail. */
 const LINE_LENGTH_MAX = 300;
 
-/** A terminal shows the beginning of a detail, and what matters of a job's output is its end. */
+/** A terminal shows the beginning of a detail, and the relevant part of a job's output is its end. */
 const DETAIL_LINES = 10;
 
 function lastLines(output: string): string {

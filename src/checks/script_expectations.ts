@@ -26,7 +26,7 @@ interface Finding {
   readonly reason: string;
 }
 
-/** Compares what a command printed with what is expected: text, pattern, value, performance data. */
+/** Compares the output of a command with the expected one: text, pattern, value, performance data. */
 export async function evaluatePrinted(
   parameters: ScriptParameters,
   { text, isWhole, performanceData }: PrintedOutput,

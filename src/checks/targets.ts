@@ -1,4 +1,4 @@
-/** Reads the words that name a target on the command line. What a kind makes of them is in its own file. */
+/** Parses the words that name a target on the command line. Each kind's own file turns them into parameters. */
 import { isLoopback } from "../shared/ip_address.ts";
 
 interface HostPort {

@@ -11,7 +11,7 @@ import {
   UsageError,
 } from "./command_definition.ts";
 
-/** The command's name in the arguments and what else was typed; `null` for the name when none is there. */
+/** Returns the command's name in the arguments and the other words; `null` for the name if there is none. */
 export function splitCommand(
   args: readonly string[],
   commands: readonly Command[],

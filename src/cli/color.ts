@@ -1,8 +1,8 @@
 /** Formats for pieces of text. Each accepts printable text. */
 export interface Colors {
-  /** For what must be seen first. */
+  /** For the most important text. */
   bold(text: string): string;
-  /** For what may be passed over. */
+  /** For less important text. */
   dim(text: string): string;
   /** For errors and `critical`. */
   red(text: string): string;

@@ -38,7 +38,7 @@ interface ConfigPermissionsOptions {
   readonly outputs?: readonly string[];
 }
 
-/** Lists what running some checks of a config needs. */
+/** Lists the permissions that running some checks of a config requires. */
 export async function permissionsOfConfig(
   config: OpenConfig,
   { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] }:

@@ -70,7 +70,7 @@ function renderProblem(config: Source, problem: PlacedProblem, options: Diagnost
   return `${lines.join("\n")}\n`;
 }
 
-/** The line of a problem, cut to what fits around it, and how far the caret is from its start on a terminal. */
+/** Returns the line of a problem, truncated around it, and the column of the caret on a terminal. */
 function excerpt(
   text: string,
   problem: PlacedProblem,

@@ -21,7 +21,7 @@ import {
   UsageError,
 } from "./command_definition.ts";
 
-/** Reads what varies by kind, for commands that make checks. */
+/** Loads the modules that vary by kind, for commands that create checks. */
 export async function readKinds(
   kinds: readonly CheckKind[],
 ): Promise<ReadonlyMap<CheckKind, CheckKindEntry<CheckKind>>> {

@@ -33,10 +33,10 @@ export interface Circumstances {
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /**
-   * Returns what each channel of the check was last notified of, given the state after the result. A notification is
-   * due while one of them differs from the confirmed condition: what was on its way to it was dropped, or it is new.
+   * Returns the last notification of each channel of the check, given the state after the result. A notification is
+   * due while one of them differs from the confirmed condition: the notification was dropped, or the channel is new.
    *
-   * @default what was notified last
+   * @default the last notification
    */
   known?(state: ConditionState): readonly Condition[];
   /**

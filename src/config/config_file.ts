@@ -18,7 +18,7 @@ export interface ConfigFile {
   readonly warnings: readonly Problem[];
   /** The name in the file of each check that `for_each` made, by its own name. */
   readonly templates: ReadonlyMap<string, string>;
-  /** Length of the text, and of what `for_each` made of it. */
+  /** Length of the text, and of the expansion of `for_each`. */
   readonly length: number;
   /** Returns whether a text there has a placeholder without a value. */
   isUnresolved(path: ConfigPath): boolean;

@@ -78,7 +78,7 @@ export function explainChannels(config: JsonObject, reader: SchemaReader): reado
   return [...explainValue(value, { schema, origin: "config", path: ["channels"] }, reader)];
 }
 
-/** For editors, and what each check shows as its own. */
+/** Keys for editors, and those that each check shows as its own. */
 const LEFT_OUT: readonly string[] = ["$schema", "checks", "defaults"];
 
 /** The windows that the config has for all checks; those of a check come besides. */

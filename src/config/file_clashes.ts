@@ -21,7 +21,7 @@ export interface UsedFile {
 }
 
 interface ClashOptions {
-  /** Follows links; what can't be followed for lack of a permission is compared as it is written. */
+  /** Follows links; a path that can't be followed for lack of a permission is compared as written. */
   readonly files: Pick<Files, "realPath">;
   readonly label: string;
   place(problem: Problem): PlacedProblem;

@@ -136,7 +136,7 @@ interface ForEach {
   combinations(): readonly Values[];
 }
 
-/** Returns `null` if the structure is not what the schema accepts. */
+/** Returns `null` if the structure is not valid by the schema. */
 function readForEach(value: JsonValue | undefined): ForEach | null {
   if (Array.isArray(value)) {
     const items = value.filter(isValues);

@@ -86,7 +86,7 @@ export function meantWord(
   return meant === undefined ? null : { word: meant };
 }
 
-/** A name without what its spelling varies in from tool to tool. */
+/** Returns a name without the spelling differences between tools. */
 export function plainName(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }

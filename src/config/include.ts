@@ -22,7 +22,7 @@ export interface Included {
 
 interface IncludeOptions {
   readonly system: System;
-  /** Whether the config was named. What belongs to a config that was only found must be the user's or root's. */
+  /** Whether the config was named. Files of a config that was only found must be the user's or root's. */
   readonly named: boolean;
   readonly withoutSecrets: boolean;
 }

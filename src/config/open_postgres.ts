@@ -13,7 +13,7 @@ import { isObject } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 
-/** Why a URL can't be used: a message, and what to do. */
+/** The error of a URL: a message, and a hint. */
 interface UrlProblem {
   readonly message: string;
   readonly hint: string;

@@ -5,7 +5,7 @@ import type { Source } from "./source_text.ts";
 /** A path in the config: keys and array indexes from the top. */
 export type ConfigPath = readonly (string | number)[];
 
-/** An error in a config, or what deserves a warning, at its place. */
+/** An error or a warning of a config, at its place. */
 export interface Problem {
   /** The value it is about; empty for the config as a whole. */
   readonly path: ConfigPath;

@@ -32,7 +32,7 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   batches(channel: ChannelOf<K>): boolean;
   /** The name in messages and `monitor status`, such as `email to admin@example.org`, without secrets. */
   describe(channel: ChannelOf<K>): string;
-  /** Describes what this machine lacks for every channel of the kind; `null`: nothing. @default nothing */
+  /** Describes the missing requirements of this machine for every channel of the kind; `null`: none. @default none */
   findLack?(system: DeliverContext["system"]): Promise<string | null>;
   /** The longest output and detail that it sends, in UTF-16 code units: more is not persisted. */
   readonly textMax: TextMax;

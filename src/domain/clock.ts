@@ -4,6 +4,6 @@ export interface Clock {
   wallMs(): number;
   /** Milliseconds since some start; never goes back. */
   monotonicMs(): number;
-  /** Calls `callback` once after a delay of any length, never early; returns what cancels it. */
+  /** Calls `callback` once after a delay of any length, never early; returns a function that cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }

@@ -1,4 +1,4 @@
-/** Checks that run at several locations, and what each location contributes to a result. */
+/** Checks that run at several locations, and the contribution of each location to a result. */
 import type { Condition } from "./condition.ts";
 
 /** Where a check runs, and how many locations decide. */

@@ -22,11 +22,11 @@ export interface MemberWork {
 
 /** Follows the share of this process. */
 export interface MemberFollower {
-  /** Writes what is pending of the checks. */
+  /** Writes pending updates of the checks. */
   flush(): Promise<void>;
   /** Loads the records of other members: of checks that they run, or that this process will run. */
   load(records: readonly CheckRecord[]): void;
-  /** Reads what channels were last notified of, and goes by it. */
+  /** Reads the last notifications of channels, and adopts them. */
   know(
     checks: readonly string[],
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,

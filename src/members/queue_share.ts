@@ -146,7 +146,7 @@ export class QueueShare {
     follower.take(taken);
   }
 
-  /** Ends with a queue, without waiting for what is being sent. */
+  /** Releases a queue, without waiting for the message in progress. */
   #release(channelKey: string, then = (): Promise<void> => Promise.resolve()): void {
     const { follower, onBug } = this.#options;
     this.#held.delete(channelKey);

@@ -23,7 +23,7 @@ export interface RequiredPermission {
   readonly value: string;
   /** The first that requires it, such as `check "web"`. */
   readonly neededBy: string;
-  /** Whether nothing can run without it; otherwise only what needs it cannot. @default false */
+  /** Whether nothing can run without it; otherwise only the parts that require it cannot. @default false */
   readonly isVital?: boolean;
   /** A caution about granting it. */
   readonly caution?: string;
@@ -82,7 +82,7 @@ export async function requiredPermissionsOf(
   return joinPermissions(parts);
 }
 
-/** Lists what several parts need, each thing once. */
+/** Lists the requirements of several parts, without duplicates. */
 export function joinPermissions(
   parts: readonly { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[],
 ): readonly RequiredPermission[] {

@@ -52,7 +52,7 @@ const COMMAND_PLACES: readonly string[] = [
   "/run",
 ];
 
-/** Directories of the system: of what is in one, only that is let through. */
+/** Directories of the system: only the required entries of one are granted. */
 const SHARED_DIRECTORIES: ReadonlySet<string> = new Set(
   [
     "/",
@@ -120,7 +120,7 @@ function isWithin(path: string, directories: readonly string[]): boolean {
   );
 }
 
-/** Sorted, each once, without what is within another one. */
+/** Sorted, without duplicates and without paths within another one. */
 function outermost(paths: readonly string[]): readonly string[] {
   const all = [...new Set(paths)].sort();
   return all.filter((path) => !isWithin(path, all.filter((other) => other !== path)));

@@ -34,7 +34,7 @@ export class AgreedRuns implements CheckRunner {
   readonly #votes = new LocationVotes();
   readonly #ended = new AbortController();
   #lastRead: Promise<unknown> = Promise.resolve();
-  /** The read that has not begun yet: what is asked for meanwhile is read together. */
+  /** The read that has not begun yet: checks requested meanwhile are read together. */
   #nextRead: { readonly checks: Set<string>; readonly rows: Promise<RowsByCheck> } | null = null;
 
   constructor(options: AgreedRunsOptions) {

@@ -7,7 +7,7 @@ export interface Limiter {
   /** How many tasks wait. */
   readonly waiting: number;
   /**
-   * Runs a task once there is a free slot, and returns or throws what the task does. With a free slot, the task
+   * Runs a task once there is a free slot, and resolves or rejects like the task. With a free slot, the task
    * starts before `run` returns.
    *
    * The signal removes a waiting task from the queue; then its reason is thrown and the task never starts. A running

@@ -138,8 +138,8 @@ export function missedUntil(
 }
 
 /**
- * When a check of the calendar was to run or is to run, by what is kept of its plan: the time at or after the kept
- * one, but none later than its next time, which another expression, or a clock that was set, may have brought nearer.
+ * Returns when a cron check was to run or is to run, from its stored plan: the time at or after the stored one, but
+ * none later than its next time, which another expression, or a clock that was set, may have moved earlier.
  */
 function plannedCronRun(
   schedule: CronSchedule,

@@ -51,7 +51,7 @@ interface Plan {
 interface PlanOptions {
   /** When the last run was planned. */
   readonly plannedMs: number;
-  /** Now: what lies before it is skipped, never made up. */
+  /** Now: runs planned before it are skipped, never caught up with. */
   readonly nowMs: number;
   readonly regularIntervalMs: number;
   /** The interval that applies while the check is failing; `null` while it is not. */

@@ -180,7 +180,7 @@ export class RecordedPass {
     await this.#sending;
   }
 
-  /** Reads what other processes have found before it runs a group. */
+  /** Reads the results of other processes before it runs a group. */
   #freshGroups(runner: CheckRunner): CheckRunner {
     return {
       limitOf: (check) => runner.limitOf(check),

@@ -1,4 +1,4 @@
-/** One run of a check, and one pass over several; what is done with the results is the caller's business. */
+/** One run of a check, and one pass over several; the caller handles the results. */
 import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
@@ -29,7 +29,7 @@ export type RunOptions = Pick<
   "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
 >;
 
-/** How a check is run: by its kind, or from what its locations found. */
+/** Runs a check: by its kind, or from the results of its locations. */
 export interface CheckRunner {
   limitOf(check: Check): Promise<LimitClass>;
   /** Returns `null` if there is no result yet: the check runs again soon. */
@@ -97,13 +97,13 @@ export async function runPass(checks: readonly Check[], options: PassOptions): P
   return checks.filter((_check, index) => !isFinished[index]);
 }
 
-/** The system of runs: what commands print has no secrets. Made once for many runs. */
+/** Returns the system of runs: the output of commands contains no secrets. Created once for many runs. */
 export function withoutSecrets(system: ObserveContext["system"], redact: Redact): ObserveContext["system"] {
   return { ...system, processes: redactProcesses(system.processes, redact) };
 }
 
 /**
- * Runs one check and measures it, on what {@linkcode withoutSecrets} returned.
+ * Runs one check and measures it, on the system from {@linkcode withoutSecrets}.
  *
  * @throws The signal's reason, if it aborts before there is a result.
  */

@@ -1,9 +1,9 @@
 /**
- * The continuous loop: runs checks on their schedules until it is stopped. It carries out the effects of `task.ts`:
- * timers, runs and records. What happens becomes events, which the caller prints.
+ * The continuous loop: runs checks on their schedules until it is stopped. It executes the effects of `task.ts`:
+ * timers, runs and records. It emits events, which the caller prints.
  *
- * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock` deals
- * with it, whenever a timer fires or a run ends.
+ * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock`
+ * handles it, whenever a timer fires or a run ends.
  */
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
@@ -61,9 +61,9 @@ export interface ScheduledConfig {
  * An event of the loop.
  *
  * - `result`: a run that counts; it began `lateMs` after its planned time.
- * - `notification`: what a result led to; its rows are on their way.
- * - `clock_jumped`: the clocks parted by `forMs` (negative: the wall clock was set back); `discarded` results do not
- *   count.
+ * - `notification`: the notification of a result; its rows are being sent.
+ * - `clock_jumped`: the clocks diverged by `forMs` (negative: the wall clock was set back); `discarded` results do
+ *   not count.
  * - `stalled`: since the last such event, this process stalled during `count` runs, whose results do not count.
  * - `late`: since the last such event, `count` runs began a second or more late.
  */
@@ -78,7 +78,7 @@ export interface SchedulerOptions {
   readonly system: ObserveContext["system"];
   /** The job log; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** Records every result that counts, and decides what to send; the scheduler writes and tidies it. */
+  /** Records every result that counts, and decides on notifications; the scheduler writes and prunes it. */
   readonly repository: StateRepository;
   /** How many checks run at a time; the others are queued, and late. */
   readonly limits: Limits;
@@ -416,7 +416,7 @@ export class Scheduler {
   ): void {
     const { repository, notifying, onEvent, onBug } = this.#options;
     const { check, missedRuns } = slot.task;
-    // A reload may have changed what follows from a check result, such as the threshold.
+    // A reload may have changed the effect of a check result, for example by the threshold.
     const result = observed.check === check ? observed : { ...observed, check };
     const nowMs = this.#time.nowMs();
     const { confirmed } = repository.recordOf(check.name, nowMs).condition;

@@ -198,7 +198,7 @@ function shifted<State extends { readonly plannedMs: number }>(state: State, byM
   return { ...state, plannedMs: state.plannedMs + byMs };
 }
 
-/** Plans what is overdue soon after `fromMs` and skips the runs in between; what is planned for later stays. */
+/** Plans overdue runs soon after `fromMs` and skips the runs in between; later plans stay. */
 function planOverdue(
   task: Task,
   { plannedMs, fromMs, record, isSpread = false }: {

@@ -11,7 +11,7 @@ export class TimerGroup {
     this.#clock = clock;
   }
 
-  /** Calls back once after a delay, unless the group has ended; returns what cancels it. */
+  /** Calls back once after a delay, unless the group has ended; returns a function that cancels it. */
   after(delayMs: number, callback: () => void): () => void {
     if (this.#isEnded) return () => {};
     const end = this.#clock.after(delayMs, () => {

@@ -29,7 +29,7 @@ export function createWheelClock(timer: RawTimer): Clock {
     wakesAtMs = nextMs;
     timer.set(Math.max(0, nextMs - timer.monotonicMs()), wake);
   };
-  /** The timer may fire early, or very late after a stall: each time the clock alone decides what is due. */
+  /** The timer may fire early, or very late after a stall: each time only the clock decides which calls are due. */
   const wake = (): void => {
     wakesAtMs = Infinity;
     isFiring = true;

@@ -6,8 +6,8 @@ interface JsonTextOptions {
 }
 
 /**
- * A value as JSON that is also safe to print: what could act on a terminal, and what some readers take for a
- * line break (U+0085, U+2028, U+2029), is written as an escape. Parsing gives back the same value.
+ * Returns a value as JSON that is also safe to print: characters that control a terminal, and those that some parsers
+ * treat as a newline (U+0085, U+2028, U+2029), are escaped. Parsing returns the same value.
  */
 export function jsonText(value: unknown, options: JsonTextOptions): string {
   // A raw line feed can only be layout here: inside strings JSON escapes it.

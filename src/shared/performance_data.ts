@@ -25,8 +25,8 @@ const ITEM = new RegExp(
 );
 
 /**
- * Reads a plugin's performance data: `'label'=value[UOM];[warn];[crit];[min];[max]`, separated by spaces
- * (Monitoring Plugins Development Guidelines, "Performance data"). What does not have this form is left out.
+ * Parses a plugin's performance data: `'label'=value[UOM];[warn];[crit];[min];[max]`, separated by spaces (Monitoring
+ * Plugins Development Guidelines, "Performance data"). Values in another form are skipped.
  */
 export function parsePerformanceData(text: string): readonly PerformanceDatum[] {
   const data: PerformanceDatum[] = [];

@@ -25,9 +25,9 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes any text safe for one line of a terminal: what could act on the terminal is shown as an escape such as
- * `\x1b`, a line break as `\n`. Color sequences are dropped, a tab becomes a space, what is no character at all
- * becomes U+FFFD; every other character stays.
+ * Makes any text safe for one line of a terminal: control characters are shown as an escape such as `\x1b`, a newline
+ * as `\n`. Color sequences are dropped, a tab becomes a space, invalid characters become U+FFFD; every other
+ * character stays.
  */
 export function printable(text: string): string {
   return replaceUnsafe(

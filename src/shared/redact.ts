@@ -201,7 +201,7 @@ function* cutAfter(places: readonly number[], step: Step, { text, isCut }: Whole
 /** `%F0%9F%94%91` and `\ud83d\udd11`, the longest ones. */
 const SPELLING_LENGTH_MAX = 13;
 
-/** Makes what lists the ways in which a character may be written; each is found out once. */
+/** Returns a function that lists the spellings of a character; each is computed once. */
 function createSpelling(): Spell {
   const known = new Map<string, readonly string[]>();
   return (character) => {

@@ -1,6 +1,6 @@
 import type { Files } from "../domain/files.ts";
 
-/** Thrown for what is no regular file, or is larger than expected; the message is one line for people. */
+/** Thrown for a path that is no regular file, or is larger than expected; the message is one line for people. */
 export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
   readonly isDirectory: boolean;

@@ -137,7 +137,7 @@ export function escapeUrl(value: string): string {
   return encodeURIComponent(/^\.{1,2}$/.test(value) ? value.replaceAll(".", "_") : value);
 }
 
-/** For a header: what would end it becomes a space (RFC 9110, section 5.5). */
+/** For a header: characters that would end it become a space (RFC 9110, section 5.5). */
 export function escapeHeader(value: string): string {
   // deno-lint-ignore no-control-regex
   return value.replaceAll(/[\u0000-\u001f\u007f]+/g, " ");

@@ -71,7 +71,7 @@ function hangulWidth(letters: string): number {
 const INVISIBLE =
   /^(?![\u0600-\u0605\u06dd\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/u;
 
-/** East Asian Width W and F of EastAsianWidth.txt (Unicode 17), with what is unassigned between them. */
+/** East Asian Width W and F of EastAsianWidth.txt (Unicode 17), with unassigned characters between them. */
 const WIDE =
   /^(?:\p{Emoji_Presentation}(?!\ufe0e)|[\u2329\u232a\u2630-\u2637\u268a-\u268f\u2e80-\u303e\u3041-\u3247\u3250-\ua4c6\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2fb}\u{1d300}-\u{1d376}\u{1f1ae}\u{1f200}-\u{1f265}\u{1f6d8}\u{1f6d9}\u{1f7da}\u{1fa70}-\u{1faff}\u{20000}-\u{3fffd}])/u;
 

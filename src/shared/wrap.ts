@@ -70,7 +70,7 @@ function* words(text: string): Generator<string> {
   }
 }
 
-/** The parts that a long word may be broken into: whole lines of ASCII, else what a reader sees as characters. */
+/** The parts that a long word may be broken into: whole lines of ASCII, else grapheme clusters. */
 function* pieces(
   word: string,
   options: { readonly columns: number; readonly measure: Measure },

@@ -9,7 +9,7 @@ export class UnreadableRowError extends Error {
   override readonly name = "UnreadableRowError";
 }
 
-/** Encodes a value, and decodes what was stored; the name is that of the column or key, for errors. */
+/** Encodes a value, and decodes a stored one; the name is that of the column or key, for errors. */
 export interface Codec<T, Stored = unknown> {
   encode(value: T): Stored;
   decode(stored: unknown, name: string): T;

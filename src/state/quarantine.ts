@@ -12,7 +12,7 @@ interface QuarantineOptions {
  */
 export async function quarantine(path: string, { files, nowMs }: QuarantineOptions): Promise<string> {
   const newPath = await findFreeName(`${path}.damaged-${stamp(nowMs)}`, files);
-  // The file goes last: were it gone first, the database would take what is left for leftovers and delete them.
+  // The file is moved last: otherwise the database would treat the remaining files as leftovers and delete them.
   for (const companion of [...COMPANIONS, ""]) {
     if (await files.look(path + companion) !== null) {
       await files.rename(path + companion, newPath + companion);

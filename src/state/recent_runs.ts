@@ -50,7 +50,7 @@ function unpackRun(view: DataView, offset: number): RecentRun {
   return {
     endedAtMs: view.getInt16(offset) * HIGH + view.getUint32(offset + 2),
     condition,
-    // A float has seven digits; what it adds to them is none of the duration.
+    // A float has seven digits; further ones are not part of the duration.
     durationMs: Math.round(view.getFloat32(offset + 7) * 1000) / 1000,
   };
 }

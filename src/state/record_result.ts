@@ -1,4 +1,4 @@
-/** Decides what a result means for its check: pure. */
+/** Decides on the consequences of a result for its check: pure. */
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";

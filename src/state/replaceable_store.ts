@@ -22,7 +22,7 @@ type Health =
   | { readonly status: "failing" }
   /** It is to be quarantined before the next write. */
   | { readonly status: "damaged"; readonly error: StoreError }
-  /** It is new and lacks what the damaged one had; writes to it have not succeeded yet. */
+  /** It is new and lacks the data of the damaged one; writes to it have not succeeded yet. */
   | { readonly status: "replaced" };
 
 /**
@@ -69,8 +69,8 @@ export class ReplaceableStore {
   }
 
   /**
-   * Writes a batch and returns the records that others wrote meanwhile, see {@linkcode Store.save}; `null` if it was not
-   * written. `everything` is what a replacement needs as well.
+   * Writes a batch and returns the records that others wrote meanwhile, see {@linkcode Store.save}; `null` if it was
+   * not written. `everything` is the data that a replacement requires as well.
    */
   async save(
     batch: readonly CheckUpdate[],

@@ -84,8 +84,9 @@ export class StateRepository {
   }
 
   /**
-   * Whether to flush now rather than with what comes next: a confirmed condition changed, a notification is due, or very
-   * many updates are pending. Never while the store can't be written, else each result would be another attempt.
+   * Returns whether to flush now rather than with later updates: a confirmed condition changed, a notification is
+   * due, or very many updates are pending. Never while the store can't be written, else each result would be another
+   * attempt.
    */
   get isUrgent(): boolean {
     return this.isWritable && this.#buffer.isUrgent;
@@ -141,7 +142,9 @@ export class StateRepository {
     for (const record of records) this.#cache.set(record);
   }
 
-  /** Notes that the config has these checks and prunes a bounded part of what is too old; call again if not finished. */
+  /**
+   * Records that the config has these checks and prunes a bounded part of the old data; call again if not finished.
+   */
   async prune(checks: readonly Check[], nowMs: number): Promise<PruneProgress> {
     // Once for all steps: going through all checks costs more than a step.
     if (!this.#isPruning) {
@@ -155,7 +158,7 @@ export class StateRepository {
     return progress;
   }
 
-  /** Ends a single pass: writes what is pending, and prunes everything in the first process of each hour. */
+  /** Ends a single pass: writes pending updates, and prunes everything in the first process of each hour. */
   async finish(checks: readonly Check[], nowMs: number): Promise<void> {
     await this.flush();
     if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;

@@ -1,9 +1,9 @@
 /**
- * The tables, each declared once. Conditions are stored by name, times as wall time in milliseconds since 1970. A `key`
- * is what everything else calls an id; the `id` of a table keeps the order of insertion.
+ * The tables, each declared once. Conditions are stored by name, times as wall time in milliseconds since 1970. A
+ * `key` is an id everywhere else; the `id` of a table keeps the order of insertion.
  *
- * The outbox, its markers, silences and jobs have names of checks, not references: when a record can't be persisted,
- * what became of its notifications is persisted nevertheless, and a job may run before its check does.
+ * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
+ * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type {

@@ -15,7 +15,7 @@ type Save = (batch: readonly CheckUpdate[]) => Promise<boolean>;
  * The updates that are not persisted yet (write-behind).
  *
  * Invariants: updates are written in the order in which they were added, one batch at a time. A batch that can't be
- * written goes back before what was added meanwhile, merged: every change stays, of records the last one alone.
+ * written goes back before later updates, merged: every change stays, of records the last one alone.
  */
 export class WriteBehindBuffer {
   readonly #save: Save;
@@ -37,7 +37,7 @@ export class WriteBehindBuffer {
     return this.#pending.length;
   }
 
-  /** Whether to write now rather than with what comes next. */
+  /** Returns whether to write now rather than with later updates. */
   get isUrgent(): boolean {
     return this.#hasUrgent || this.#pending.length >= URGENT_COUNT;
   }

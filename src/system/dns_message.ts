@@ -92,7 +92,7 @@ export function decodeResponse(
 /** More aliases in a row are none of a sane zone. */
 const ALIASES_MAX = 16;
 
-/** Reads the records of a name, or of what it is an alias of. */
+/** Reads the records of a name, or of the target of its alias. */
 function readAnswers(reader: MessageReader, count: number, { name, type }: DnsQuery): readonly string[] {
   const aliases = new Map<string, string>();
   const found: { readonly owner: string; readonly text: string }[] = [];
@@ -138,7 +138,7 @@ const RECORD_TEXTS: Readonly<Record<RecordType, (data: MessageReader) => string>
 
 const NAME_LENGTH_MAX = 255;
 
-/** Reads a message, or a part of it. What lies outside is a `RangeError`. */
+/** Reads a message, or a part of it. Reading beyond it is a `RangeError`. */
 class MessageReader {
   readonly #bytes: Uint8Array;
   readonly #start: number;

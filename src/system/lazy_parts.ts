@@ -80,7 +80,7 @@ export function lazyConnections(clock: Clock): Connections {
   };
 }
 
-/** Only what was used fails, so there is something to explain only then. */
+/** Only a used part fails, so there is something to explain only then. */
 function used<Part>(made: Part | null): Part {
   if (made === null) throw new Error("An error is explained of what was never used");
   return made;

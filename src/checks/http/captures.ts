@@ -21,7 +21,7 @@ interface CapturedResponse {
   readonly isWhole: boolean;
 }
 
-/** Captures values of a response; what cannot be captured is a violation, which quotes no value. */
+/** Captures values of a response; a failed capture is a failure of the check, which quotes no value. */
 export async function captureValues(
   captures: Readonly<Record<string, HttpCapture>>,
   response: CapturedResponse,

@@ -56,7 +56,7 @@ const NOTHING: Findings = {
   captured: {},
 };
 
-/** Sends a request, follows its redirects, and compares the response with what is expected. */
+/** Sends a request, follows its redirects, and compares the response with the expected one. */
 export async function examine(exchange: Exchange): Promise<Findings> {
   const { step: { request, response }, timeoutMs, system, signal } = exchange;
   let tls: TlsMaterial | undefined;

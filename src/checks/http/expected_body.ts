@@ -28,9 +28,9 @@ export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPat
 const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;
 
 /**
- * Compares a body with what is expected, in the order of the config's description: texts, patterns, JSON.
+ * Compares a body with the expected one, in the order of the config's description: texts, patterns, JSON.
  *
- * @throws What the body throws when it cannot be read to its end, and what `pause` throws.
+ * @throws The error of the body if it cannot be read to its end, and the error of `pause`.
  */
 export async function evaluateBody(
   expected: HttpExpectation,

@@ -19,7 +19,7 @@ interface JsonBodyOptions {
   pause(): Promise<void>;
 }
 
-/** Compares a body of JSON with what is expected. */
+/** Compares a JSON body with the expected values. */
 export async function evaluateJson(
   text: string,
   { expected, isWhole, nowMs, pause }: JsonBodyOptions,

@@ -9,11 +9,11 @@ export const REACHED_MAX = 1_000_000;
 type Json = JSONPathNode["value"];
 
 /**
- * Returns everything that a path (RFC 9535) finds in a value of JSON, in order. The config accepts no path whose filters
- * look at more than the value in question, so the time depends on the number of reached values alone.
- * Returns `null` if these are more than {@link REACHED_MAX}.
+ * Returns all matches of a path (RFC 9535) in a JSON value, in order. The config accepts no path whose filters read
+ * more than the value in question, so the time depends only on the number of reached values. Returns `null` if these
+ * are more than {@link REACHED_MAX}.
  *
- * The library finds what one value leads to. Its own descent costs the depth for each value.
+ * The library evaluates one value. Its own descent costs the depth for each value.
  */
 export async function selectValues(path: string, value: unknown): Promise<readonly unknown[] | null> {
   const { compile, JSONPathNode } = await import("json-p3");

@@ -66,7 +66,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
       void notifying.persistPending();
     },
     onOvertaken: (checks) => {
-      // At once: with older knowledge, the next result would notify again of what others have decided.
+      // At once: with older records, the next result would repeat notifications that others have decided.
       notifying.forget(checks);
       member?.overtaken(checks);
     },
@@ -131,7 +131,7 @@ function openRepository(
     onOvertaken(checks: readonly string[]): void;
   },
 ): Promise<StateRepository> {
-  // Records that are in the state replace what was recorded before it could be reached.
+  // Records in the state replace those that were recorded before it could be reached.
   let isStart = state.isUnreachable ?? false;
   return openStateRepository({
     store: state.store,

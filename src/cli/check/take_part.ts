@@ -39,7 +39,7 @@ interface TakePartOptions {
     readonly scheduler: Scheduler;
     readonly located: LocatedWork;
   };
-  /** Called with what ends the service. */
+  /** Called with the error that terminates the service. */
   fail(error: unknown): void;
 }
 

@@ -39,7 +39,7 @@ interface PrintingCommand {
   readonly arguments: readonly string[];
   /** A description of its output, for notes. */
   readonly what: string;
-  /** Exit codes with which it printed what there is. @default 0 */
+  /** Exit codes with a usable output. @default 0 */
   readonly codes?: readonly number[];
   /** Called instead of a note if the command is missing. */
   missing?(): void;

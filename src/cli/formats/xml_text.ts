@@ -7,7 +7,7 @@ import { replaceUnsafe } from "../../shared/printable.ts";
  */
 const NOT_ALLOWED = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-/** Any text as the content of an XML element. What XML does not allow becomes U+FFFD. */
+/** Returns any text as the content of an XML element. Characters that XML does not allow become U+FFFD. */
 export function xmlText(text: string): string {
   return escapeXml(
     text,

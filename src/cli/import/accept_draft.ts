@@ -6,8 +6,8 @@ import { type ConfigDraft, ImportLimitError } from "./config_draft.ts";
 import { renderConfig } from "./render_import.ts";
 
 /**
- * Validates a draft as `monitor validate` does, and removes what is not accepted, such as a regular expression that
- * RE2 lacks. So the result always validates, and the list has the reason for each loss.
+ * Validates a draft as `monitor validate` does, and removes rejected parts, such as a regular expression that RE2
+ * lacks. So the result always validates, and the list has the reason for each loss.
  */
 export async function acceptDraft(draft: ConfigDraft, system: System): Promise<void> {
   for (;;) {

@@ -185,7 +185,7 @@ export class ConfigDraft {
     );
   }
 
-  /** Removes what the schema does not accept, and lists it. Returns whether there was such a thing. */
+  /** Removes a part that the schema rejects, and lists it. Returns whether there was such a part. */
   drop(section: "checks" | "channels", name: string, reason: string): boolean {
     const entries: Map<string, unknown> = section === "checks" ? this.#checks : this.#channels;
     if (!entries.delete(name)) return false;

@@ -111,7 +111,7 @@ export async function parseYaml(file: ForeignFile): Promise<unknown> {
   return document.toJS({ maxAliasCount: -1 });
 }
 
-/** Returns whether nesting could overflow the stack of what reads it. */
+/** Returns whether nesting could overflow the stack of a parser. */
 function isNestedTooDeeply(text: string): boolean {
   // Brackets count wherever they are, which is right for all but contrived texts.
   let depth = 0;

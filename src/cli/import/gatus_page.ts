@@ -6,7 +6,7 @@ import { asBoolean, asList, asObject, asText, fieldOf, type Foreign } from "./fo
 /** Keys of `ui` that become the title of the page: the first one that is set does. */
 const TITLE_KEYS = ["header", "title"];
 
-/** Translates what Gatus shows besides the checks. */
+/** Translates the page of Gatus, except for the checks. */
 export function translatePage(config: Foreign, draft: ConfigDraft): void {
   const ui = asObject(fieldOf(config, "ui"));
   const [titleKey] = TITLE_KEYS.filter((key) => textOf(ui, key) !== undefined);

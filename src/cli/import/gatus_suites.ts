@@ -98,7 +98,7 @@ function captureName(key: string): string {
   return key.replaceAll("-", "_");
 }
 
-/** Values of the body by name; what is stored of anything else is listed. */
+/** Returns values of the body by name; other stored values are listed. */
 function captureOf(
   store: Foreign,
   { item, name, draft }: { readonly item: string; readonly name: string; readonly draft: ConfigDraft },

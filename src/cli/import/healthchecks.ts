@@ -42,7 +42,7 @@ function isCheck(value: Foreign): boolean {
 /** Keywords count only in these fields. */
 const FILTERS: readonly string[] = ["filter_subject", "filter_body", "filter_http_body"];
 
-/** Settings that change what a ping means. */
+/** Settings that change the meaning of a ping. */
 const RULES: Readonly<Record<string, string>> = {
   subject: "a job fails by its exit code or POST /ping/KEY/fail",
   subject_fail: "a job fails by its exit code or POST /ping/KEY/fail",

@@ -116,7 +116,7 @@ class Service {
     this.#draft.leaveOut(this.#item, test.shown, reason);
   }
 
-  /** Adds a check; a second one of the service is named for what it is about. */
+  /** Adds a check; a second one of the service is named for its test. */
   add(check: MonitCheck, failures: Failures): void {
     const { port } = check.parameters;
     const suffix = this.#keys.length === 0 ? "" : ` ${check.kind}${port === undefined ? "" : ` ${port}`}`;

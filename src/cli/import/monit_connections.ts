@@ -134,7 +134,7 @@ function requestCheck(
   };
 }
 
-/** Without a rule, Monit accepts what is below 400. */
+/** Without a rule, Monit accepts statuses below 400. */
 function statusOf(test: readonly MonitToken[]) {
   const index = test.findIndex(({ word }) => word === "status");
   const rule = index < 0 ? null : comparisonIn(test.slice(index));

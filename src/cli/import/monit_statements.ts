@@ -92,7 +92,7 @@ export function has(tokens: readonly MonitToken[], ...words: readonly string[]):
   return tokens.some(({ word }) => words.includes(word));
 }
 
-/** The words of a part, for the list of what was left out. */
+/** Returns the words of a part, for the list of dropped parts. */
 export function shownTokens(tokens: readonly MonitToken[]): string {
   return tokens.map(({ text, word }, index) => {
     if (word === "") return '"…"';

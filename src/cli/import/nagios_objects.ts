@@ -10,7 +10,7 @@ export interface NagiosObject {
 
 /** Everything in object files, `resource.cfg` and `nagios.cfg`. */
 export interface NagiosFile {
-  /** Without templates; each with what it inherits. */
+  /** Without templates; each with its inherited directives. */
   readonly objects: readonly NagiosObject[];
   /** Values of `$USERn$`, by the name without dollars. */
   readonly macros: ReadonlyMap<string, string>;
@@ -142,7 +142,7 @@ function resolveTemplates(objects: readonly NagiosObject[]): readonly NagiosObje
     .map((object) => ({ type: object.type, directives: resolve(object) }));
 }
 
-/** `+value` adds to what is inherited. */
+/** `+value` adds to the inherited value. */
 function joinValues(inherited: string | undefined, own: string): string {
   if (!own.startsWith("+")) return own;
   return inherited === undefined ? own.slice(1) : `${inherited.replace(/^\+/, "")},${own.slice(1)}`;

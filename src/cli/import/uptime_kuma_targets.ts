@@ -16,7 +16,7 @@ interface TargetOptions {
 
 type Target = Pick<DraftCheck, "kind" | "parameters">;
 
-/** Types without a check of their own, and what to do instead. */
+/** Types without a check of their own, and their replacement. */
 export const KUMA_TYPES_LEFT_OUT: Readonly<Record<string, string>> = {
   manual: "its status is set by hand",
   "real-browser": "no check in a browser; use http_request",

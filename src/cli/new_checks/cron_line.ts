@@ -87,7 +87,10 @@ function longestGapIn(times: readonly number[]): number {
 /** The first day of the simulation; any day works. */
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** The times in a span, and those of more than a day at least twice; days have 24 hours, what DST adds is within the grace. */
+/**
+ * Returns the times in a span, and those of more than a day at least twice; days have 24 hours, and the grace covers
+ * DST changes.
+ */
 function timesOf(expression: string, spanMs: number): readonly number[] {
   const times = createCronReader()(expression, "UTC");
   if (times === null) throw new RangeError("It never comes");
@@ -121,7 +124,7 @@ const SHELL_WORDS: ReadonlySet<string> = new Set(
   ],
 );
 
-/** The command as arguments. What cron sends on stdin, behind the first `%`, stays at the end of the line. */
+/** Returns the command as arguments. The stdin that cron sends, after the first `%`, stays at the end of the line. */
 function asArguments(command: string): string {
   const [, plain = "", input = ""] = /^((?:\\.|[^%\\])*)(%.*)?$/s.exec(command) ?? [, command];
   const [first = ""] = plain.split(/\s+/);

@@ -12,7 +12,7 @@ export function publicChecks<Shown extends Pick<ShownCheck, "tags" | "active">>(
     .filter((check) => check.active && check.tags.length > 0);
 }
 
-/** A status for everybody: without outputs, what they are made of, notes, and whether and why nothing is sent. */
+/** Returns a public status: without outputs, their data, notes, and whether and why nothing is sent. */
 export function publicStatus<Status extends CheckStatus>(status: Status): Status {
   const { record } = status;
   return {
@@ -29,7 +29,7 @@ export function publicStatus<Status extends CheckStatus>(status: Status): Status
   };
 }
 
-/** Lists what is shown, so that what is added to results stays hidden. */
+/** Lists the public fields, so that fields added to results stay hidden. */
 function publicResult({ condition, startedAtMs, durationMs, lateMs }: KeptResult): KeptResult {
   return {
     condition,
@@ -43,7 +43,7 @@ function publicResult({ condition, startedAtMs, durationMs, lateMs }: KeptResult
   };
 }
 
-/** A change for everybody. Lists what is shown, so that what is added to changes stays hidden. */
+/** Returns a public change. Lists the public fields, so that fields added to changes stay hidden. */
 export function publicChange({ name, atMs, from, to }: ConditionChange): ConditionChange {
   return { name, atMs, from, to, output: "", trace: "" };
 }

@@ -1,11 +1,11 @@
-/** The head of the page, and what it may load. */
+/** The head of the page, and its content security policy. */
 import { type Condition, CONDITIONS } from "../../domain/condition.ts";
 import { htmlLine } from "./html_text.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 import { STYLE } from "./style.ts";
 
-/** Returns everything above what is seen. */
+/** Returns everything above the visible part. */
 export function renderHead(snapshot: ReportSnapshot, problemCount: number): string {
   const { checks, notRunning, isOfOneCheck } = snapshot;
   const highest = CONDITIONS.findLast((condition) => checks.some((status) => status.condition === condition));

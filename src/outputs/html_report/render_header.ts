@@ -1,4 +1,4 @@
-/** The top of the page: how things are, what the page is about, and where its parts are. */
+/** The top of the page: the overall status, the subject of the page, and links to its parts. */
 import { CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { countText } from "./count_text.ts";

@@ -1,7 +1,8 @@
 /**
- * The picture of a check: a line of how long its runs took, above three strips of conditions, of 90 days, of 24 hours and of
- * the last 50 runs. One unit of the picture is a day across. There may be a thousand pictures on a page, so equal slots in a
- * row are one stroke, a strip has one path a condition, and only what is not ok has a tooltip.
+ * The picture of a check: a line of the duration of its runs, above three strips of conditions, of 90 days, of 24
+ * hours and of the last 50 runs. One unit of the picture is a day across. There may be a thousand pictures on a page,
+ * so equal slots in a row are one stroke, a strip has one path a condition, and only slots that are not ok have a
+ * tooltip.
  */
 import { type Condition, CONDITIONS } from "../../domain/condition.ts";
 import { durationText } from "../../shared/duration_text.ts";
@@ -76,7 +77,7 @@ interface StripOptions extends Words {
   readonly stretchesMax: number;
 }
 
-/** The path of all data, which shows where what is not ok leaves it, and the paths of that with their tooltips. */
+/** Returns the path of all data, and the paths of slots that are not ok, with their tooltips. */
 function stripOf(
   slots: readonly PageSlot[],
   options: StripOptions,

@@ -4,7 +4,10 @@ export type TimeText = (timeMs: number) => string;
 /** A time in the page's zone, such as `2026-01-31 10:00`. */
 export type PlainTime = (timeMs: number) => string;
 
-/** Makes what writes times in a zone. One formatter serves a page: making one costs more than a thousand uses. */
+/**
+ * Returns a function that formats times in a zone. One formatter serves a page: creating one costs more than a
+ * thousand uses.
+ */
 export function createPlainTime(timeZone: string): PlainTime {
   // Swedish dates are written as ISO 8601 has them: 2026-01-31 10:00.
   const format = new Intl.DateTimeFormat("sv-SE", {
@@ -18,7 +21,7 @@ export function createPlainTime(timeZone: string): PlainTime {
   return (timeMs) => format.format(timeMs);
 }
 
-/** Returns what writes the same as HTML. */
+/** Returns a function that formats the same as HTML. */
 export function toTimeText(plainTime: PlainTime): TimeText {
   return (timeMs) => `<time>${plainTime(timeMs)}</time>`;
 }

@@ -33,8 +33,8 @@ const UNAUTHORIZED = respondText(
 );
 
 /**
- * A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding) and so read what needs no token. Its requests have
- * that name in them.
+ * A page of any site can make its own name resolve to 127.0.0.1 (DNS rebinding) and so read responses that require no
+ * token. Its requests have that name in them.
  */
 const MISDIRECTED = respondText(
   421,

@@ -199,7 +199,7 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
   }; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 };
 
-/** Other sites may show what is public. */
+/** Other sites may show public data. */
 const BADGE_HEADERS: Readonly<Record<Access, Readonly<Record<string, string>>>> = {
   full: {},
   public: { "cross-origin-resource-policy": "cross-origin" },

@@ -1,6 +1,6 @@
 /**
- * The script of the live page. It fetches the page again and replaces its header and its list. What the reader opened, focused
- * or scrolled to is found again by the name of the check and the class of the details.
+ * The script of the live page. It fetches the page again and replaces its header and its list. Elements that the
+ * reader opened, focused or scrolled to are found again by the name of the check and the class of the details.
  */
 export const LIVE_SCRIPT = `"use strict";
 (() => {

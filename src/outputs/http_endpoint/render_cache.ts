@@ -1,7 +1,7 @@
 import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";
 
-/** A text that was rendered, with what browsers compare it by. */
+/** A text that was rendered, with its validator for browsers. */
 interface Rendered {
   readonly bytes: Uint8Array;
   /** With its quotes (RFC 9110, section 8.8.3). */
@@ -55,7 +55,7 @@ export class RenderCache {
     return rendered;
   }
 
-  /** Forgets every text: what they were made from has changed. */
+  /** Drops every text: its inputs have changed. */
   clear(): void {
     this.#entries.clear();
   }

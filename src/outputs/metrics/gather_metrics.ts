@@ -21,7 +21,7 @@ interface MetricSources {
   >;
 }
 
-/** Gathers what metrics are made of. */
+/** Gathers the values of metrics. */
 export function gatherMetrics(
   { config, version, repository, notifying, member = null, nowMs, loop }: MetricSources,
 ): MetricValues {

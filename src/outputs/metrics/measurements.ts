@@ -4,7 +4,7 @@ import { parsePerformanceData, type PerformanceDatum } from "../../shared/perfor
 export interface Measurement {
   /** The plugin's own; where it used one twice, the second is called `x_2`. */
   readonly label: string;
-  /** `seconds`, `bytes` or `ratio`, else what the plugin wrote; empty for a plain number. */
+  /** `seconds`, `bytes` or `ratio`, else the unit of the plugin; empty for a plain number. */
   readonly unit: string;
   /** Whether it only increases, until its source is reset. */
   readonly isCounter: boolean;
@@ -21,7 +21,7 @@ interface Bound {
   readonly value: number;
 }
 
-/** Reads a plugin's performance data and brings what has a unit to the base units of Prometheus. */
+/** Parses a plugin's performance data and converts values with a unit to the base units of Prometheus. */
 export function measurementsOf(performanceData: string): readonly Measurement[] {
   if (performanceData === "") return [];
   const used = new Map<string, number>();

@@ -10,7 +10,7 @@ import type { MetricsFormat } from "./exposition.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";
 
-/** The metrics of a service: a file, and what is asked for. */
+/** The metrics of a service: a file, and responses to requests. */
 export interface MetricsPublisher {
   /** Renders the metrics as they are now. */
   render(format: MetricsFormat): Promise<string>;

@@ -12,7 +12,7 @@ export interface ChangeHistory {
   readonly earlier: ConditionChange | null;
 }
 
-/** A period: what is later than its begin, up to its end. */
+/** A period: times later than its begin, up to its end. */
 export interface Period {
   readonly sinceMs: number;
   readonly untilMs: number;

@@ -1,4 +1,4 @@
-/** Makes a summary of what is stored. Pure. */
+/** Creates a summary of the stored history. Pure. */
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Objective } from "../../domain/objective.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";

@@ -1,6 +1,6 @@
 /**
- * Traces a run: the parts of the machine that a check uses are wrapped, and what it does with them becomes lines of
- * text. Values of headers and of JSON whose names are those of credentials are left out; the caller redacts the rest.
+ * Traces a run: the parts of the machine that a check uses are wrapped, and their calls become lines of text. Values
+ * of headers and of JSON whose names are those of credentials are omitted; the caller redacts the rest.
  */
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { TraceDepth } from "../../domain/trace.ts";
@@ -23,7 +23,7 @@ const LATER_TIMEOUT_MS = 2_000;
 interface TracedRun {
   /** For the check. */
   readonly system: TracedSystem;
-  /** Reads what is for the trace alone. The run has its result by then, also if the signal aborts. */
+  /** Reads data for the trace alone. The run has its result by then, also if the signal aborts. */
   finish(signal: AbortSignal): Promise<void>;
   /** The trace of the run, without secrets. */
   text(redact: Redact): string;

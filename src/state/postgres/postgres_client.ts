@@ -34,7 +34,7 @@ const PAUSE_MS = 20;
 const BACKOFF_MS = 250;
 const BACKOFF_MS_MAX = 2_000;
 
-/** SQLSTATE of what another attempt can do: a lock, a deadlock, a timeout, a conflict. */
+/** SQLSTATE of errors that a retry can resolve: a lock, a deadlock, a timeout, a conflict. */
 const REPEATABLE: ReadonlySet<string> = new Set(["55P03", "40P01", "57014", "40001"]);
 /** SQLSTATE of a server that ends the connection, or is no longer writable. */
 const LOST = /^(?:08|57P0[123]|25006)/;
@@ -99,7 +99,7 @@ export class PostgresClient {
     return turn;
   }
 
-  /** Ends the use of it; what is running rejects. */
+  /** Closes it; running statements reject. */
   close(): void {
     this.#isClosed = true;
     this.#connection?.close();

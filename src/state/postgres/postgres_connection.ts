@@ -35,7 +35,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** A connection that broke, or was closed because its deadline passed: what was sent may have been carried out. */
+/** A connection that broke, or was closed because its deadline passed: sent statements may have been executed. */
 export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
 }
@@ -89,7 +89,7 @@ export class PostgresConnection {
    * Starts a session on a connection, which is closed if that fails.
    *
    * @throws {PostgresError} If the server rejects it.
-   * @throws {ProtocolError} If the server is another one, or asks for what is not given.
+   * @throws {ProtocolError} If the server is another one, or requests missing credentials.
    * @throws {ConnectionLostError} If the server does not respond.
    */
   static async start(connection: Connection, options: StartupOptions): Promise<PostgresConnection> {

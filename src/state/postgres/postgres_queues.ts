@@ -1,6 +1,6 @@
 /**
  * The outbox of a state that several processes share. Each channel queue has one owner with a token. A statement of a
- * sender changes only what is in queues of which it still has the token, and locks these rows until it is done.
+ * sender changes only rows in queues of which it still has the token, and locks these rows until it is done.
  */
 import type {
   KnownNotification,
@@ -114,7 +114,7 @@ export class SenderQueues {
     return { notifications, markers: markers.map(DELIVERY_MARKERS.decode) };
   }
 
-  /** Persists what became of notifications, of the channels that this process still owns. */
+  /** Persists the outcomes of notifications, of the channels that this process still owns. */
   async change(change: OutboxChange): Promise<void> {
     const { changed, markers, cleared } = change;
     const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
@@ -231,7 +231,7 @@ export async function readPendingChannels(client: PostgresClient): Promise<reado
 
 const SELECT_PENDING = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped' ORDER BY id`;
 
-/** Returns what the channels were last notified of, for some checks. */
+/** Returns the last notifications of the channels, for some checks. */
 export async function readKnown(
   client: PostgresClient,
   names: readonly string[],

@@ -5,8 +5,9 @@ import { CREATE_TABLES } from "../tables.ts";
 export const APPLICATION_ID = 0x6d6e7472;
 
 /**
- * The steps from an empty database to the present tables; the version of a database is how many of them it has seen.
- * A released step never changes: a release replaces the first one by its text, and what comes later is a new step.
+ * The steps from an empty database to the present tables; the version of a database is the number of its applied
+ * steps. A released step never changes: a release replaces the first one by its text, and later changes are new
+ * steps.
  */
 export const MIGRATIONS: readonly Migration[] = [CREATE_TABLES];
 

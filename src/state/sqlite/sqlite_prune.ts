@@ -53,7 +53,7 @@ const CHECKS_MAX = 200;
 /** After how many changed rows a call ends. */
 const ROWS_MAX = 1000;
 
-/** So many free pages stay for what comes next: a megabyte. */
+/** The number of free pages that stay for later writes: a megabyte. */
 const FREE_PAGES_MAX = 256;
 
 const FREE_PAGES = "PRAGMA freelist_count";

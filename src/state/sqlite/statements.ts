@@ -39,8 +39,8 @@ export const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns}
 
 const START_OF_DAY = `start_ms - (start_ms % ${DAY_MS} + ${DAY_MS}) % ${DAY_MS}`;
 
-// A join from the names on: the planner would read every roll-up there is for `IN (SELECT …)`. No span is longer than
-// a day, and the key begins with the start: so only what may end late enough is read.
+// A join from the names on: the planner would read every roll-up for `IN (SELECT …)`. No span is longer than a day,
+// and the key begins with the start: so only rows that may end late enough are read.
 const ROLLUPS_OF_NAMES = `FROM json_each(?1) AS names CROSS JOIN checks ON checks.name = names.value
   CROSS JOIN rollups ON rollups.check_id = checks.id
   WHERE rollups.start_ms > ?2 - ${DAY_MS} AND rollups.start_ms + rollups.span_ms > ?2 AND rollups.start_ms <= ?3`;
@@ -58,9 +58,10 @@ const PACKED =
     lasted_critical_ms, duration_total_ms)) AS sums`;
 
 /**
- * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its name, and a JSON list of lists of
- * start, runs, failed ones, the longest streak of those, four times and duration. Roll-ups of days as they are, those of hours added up to days, in no order; that
- * takes half the time of a row for each, and of adding up what needs none.
+ * The roll-ups of a JSON list of names that end after a time and do not begin after another, as one row a check: its
+ * name, and a JSON list of lists of start, runs, failed ones, the longest streak of those, four times and duration.
+ * Roll-ups of days as they are, those of hours added up to days, in no order; that takes half the time of a row for
+ * each, and of adding up days again.
  */
 export const SELECT_DAY_SUMS = `SELECT name, ${PACKED} FROM (
     SELECT checks.id AS id, checks.name AS name, start_ms, ${RUNS} AS runs,
@@ -88,7 +89,7 @@ export const ADD_HOURS_TO_DAYS = `INSERT INTO rollups (${ROLLUPS.columns})
   SELECT check_id, ${START_OF_DAY} AS day_ms, ${DAY_MS}, ${ROLLUPS.aggregates}
   FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS} GROUP BY day_ms ${ROLLUPS.onConflict}`;
 
-/** Forgets what was added: the same check and time. */
+/** Deletes the aggregated rows: the same check and time. */
 export const DELETE_ADDED_HOURS =
   `DELETE FROM rollups WHERE check_id = ? AND start_ms < ? AND span_ms = ${HOUR_MS}`;
 

@@ -28,7 +28,7 @@ export function explainStoreFailure(error: unknown, { action, path }: Attempt): 
   });
 }
 
-/** Returns whether another process has what the database needs (SQLITE_BUSY in any of its forms). */
+/** Returns whether another process has a lock that the database requires (SQLITE_BUSY in any of its forms). */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && (Number(error.errcode) & PRIMARY_CODE) === BUSY;
 }

@@ -3,7 +3,7 @@ import type { Transform } from "node:stream";
 import type { ByteReader } from "./http_bytes.ts";
 import { headerOf, HttpError, parseField, type ResponseHead } from "./http_head.ts";
 
-/** Reads what comes next of a body; `null`: it was whole. The bytes stay until the next call. */
+/** Reads the next part of a body; `null`: it was complete. The bytes are valid until the next call. */
 export type ReadBody = () => Promise<Uint8Array | null>;
 
 /**
@@ -171,7 +171,7 @@ async function* decompressed(
 async function feed(decoder: Transform, first: Uint8Array, read: ReadBody): Promise<void> {
   for (let part: Uint8Array | null = first; part !== null; part = await read()) {
     if (decoder.destroyed) return;
-    // It keeps what it is given, and `part` is overwritten.
+    // It keeps its argument, and `part` is overwritten.
     if (!decoder.write(part.slice())) await once(decoder, "drain");
   }
   decoder.end();

@@ -10,7 +10,7 @@ export class ByteReader {
   #searched = 0;
   #status: "idle" | "reading" | "closed" = "idle";
 
-  /** `read` fills a buffer with what comes next and returns how much that is; `null`: the other side has ended. */
+  /** `read` fills a buffer with the next bytes and returns their number; `null`: the other side has closed. */
   constructor(read: (buffer: Uint8Array) => Promise<number | null>) {
     this.#read = read;
   }
@@ -20,7 +20,7 @@ export class ByteReader {
     return this.#end - this.#start;
   }
 
-  /** Waits for more bytes; `false`: there are none to come. What was taken before is overwritten. */
+  /** Waits for more bytes; `false`: there are no more. Consumed bytes are overwritten. */
   async fill(): Promise<boolean> {
     if (this.#status !== "idle") throw new TypeError("The bytes are closed, or being read already");
     this.#makeRoom();

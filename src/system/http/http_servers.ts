@@ -1,9 +1,10 @@
 /**
- * Servers for HTTP/1.1, one request a connection. `Deno.serve` and `node:http` on Deno 2.7 limit neither connections nor the
- * time of a head, so this is written out. With one request a connection there is no pipelining, and nothing can be smuggled.
+ * Servers for HTTP/1.1, one request a connection. `Deno.serve` and `node:http` on Deno 2.7 limit neither connections
+ * nor the time of a head, so this is written out. With one request a connection there is no pipelining, and nothing
+ * can be smuggled.
  *
- * Pauses bound what clients cost, since all of them share one thread with the checks: connections are accepted one by
- * one, and a client that sends its bytes in small pieces is read only now and then.
+ * Pauses limit the cost of clients, since all of them share one thread with the checks: connections are accepted one
+ * by one, and a client that sends its bytes in small pieces is read only periodically.
  */
 import { pause } from "../../shared/deadline.ts";
 import type { Clock } from "../../domain/clock.ts";

@@ -51,7 +51,7 @@ export async function sendPlain(
     signal.throwIfAborted();
     throw new ConnectError(target, error);
   }
-  // Not before what has come in the same turn of the event loop was read: see `abortLate`.
+  // Not before data of the same turn of the event loop was read: see `abortLate`.
   const stopListening = onAbort(signal, () => void setImmediate(() => closeQuietly(connection)));
   const close = (): void => {
     stopListening();

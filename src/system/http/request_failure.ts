@@ -64,7 +64,7 @@ function wordsOf(name: string): string {
   return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
 }
 
-/** Certificates come first: their texts may quote what a server has written into its certificate. */
+/** Certificates come first: their texts may quote a part of the certificate. */
 const RULES: readonly Rule[] = [
   {
     pattern: /invalid peer certificate: UnknownIssuer/,

@@ -86,8 +86,8 @@ async function sendByRuntime(request: OutgoingRequest, signal: AbortSignal): Pro
 
 /**
  * `allowHost`: the config may set a `Host` header; the runtime drops it otherwise. `http2`: a server that floods with
- * informational responses (1xx) or settings over HTTP/2 would stall the process; over TLS, HTTP/1.1 bounds what is read
- * at a time.
+ * informational responses (1xx) or settings over HTTP/2 would stall the process; over TLS, HTTP/1.1 limits the size
+ * of a read.
  */
 function createClient(tls: ClientTls = {}): Deno.HttpClient {
   return Deno.createHttpClient(
@@ -108,7 +108,7 @@ async function clientFor({ tls }: OutgoingRequest): Promise<Deno.HttpClient> {
   }
 }
 
-/** The runtime sends each character as one byte; what is beyond ASCII goes as UTF-8. */
+/** The runtime sends each character as one byte; characters beyond ASCII are sent as UTF-8. */
 function asBytes(value: string): string {
   // deno-lint-ignore no-control-regex
   if (/^[\u0000-\u007f]*$/.test(value)) return value;

@@ -19,7 +19,7 @@ import { type Protection, type ProtectionFacts, protectionOf } from "./mail_prot
 import { converse } from "./mail_session.ts";
 import { SmtpConnection } from "./smtp_connection.ts";
 
-/** Email as the machine sends it; `protect` decides what is encrypted. */
+/** Sends email from this machine; `protect` decides on encryption. */
 export function createMail(
   clock: Clock,
   protect: (facts: ProtectionFacts) => Protection = protectionOf,

@@ -1,6 +1,6 @@
 /**
- * Why an email was not sent, in words and in what follows from it. A reply of the server decides by its code (RFC 5321,
- * section 4.2.1): 4xx is transient, 5xx is permanent. A failure of the network is transient.
+ * The reason why an email was not sent, in words and in its consequences. A reply of the server decides by its code
+ * (RFC 5321, section 4.2.1): 4xx is transient, 5xx is permanent. A failure of the network is transient.
  */
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { MailEnd } from "../../domain/mail.ts";

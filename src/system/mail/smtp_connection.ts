@@ -151,7 +151,7 @@ export class SmtpConnection {
     stream.on("data", (bytes: Uint8Array) => isCurrent() && this.#take(bytes));
     stream.on("error", (error) => isCurrent() && this.#fail(error));
     stream.on("end", () => isCurrent() && this.#fail(new SmtpError(CLOSED)));
-    // TLS does not always notice that the connection under it is gone; what came before that is read first.
+    // TLS does not always notice that the connection under it is closed; earlier data is read first.
     this.#base.once("close", () => isCurrent() && this.#limit(GONE_MS, CLOSED));
   }
 

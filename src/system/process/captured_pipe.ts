@@ -43,7 +43,7 @@ export function capturePipe(
         if (seenBytes > FULL_SPEED_BYTES_MAX) await pause(clock, PAUSE_MS);
       }
     } catch {
-      // A pipe that fails is a pipe that ended: what was read counts.
+      // A pipe that fails is a pipe that ended: the data read so far counts.
     }
   };
 

@@ -15,7 +15,7 @@ import { createOutputTail, type OutputTail } from "./output_tail.ts";
 /** The time that silent pipes may stay open after the command has exited while a leftover process has them open. */
 const HELD_PIPES_MS = 200;
 
-/** More than this cannot have been in a pipe when the command went; what comes then is of those it left behind. */
+/** Maximum amount of data in a pipe when the command exited; later data is from its leftover processes. */
 const PIPE_BYTES_MAX = 1024 * 1024;
 
 /** On a pipe that another process made non-blocking. */
@@ -114,7 +114,7 @@ function workingDirectory(): string {
   }
 }
 
-/** Where the runtime found what it could not start. */
+/** Returns the path of a command that the runtime could not start. */
 function triedPath(error: unknown): string | undefined {
   return error instanceof Error ? /^Failed to spawn '(.*)': /s.exec(error.message)?.[1] : undefined;
 }
@@ -182,7 +182,7 @@ function forwardSignals(child: Deno.ChildProcess): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** A pipe of the command, while what comes out of it is passed on. */
+/** A pipe of the command, while its output is forwarded. */
 interface Passing {
   /** Resolves when no process has the other end open, or our output is closed; never rejects. */
   readonly ended: Promise<void>;
@@ -223,7 +223,7 @@ function passOn(from: ReadableStream<Uint8Array>, { to, source, tail, clock }: P
       } catch (error) {
         // With its reader gone the command gets SIGPIPE, as it would without us.
         if (error instanceof Deno.errors.BrokenPipe) return void await reader.cancel();
-        // A full disk: the command goes on, and what it prints is lost.
+        // A full disk: the command continues, and its output is lost.
         isLost = true;
       }
     }

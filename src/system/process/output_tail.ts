@@ -1,4 +1,4 @@
-/** The end of what a command printed, in the order in which it came. */
+/** The end of a command's output, in the order in which it arrived. */
 export interface OutputTail {
   add(source: string, bytes: Uint8Array): void;
   /**
@@ -36,7 +36,7 @@ export function createOutputTail(bytesMax: number): OutputTail {
       lastSource = source;
       isInLine = given.at(-1) !== LINE_FEED[0];
       if (given.length < bytesMax) return keep(given.slice());
-      // A flood: what came before does not matter any more, and copying all of it would take time.
+      // A flood: earlier output does not matter any more, and copying all of it would take time.
       isCut ||= bytes + given.length > bytesMax;
       pieces = [given.subarray(-bytesMax)];
       bytes = bytesMax;

@@ -51,7 +51,7 @@ export async function connectDatabase(
   }
 }
 
-/** Reads one byte alone: what follows it in clear text would be taken for part of the encrypted conversation. */
+/** Reads one byte alone: later bytes in clear text would be treated as part of the encrypted session. */
 async function askForTls(connection: Deno.Conn): Promise<void> {
   await writeAll(connection, TLS_REQUEST);
   const reply = new Uint8Array(1);

@@ -1,6 +1,6 @@
 import type { TlsMaterial } from "../../domain/tls.ts";
 
-/** Thrown when what a config gives for TLS cannot be used; the message is for people. */
+/** Thrown if the TLS settings of a config cannot be used; the message is for people. */
 export class TlsSettingsError extends Error {
   override readonly name = "TlsSettingsError";
 }
