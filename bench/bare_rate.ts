@@ -50,7 +50,7 @@ function fail(error: unknown): void {
   Deno.exit(1);
 }
 
-/** Sends a request over a fresh connection, and reads what the caller wants of the response. */
+/** Sends a request over a new connection, and reads the requested part of the response. */
 function bareRequest(read: (response: Response) => Promise<unknown> | undefined): RateWork {
   let client: Deno.HttpClient | null = null;
   return async (target) => {

@@ -16,8 +16,8 @@ const POLL_MS = 5;
 const COMMIT_WITHIN_MS = 20_000;
 
 /**
- * Counts the runs in the state of a watching monitor. It writes them together, once a second, so this waits for the
- * next commit: what is counted from one commit to another is all that was done between them.
+ * Counts the runs in the state of a running monitor. It writes them together, once a second, so this waits for the
+ * next commit: the difference between two commits is all that was done between them.
  */
 export function stateCounter(path: string): Counter {
   return async () => {

@@ -1,10 +1,10 @@
 /** How long and how often benchmarks measure. */
 export interface Effort {
-  /** Whether the numbers are good for nothing but to see that a benchmark works. */
+  /** Whether the numbers are unreliable, and only show that a benchmark works. */
   readonly isShort: boolean;
-  /** The number of rounds, if the benchmark depends on it. */
+  /** The number of rounds for a reliable number, or fewer with little effort. */
   rounds(enough: number): number;
-  /** For how many seconds, where so many make a good number. */
+  /** The number of seconds for a reliable number, or fewer with little effort. */
   seconds(enough: number): number;
 }
 

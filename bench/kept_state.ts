@@ -1,4 +1,4 @@
-/** States as a monitor that has run for a while keeps them, so that what is measured is not its first minute. */
+/** States as a monitor that has run for a while stores them, so that not its first minute is measured. */
 import { createRealClock } from "../testing/real_clock.ts";
 import type { Condition } from "../src/domain/condition.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../src/domain/store.ts";

@@ -10,7 +10,7 @@ export interface ProcessUsage {
   readonly peakBytes: number;
 }
 
-/** Reads what a process that runs has taken so far. */
+/** Reads the resource usage of a running process so far. */
 export function readUsage(processId: number): ProcessUsage {
   const status = Deno.readTextFileSync(`/proc/${processId}/status`);
   return {

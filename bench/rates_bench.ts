@@ -17,11 +17,11 @@ import {
 } from "./service_subject.ts";
 import type { Workplace } from "./workplace.ts";
 
-/** A command that exits at once: starting, following and ending it is what is measured. */
+/** A command that exits at once: starting and waiting for it is measured. */
 const PROGRAM = Deno.build.os === "darwin" ? "/usr/bin/true" : "/bin/true";
 const ROUNDS = 3;
 const INTERVAL_SECONDS = 5;
-/** Until the engine has compiled what runs often, on both sides: a monitor watches for months. */
+/** Until the engine has compiled the frequent code, on both sides: a monitor runs for months. */
 const WARM_UP_SECONDS = 20;
 const REQUEST_AIM = 1.25;
 const BODY_AIM = 1.3;

@@ -56,7 +56,7 @@ function resultsOf(prefix: string, round: number): ReturnType<typeof updateOf>[]
   );
 }
 
-/** Makes the statement of a save without sending it, and returns what does. */
+/** Returns a function that builds the statement of a save without sending it. */
 function statementMaker(
   client: PostgresClient,
 ): (results: ReturnType<typeof resultsOf>) => Promise<() => Promise<unknown>> {

@@ -8,7 +8,7 @@ export interface SteadySubject {
   readonly command: readonly string[];
   /** Asks how many pieces of work are done. */
   readonly counter: Counter;
-  /** From the first line to the beginning of what is measured. */
+  /** From the first line to the beginning of the measurement. */
   readonly warmUpSeconds: number;
   /** How long it is measured. */
   readonly seconds: number;

@@ -1,6 +1,6 @@
 import type { Row } from "./row.ts";
 
-/** Lays rows out in columns: what was measured, the value with its unit, the aim, and what the value was made of. */
+/** Lays rows out in columns: the name, the value with its unit, the aim, and the inputs of the value. */
 export function renderTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     { text: `  ${row.name}` },
@@ -30,7 +30,7 @@ function numberText(value: number, unit: string): string {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Returns whether a value is what it is to be; empty where nothing was aimed at. */
+/** Describes whether a value meets its aim; empty without an aim. */
 export function aimText({ value, aim }: Row): string {
   if (aim === undefined || value === null) return "";
   return `${value <= aim ? "within" : "MISSES"} ${aim}`;

@@ -3,7 +3,7 @@ import type { AllPrograms } from "./programs.ts";
 
 /** The common parameters of benchmarks. */
 export interface Workplace {
-  /** For what they write; it is removed in the end. */
+  /** For temporary files; it is removed in the end. */
   readonly directory: string;
   /** The measured programs. */
   readonly programs: AllPrograms;

@@ -67,7 +67,9 @@ async function takeSources(directory: string): Promise<ReadonlySet<string>> {
   return new Set(await Promise.all([...sources].map((source) => Deno.realPath(source))));
 }
 
-/** The bundler's names: `chunk-` or what the module was, and a hash of, among others, where the packages lie. */
+/**
+ * The bundler's names: `chunk-` or the name of the module, and a hash that depends on the location of the packages.
+ */
 const HASHED_NAME = /\b([\w.-]+)-[0-9A-Z]{8}\.js\b/g;
 
 /** Numbers the modules in the order in which they are first spoken of, from the first module on. */

@@ -1,4 +1,4 @@
-/** Makes `docs/reference/command_line.md` from what `--help` is made from. */
+/** Generates `docs/reference/command_line.md` from the definitions of `--help`. */
 import { type Command, COMMON_OPTIONS, type OptionSpec } from "../src/cli/command_definition.ts";
 import { EXIT_CODE_HELP, exitCodeHelp } from "../src/cli/exit_code.ts";
 

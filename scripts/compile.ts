@@ -186,7 +186,7 @@ export async function writeChecksums(directory: URL): Promise<void> {
 }
 
 /**
- * Compiles what can be compiled here, and returns a warning for each target of a release that cannot.
+ * Compiles the available targets, and returns a warning for each target of a release that is not.
  *
  * @throws {Error} If no target can be compiled.
  */

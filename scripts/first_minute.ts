@@ -70,7 +70,7 @@ async function writeProgram(path: string, line: string): Promise<void> {
 const ROW = /^([A-Z]+ +\S(?:.*?\S)?) {2,}((?:\d[\d.]* (?:ms|s|min|h|d) ?)+) (.*)$/;
 const HEADER = /^(state +check) +(for) {2}(output)$/;
 
-/** Makes the same what differs from run to run, and aligns the tables anew. */
+/** Replaces values that differ between runs, and aligns the tables again. */
 function normalise(text: string): string {
   const lines = text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "2026-01-31T10:00:00Z")

@@ -79,7 +79,10 @@ function deriveSchema(source: JsonObject, marker: string | null, title: string):
   return dropUnusedDefinitions(schema);
 }
 
-/** For editors: what is no text may be a placeholder of `for_each`, which becomes a number, `true` or `false`. */
+/**
+ * For editors: a value other than a text may be a placeholder of `for_each`, which becomes a number, `true` or
+ * `false`.
+ */
 function withEachPlaceholders(schema: JsonObject): JsonObject {
   const change = (node: Json, where: string): Json => {
     if (Array.isArray(node)) return node.map((item) => change(item, ""));

@@ -71,7 +71,7 @@ async function groupModules(directory: string, first: string): Promise<ReadonlyM
   for (const [command, needed] of ofCommands) {
     for (const name of needed.intersection(most)) if (!groups.has(name)) groups.set(name, `for_${command}`);
   }
-  // It waits for the command at its top level: what it imports must not import it.
+  // It waits for the command at its top level: its imports must not import it.
   groups.delete(first);
   return groups;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the licenses that `monitor licenses` prints: those of the packages whose code is really in the bundle, and of
- * what stands in their files from elsewhere.
+ * Stores the licenses that `monitor licenses` prints: those of the packages whose code is really in the bundle, and
+ * of foreign code in their files.
  *
  *     deno task licenses
  */

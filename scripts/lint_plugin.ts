@@ -6,8 +6,8 @@ import { onePlacePerKind } from "./lint/one_place_per_kind.ts";
 import { layersImportDownwards } from "./lint/layers_import_downwards.ts";
 
 /**
- * The project's own lint rules, run by `deno lint`: what a reader of this code may rely on without looking.
- * One file a rule under `scripts/lint/`; what a rule forbids, and where not, is listed at the top of its file.
+ * The project's own lint rules, run by `deno lint`: the conventions that a reader of this code may rely on. One file
+ * a rule under `scripts/lint/`; the top of each file lists the forbidden code and its exceptions.
  */
 const plugin: Deno.lint.Plugin = {
   name: "monitor",

@@ -15,7 +15,7 @@ export interface LockedDownBuild {
   readonly config: string;
   /** A surprise for its users; `null`: none. */
   readonly warning: string | null;
-  /** Deno's flags, with nothing granted but what the config needs. */
+  /** Deno's flags, with only the permissions that the config requires. */
   readonly permissionFlags: readonly string[];
 }
 

@@ -37,8 +37,8 @@ export function makeValidator(schema: JsonObject): string {
 }
 
 /**
- * Returns modules by their file names: the validator of a schema without what varies by kind, one for each kind, and
- * tables of these for checks and channels.
+ * Returns modules by their file names: the validator of the schema without its kinds, one for each kind, and tables
+ * of these for checks and channels.
  */
 export function makeValidatorsByKind(schema: JsonObject): ReadonlyMap<string, string> {
   const definitions = schema["$defs"] as Readonly<Record<string, JsonObject>>;

@@ -1,5 +1,5 @@
 /**
- * Makes the manual page from what `--help` is made from.
+ * Generates the manual page from the definitions of `--help`.
  *
  *     deno task man   writes dist/man/monitor.1
  */

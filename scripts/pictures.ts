@@ -48,7 +48,7 @@ const STYLES: Readonly<Record<string, string>> = {
   "33": "fill:#e3b341",
 };
 
-/** Splits what a terminal was sent into lines and pieces (ECMA-48, select graphic rendition). */
+/** Splits the output for a terminal into lines and pieces (ECMA-48, select graphic rendition). */
 export function piecesOf(output: string): readonly (readonly Piece[])[] {
   return output.replaceAll("\r", "").trimEnd().split("\n").map((line) => {
     const pieces: Piece[] = [];

@@ -52,7 +52,7 @@ const SAVES_PER_SECOND = 1;
 /** More checks would not change the shares. */
 const PLACED_MAX = 200_000;
 
-/** Works out what an installation leads to. */
+/** Computes the behavior of an installation. */
 export function expect({ members, checks, intervalSeconds }: Installation): Expectation {
   const hosts = Array.from({ length: members }, (_, index) => `member-${index}`);
   const placed = Math.min(checks, PLACED_MAX);

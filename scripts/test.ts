@@ -7,7 +7,7 @@
  *     deno task test --packages             # prints the Debian packages of all tools
  *     deno task test --paths                # prints the paths of the tools on this machine
  *
- * The runtime has no timeout for a test. So each test module notes the test that runs and what it waits for
+ * The runtime has no timeout for a test. So each test module notes the test that runs and its pending operation
  * (testing/test_notes.ts), and this process terminates `deno test` with all its children when a note stays for longer
  * than a minute. A few tests that take that long are part of all tests alone.
  */
@@ -27,7 +27,7 @@ const SLOW: Suite = {
   variables: { MEMBER_FAULTS_SECONDS: "60" },
   limitMs: 10 * LIMIT_MS,
 };
-/** For what happens between two tests: loading modules, or a hook. */
+/** For the time between two tests: loading modules, or a hook. */
 const PAUSE_LIMIT_MS = 2 * LIMIT_MS;
 const POLL_MS = 500;
 /** The runtime's place of a test whose registration is wrapped. */
@@ -201,7 +201,7 @@ function describe({ test, waits }: TestNote, limitMs: number): string {
   return `"${test}" did not end within ${limitMs / 1000} s; ${waited}`;
 }
 
-/** Kills a process and everything below it; what left its group and session is found as well. */
+/** Kills a process and its descendants, including those that left its group and session. */
 function killWithDescendants(root: number): void {
   for (const pid of [root, ...descendantsOf(root)]) {
     try {

@@ -112,7 +112,7 @@ export async function errorOf(promise: Promise<unknown>): Promise<ConfigError> {
   throw new Error("the config is valid, expected a ConfigError");
 }
 
-/** A problem as one line: where, what, and the hint behind it. */
+/** Returns a problem as one line: place, message, and its hint. */
 export function describe({ path, message, hint }: Pick<PlacedProblem, "path" | "message" | "hint">): string {
   return `${path}: ${message}${hint === null ? "" : ` (${hint})`}`;
 }

@@ -6,7 +6,7 @@
 /** The environment variable that chooses the full form. */
 export const FULL_FORM = "TEST_FULL_FORM";
 
-/** Returns what the chosen form uses. */
+/** Returns the value for the chosen form. */
 export function shortOrFull<T>(short: T, full: T): T {
   return Deno.env.get(FULL_FORM) === "1" ? full : short;
 }

@@ -15,7 +15,7 @@ import { createProcesses } from "../src/system/process/processes.ts";
 import { createRequests } from "../src/system/http/requests.ts";
 import { createStoreFiles } from "../src/system/store_files.ts";
 
-/** A sink that keeps what is written. */
+/** A sink that keeps its output. */
 export interface MemorySink extends TextSink {
   text(): string;
 }

@@ -1,6 +1,6 @@
 /**
- * Notes which test runs and what it waits for, in a file that the test runner (`scripts/test.ts`) reads: the runtime
- * has no timeout for a test, so the runner terminates one that hangs and prints the note.
+ * Notes the running test and its pending operation, in a file that the test runner (`scripts/test.ts`) reads: the
+ * runtime has no timeout for a test, so the runner terminates one that hangs and prints the note.
  *
  * Every test module runs in its own worker and writes its own file. Without the runner nothing is written. The file
  * is opened by `startNotes()`, before any test, and stays open: a test may have no permission to write.

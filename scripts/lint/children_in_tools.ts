@@ -6,7 +6,7 @@ import { membersTaken } from "./syntax.ts";
 /** The module that starts children, and scripts that tests run as separate processes. */
 const ALLOWED: readonly string[] = [
   "testing/tools.ts",
-  // Tries what the runtime's permissions allow.
+  // Tests the limits of the runtime's permissions.
   "tests/executable/attempts.ts",
   // Mounts a disk in the namespace of its process.
   "tests/life/chaos/small_disk.ts",

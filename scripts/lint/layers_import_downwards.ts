@@ -14,8 +14,9 @@ const SCHEDULER_MAY: readonly string[] = [...ALERTING_MAY, "alerting"];
 const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
 /**
- * The layers: the directories of src from the bottom up, and what each may import. Those of one level never import each
- * other. Nothing but `main.ts` imports `system`: everything else gets the machine through the interfaces of `domain`.
+ * The layers: the directories of src from the bottom up, and their allowed imports. Those of one level never import
+ * each other. Nothing but `main.ts` imports `system`: everything else gets the machine through the interfaces of
+ * `domain`.
  */
 const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["domain", { imports: [], packages: false }],
@@ -41,8 +42,8 @@ const MAIN: Layer = { imports: [...LAYERS.keys()], packages: true };
 const CODE = /\.[cm]?[jt]sx?$/;
 
 /**
- * `layers-import-downwards`: a layer imports only what lies below it, types included, and every file of src is in one.
- * What two layers of one level share goes down into `shared` or `domain`. Nothing imports `main.ts`.
+ * `layers-import-downwards`: a layer imports only from lower ones, types included, and every file of src is in one.
+ * Code shared by two layers of one level belongs to `shared` or `domain`. Nothing imports `main.ts`.
  */
 export const layersImportDownwards: Deno.lint.Rule = placedRule((context, path) => {
   const name = path === "main.ts" ? path : layerOf(path);

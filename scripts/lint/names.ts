@@ -13,7 +13,7 @@ const EMPTY_NAMES: ReadonlySet<string> = new Set([
   "utils",
 ]);
 
-/** `names`: files are in snake_case and named for what they export. */
+/** `names`: files are in snake_case and named for their exports. */
 export const names: Deno.lint.Rule = placedRule((context, path) => ({
   Program(node) {
     const file = path.slice(path.lastIndexOf("/") + 1);

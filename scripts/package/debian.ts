@@ -36,7 +36,9 @@ export async function makeDebianPackage(output: string, options: DebianOptions):
   }
 }
 
-/** Where Debian has what an archive has, by the beginning of its path there; the rest is documentation. */
+/**
+ * The paths in Debian of the files in an archive, by the beginning of their paths there; the rest is documentation.
+ */
 const PLACES: readonly (readonly [from: string, to: string])[] = [
   ["completions/monitor.bash", "usr/share/bash-completion/completions/monitor"],
   ["completions/_monitor", "usr/share/zsh/vendor-completions/_monitor"],

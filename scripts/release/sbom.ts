@@ -70,7 +70,7 @@ function npmComponent({ name, version, license }: SbomPackage, { integrityOf }: 
     version,
     licenses: [/ (OR|AND|WITH) /.test(license) ? { expression: license } : { license: { id: license } }],
     purl,
-    // The lock file lacks what a package brings along within its own files.
+    // The lock file lacks packages that another one contains in its own files.
     ...integrity !== undefined && { hashes: [{ alg: "SHA-512", content: sha512(integrity) }] },
   };
 }

@@ -1,6 +1,6 @@
 import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 
-/** Notifying without channels: what the soak measures ends at the kept state. */
+/** Notifying without channels: the soak measures everything up to the stored state. */
 export const NO_REPORTING: SchedulerOptions["notifying"] = {
   refresh: () => Promise.resolve(),
   deciding: () => ({

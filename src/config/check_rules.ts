@@ -122,7 +122,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
   };
 }
 
-/** The rules of windows, and what reads them: only a config with windows requires both. */
+/** Loads the rules of windows, and their parsers: only a config with windows requires both. */
 async function validateWindowsOf(
   file: Parameters<typeof import("./window_rules.ts").validateWindows>[0],
   { system, createCronTimes }: { readonly system: System; readonly createCronTimes: CreateCronTimes | null },

@@ -17,7 +17,7 @@ function hours(fromMinute: number, toMinute: number): MaintenanceWindow {
   return { fromMinute: (begun + fromMinute) % 1440, toMinute: (begun + toMinute) % 1440, timeZone: "UTC" };
 }
 
-/** A minute after the start, and what happens: a result, or a step of another kind. */
+/** A minute after the start, and its event: a result, or a step of another kind. */
 type Step = readonly [
   minute: number,
   Condition | "acknowledge" | "silence" | "unsilence" | "review" | "restart",
@@ -35,7 +35,7 @@ interface Row {
   readonly expected: readonly string[];
 }
 
-/** Returns what is sent in a row for a check with a channel that filters, and one that gets everything. */
+/** Returns the notifications of a check with a channel that filters, and of one that gets everything. */
 async function sentIn(
   { filters, other, annoy, flapping, steps }: Row,
 ): Promise<{ filtered: string[]; all: string[] }> {

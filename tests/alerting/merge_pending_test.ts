@@ -7,8 +7,8 @@ import { mergeNotifications } from "../../src/alerting/merge_pending.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 
 /**
- * Rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, what it was and what it is. Behind it `!`
- * if it may have arrived, `?` if it is a reminder.
+ * Returns rows from a text such as `a:ok>critical b:ok>warning! a:critical>ok`: a check, its previous and its present
+ * condition. A final `!` means that it may have arrived, `?` that it is a reminder.
  */
 function rowsOf(text: string): readonly QueuedNotification[] {
   return text.split(" ").filter((word) => word !== "").map((word, index) => {
@@ -35,7 +35,10 @@ function rowsOf(text: string): readonly QueuedNotification[] {
   });
 }
 
-/** The same text of merged rows; `(critical)` is a problem that recovered unsent, `+3` what is counted. */
+/**
+ * Returns the same text of merged rows; `(critical)` is a problem that recovered unsent, `+3` the number of further
+ * ones.
+ */
 function textOf(rows: readonly QueuedNotification[]): string {
   return rows.map(({ notification, missedProblem, summarized, messageId }) => {
     const missed = missedProblem === null ? "" : `(${missedProblem.condition})`;

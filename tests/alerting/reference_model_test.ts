@@ -441,7 +441,7 @@ function createMoods(random: () => number): Moods {
   };
 }
 
-/** Mostly it stays what it is. */
+/** Returns the same condition in most cases. */
 function nextCondition(condition: Condition, random: () => number): Condition {
   const roll = random();
   return roll < 0.75 ? condition : roll < 0.88 ? "ok" : pick(CONDITIONS, random);

@@ -110,7 +110,7 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
   for (const { descriptors, timers } of [first, ...rest]) {
     assert.deepStrictEqual({ descriptors, timers }, { descriptors: before.descriptors, timers: 0 });
   }
-  // The first round loads what is needed.
+  // The first round loads the required modules.
   const grownBytes = (rest.at(-1)?.usedBytes ?? Infinity) - first.usedBytes;
   assert.ok(
     grownBytes < 256 * 1024,

@@ -128,7 +128,7 @@ Deno.test("observeDnsLookup() compares the responses of several servers", async 
   ]);
 });
 
-/** How a server misbehaves, and what the check returns. */
+/** The misbehavior of a server, and the result of the check. */
 const HOSTILE: Readonly<Record<string, readonly [DnsBehavior, condition: string, output: RegExp]>> = {
   "silence": [() => [], "critical", /: timeout after 0\.3 s \(127\.0\.0\.1:\d+\)$/],
   "another id": [

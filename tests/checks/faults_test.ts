@@ -1,4 +1,6 @@
-/** One fault at any byte of an exchange with a target: what checks make of it. `deno task soak faults` tries all. */
+/**
+ * One fault at any byte of an exchange with a target, and the results of checks. `deno task soak faults` tries all.
+ */
 import { createTrust } from "../support/check_faults.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { startConnectionTargets } from "../support/connection_fault_targets.ts";

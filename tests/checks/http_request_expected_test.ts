@@ -212,7 +212,7 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
   }
 });
 
-/** A clock that measures what a test wants: from the start to the head, and to the end of the body. */
+/** A clock with fixed durations: from the start to the head, and to the end of the body. */
 function measuring(headMs: number, totalMs: number): Clock {
   const times = [5000, 5000 + headMs, 5000 + totalMs];
   return { ...createRealClock(), monotonicMs: () => times.shift() ?? 5000 + totalMs };

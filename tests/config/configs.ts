@@ -11,10 +11,7 @@ export interface GeneratedConfig {
 /** The directory of relative paths in {@linkcode generatedConfigs}. */
 export const DIRECTORY = "/etc/monitor";
 
-/**
- * Random valid configs. What they mean is worked out here once more from the specification's tables, without
- * any schema.
- */
+/** Random valid configs. Their meaning is computed here again from the specification's tables, without any schema. */
 export function generatedConfigs(shape: "a" | "b"): fc.Arbitrary<GeneratedConfig> {
   return fc.record({
     defaults: settings(shape),

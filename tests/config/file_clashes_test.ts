@@ -8,7 +8,7 @@ const EXPECTED = "expected a file of its own because it is overwritten";
 interface Row {
   /** The config, with its keys in this order on one line each. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** The lines of the problems, without what is expected. */
+  /** The lines of the problems, without the accepted values. */
   readonly problems: readonly string[];
   readonly prepare?: (directory: string) => void;
 }

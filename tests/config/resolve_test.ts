@@ -687,7 +687,7 @@ const NAMED = { router: { kind: "test", parameters: {} }, gateway: { kind: "test
 async function resolved(check: object, defaults: object = {}): Promise<Check> {
   const { checks: [found] } = await load({ defaults, checks: { web: check, ...NAMED } }, OPTIONS);
   assert.ok(found !== undefined);
-  // Objects with free names have no prototype, which is no part of what they mean.
+  // Objects with free names have no prototype, which is not part of their meaning.
   return structuredClone(found);
 }
 

@@ -39,8 +39,8 @@ Deno.test("loadConfig() accepts every config of profile b in profile a", async (
 });
 
 /**
- * Checks as values: objects with free names have no prototype, which is no part of what they mean, and the keys of
- * channels are what tests/config/channel_key_test.ts is about.
+ * Checks as values: objects with free names have no prototype, which is not part of their meaning, and the keys of
+ * channels are tested in tests/config/channel_key_test.ts.
  */
 function plain(checks: readonly Check[]): unknown {
   return structuredClone(checks).map((check) => ({

@@ -17,7 +17,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
   fc.assert(
     fc.property(jsonValue(), mutilations(), (value, mutilate) => {
       const text = mutilate(JSON.stringify(value, null, 1));
-      // Comments and trailing commas are what JSONC has beyond JSON.
+      // JSONC adds comments and trailing commas to JSON.
       fc.pre(!/\/|,\s*[}\]]/.test(text));
       const { value: parsed, problems } = parseText(text);
       for (const { offset, message, hint = "a hint" } of problems) {

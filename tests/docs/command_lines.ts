@@ -6,7 +6,7 @@ export interface CommandLine {
   readonly path: string;
   /** The arguments. */
   readonly words: readonly string[];
-  /** Whether it is to be typed as it is; one within a sentence may be a part of a call, or name what is to be put in. */
+  /** Whether it is to be typed as it is; one within a sentence may be a part of a call, or name a placeholder. */
   readonly isWhole: boolean;
 }
 
@@ -24,7 +24,7 @@ export function commandLinesOf(
     })
   );
   const notified = [...prose.matchAll(/`((?:\$ )?monitor [a-z][^`]*)`/g)].flatMap(([, code = ""]) =>
-    // A call may end with what is to be put behind it.
+    // A call may end with a placeholder.
     callsIn(code.replaceAll(/\s+/g, " ").replace(/ --$/, " -- COMMAND"))
   );
   return [

@@ -1,4 +1,4 @@
-/** The recipes of docs/recipes that are no requests to a provider, with what Debian has in its place. */
+/** The recipes of docs/recipes that are no requests to a provider, with Debian's replacements. */
 import assert from "node:assert/strict";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "../life/program.ts";

@@ -4,7 +4,7 @@ import { type Block, readPages } from "./pages.ts";
 
 const CHECKS = `"checks": { "a": { "kind": "test", "parameters": {} } }`;
 
-/** How a config is made of an example: `text` is as it is written, `rest` what follows the first word. */
+/** Turns an example into a config: `text` is the example, `rest` the text after the first word. */
 export const ROLES: Readonly<Record<string, (text: string, rest: string) => string>> = {
   /** A whole config. */
   "": (text) => text,

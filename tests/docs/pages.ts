@@ -8,7 +8,7 @@ export interface Page {
   readonly text: string;
   /** Its blocks of code, in their order. */
   readonly blocks: readonly Block[];
-  /** Its text without blocks of code: what else there is has the lines that it has in the page. */
+  /** Its text without blocks of code, on the same lines as in the page. */
   readonly prose: string;
 }
 

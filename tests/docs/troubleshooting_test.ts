@@ -36,7 +36,7 @@ function literalPieces(message: string): readonly string[] {
     .filter((piece) => piece.length > 3);
 }
 
-/** All of the source, with texts that continue in the next line made whole, and without what marks them. */
+/** Returns all source texts, with literals over several lines joined, and without their quotes. */
 function sourceText(directory = `${PROJECT}src`): string {
   return [...Deno.readDirSync(directory)].map(({ name, isDirectory }) => {
     const path = `${directory}/${name}`;

@@ -71,7 +71,7 @@ export const COMMENT_WORDS: Readonly<Record<string, string>> = {
   "says?|said": "prints, logs, returns",
   "slept|stands? still|stood still": "suspended, stalled",
   "speaks?": "sends, uses",
-  "who": "a noun",
+  "what|who": "a noun",
   "worse|worst|milder": "of higher or lower severity",
 };
 
@@ -80,7 +80,6 @@ export const NAME_WORDS: Readonly<Record<string, string>> = {
   "of (?:its|their) own": "its own, separate",
   "rights": "permissions, privileges",
   "takes|taken": "accepts, claims, lasts",
-  "what": "a noun",
 };
 
 /** Words that comments and names may contain, although identifiers must not. */

@@ -1,6 +1,6 @@
 /**
- * An executable that was made for one config: what it can do, and that it can do nothing else. Run by
- * `deno task executable`, since it compiles: where Deno's download cannot be reached, `DENORT_BIN` must name the base.
+ * An executable that was built for one config: its abilities, and that it has no others. Run by `deno task
+ * executable`, since it compiles: if Deno's download is unreachable, `DENORT_BIN` must name the base.
  */
 import assert from "node:assert/strict";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";

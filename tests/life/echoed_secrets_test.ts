@@ -1,4 +1,4 @@
-/** Targets and receivers that echo what they were given, in every form, whole and cut. */
+/** Targets and receivers that echo their requests, in every form, whole and truncated. */
 import assert from "node:assert/strict";
 import { type ScriptedServer, startScriptedServer, talkUpTo } from "../support/mail_server.ts";
 import { type Harness, withHarness } from "./program.ts";

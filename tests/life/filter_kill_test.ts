@@ -1,6 +1,7 @@
 /**
  * A service is killed with SIGKILL at each step of a problem (result, decision, storing, sending, recording) with
- * channels that filter. Each channel gets what its filters let through, in order, and duplicates under one id only.
+ * channels that filter. Each channel gets the notifications that pass its filters, in order, and duplicates under one
+ * id only.
  *
  * `FILTER_KILLS=all deno test -A tests/life/filter_kill_test.ts` kills at every step of every notification.
  */
@@ -19,7 +20,7 @@ const FILTERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   changes: { events: ["change", "recovery"] },
 };
 
-/** The conditions that `web` has, and what each leads to: `channel event condition`. */
+/** The conditions of `web`, and the notifications of each: `channel event condition`. */
 const STORY: readonly (readonly [condition: string, arrivals: readonly string[]])[] = [
   ["critical", ["all problem critical", "critical problem critical", "late problem critical"]],
   ["warning", [

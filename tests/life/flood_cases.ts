@@ -67,7 +67,7 @@ test("monitor check --once: targets that flood with informational responses end 
     await using flood = await startFlood();
     const checks = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, {
       kind: "http_request",
-      // Only what never ends would wait for it.
+      // Only an endless response would wait for it.
       timeout: 3600,
       parameters: { request: { target: `http://127.0.0.1:${port}/` } },
     }]));

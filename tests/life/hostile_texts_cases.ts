@@ -307,7 +307,7 @@ async function readHostileMail(mailbox: Mailbox, name: string): Promise<string> 
 }
 
 interface HostileHook extends AsyncDisposable {
-  /** Ends with a slash; what is behind it names a post. */
+  /** Ends with a slash; the text after it names a post. */
   readonly target: string;
   readonly posts: ReadonlyMap<string, { readonly headers: readonly string[]; readonly text: string }>;
 }

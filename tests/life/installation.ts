@@ -43,7 +43,7 @@ function startTargets(): Targets {
 
 const MEMBER_HEADER = "Monitor-Member";
 
-/** An installation, and what its users see of it. */
+/** An installation as its users use it. */
 export interface Installation {
   /** Where its state is. */
   readonly place: PostgresPlace;

@@ -158,7 +158,7 @@ test("monitor check: a state that is damaged while monitor runs is quarantined, 
     ]);
   }));
 
-/** Another process's write makes the monitor read the tables again, which are then no more what they were. */
+/** Overwrites the tables. Another process's write makes the monitor read them again, with different contents. */
 function overwriteTables(path: string): void {
   const database = new DatabaseSync(path);
   database.exec("UPDATE checks SET seen_at_ms = seen_at_ms");

@@ -45,7 +45,7 @@ export interface StartOptions {
 export interface Harness {
   /** Absolute. It is the working directory and the `HOME` of the processes. */
   readonly directory: string;
-  /** A check name that no other test has; what its scripts leave behind is found by it, and killed in the end. */
+  /** A unique check name; leftover processes of its scripts are found by it, and killed in the end. */
   readonly mark: string;
   /** Writes `monitor.json`, with checks every second and thresholds of 1 by default. */
   writeConfig(checks: Readonly<Record<string, unknown>>, others?: Readonly<Record<string, unknown>>): void;

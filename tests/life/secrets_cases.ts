@@ -290,7 +290,7 @@ async function readMails(
   return mails.map(({ subject, text }, index) => ({ subject, text, raw: mailbox.raw[index]?.raw ?? "" }));
 }
 
-/** Everything but what the test has written itself. */
+/** All files except for those that the test has written itself. */
 function filesLeftIn({ directory }: Harness): readonly string[] {
   const own = ["monitor.json", "token", "given", "other", "job", "channel"];
   const names = [...Deno.readDirSync(directory)].filter((entry) => entry.isFile).map((entry) => entry.name);

@@ -85,7 +85,7 @@ Deno.test({
           "nginx.conf": nginxConfig(directory, webPort),
         })
       ) await Deno.writeTextFile(`${directory}/${name}`, text);
-      // systemd does not run where the tests run: this prints what it would.
+      // systemd does not run during the tests: this prints its output.
       harness.writeScript(
         "systemctl",
         "echo Id=nginx.service; echo ActiveState=active; echo SubState=running",

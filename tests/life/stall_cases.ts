@@ -37,7 +37,7 @@ test("monitor check: while it stands still no time-out is invented, and one that
         held.answer(200);
         Deno.writeTextFileSync(`${harness.directory}/go`, "");
         await untilGone(script);
-        // Not to wait for anything: the time itself is what is tested.
+        // Not to wait for an event: the time itself is tested.
         await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
         program.signal("SIGCONT");
 

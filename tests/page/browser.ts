@@ -24,9 +24,9 @@ export interface Browser {
   requests(): Promise<readonly string[]>;
   /** A command of the DevTools protocol. */
   command(name: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown>;
-  /** Sets the size of what is seen, and the colors that are wanted. */
+  /** Sets the size of the view, and the preferred colors. */
   look(size: ViewSize & { readonly scheme: "light" | "dark" }): Promise<void>;
-  /** A picture of what is seen, as PNG. */
+  /** Returns a screenshot of the view, as PNG. */
   picture(): Promise<Uint8Array>;
 }
 

@@ -89,7 +89,7 @@ Deno.test({
       }));
       const rounds = Math.max(...values.map(({ required }) => required.length));
       for (let round = 0; round < rounds; round++) {
-        // Each check loses one value; what several need, all of them lose.
+        // Each check loses one value; all of them lose a value that several require.
         const lost = values.flatMap(({ required }) => required[round] ?? []);
         const isLost = (permission: string, value: string): boolean =>
           lost.some((one) => one.permission === permission && one.value === value);

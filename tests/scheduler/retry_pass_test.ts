@@ -5,7 +5,7 @@ import { runRetryPass } from "../../src/scheduler/retry_pass.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createProgramSystem, programCheck } from "../support/fake_commands.ts";
 
-/** When each run of a check began, and what was passed on, in seconds. */
+/** The time of each run of a check, and the returned results, in seconds. */
 interface Course {
   readonly runs: Readonly<Record<string, readonly number[]>>;
   readonly results: readonly string[];

@@ -57,7 +57,7 @@ async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]>
   const notifications: Notification[] = [];
   const checks = scenario.subjects.map(({ check }) => check);
   const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
-    // The loop is never late here: what runs now was planned for now.
+    // The loop is never late here: a run at this time was planned for it.
     system: createProgramSystem(clock, (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
     repository: await open(createMemoryStore()),
@@ -172,7 +172,7 @@ function inMinute({ conditionsByMinute }: Subject, sinceStartMs: number): Condit
   return conditionsByMinute[Math.max(0, Math.floor(sinceStartMs / MINUTE))] ?? "ok";
 }
 
-/** The condition at the planned time, whenever the run really is: what the two sides have to share is the plan. */
+/** The condition at the planned time, whenever the run really is: both sides have to share the plan. */
 const seeAtPlan: See = (subject, { plannedMs }) => inMinute(subject, plannedMs - START);
 
 /** The condition by the clock. It turns where no run and no call is, so that both sides meet the same. */
@@ -253,7 +253,7 @@ async function assertSame(scenario: Scenario, withinMs: number): Promise<number>
   return byLoop.length;
 }
 
-/** A notification without what differs by the minute; the plan of the next run does not. */
+/** Returns a notification without fields that differ by the minute; the plan of the next run does not. */
 function timeless({ decidedAtMs: _decided, problemBeganAtMs: _began, ...rest }: Notification): unknown {
   return rest;
 }

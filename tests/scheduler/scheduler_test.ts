@@ -561,7 +561,7 @@ Deno.test("reload() sends changes to an edited channel at once, unless the check
   await clock.advance(10 * MINUTE);
   const events = (): readonly string[] => notifications().map(({ event }) => event);
   assert.deepStrictEqual(events(), ["problem"]);
-  // One channel is as it was; what was pending for the other one was dropped.
+  // One channel is unchanged; the pending notification for the other one was dropped.
   known = ["critical", "ok"];
   reload([hourly]);
   await clock.advance(SECOND);

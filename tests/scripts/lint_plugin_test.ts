@@ -567,7 +567,7 @@ function testRule(rule: string, sentence: string, file: string, rows: Rows): voi
   });
 }
 
-/** The same code in several places: one step a row, with the place and what the rule marks there. */
+/** Tests the same code in several files: one step a row, with the file and the code that the rule marks there. */
 function testPlaces(rule: string, sentence: string, code: string, rows: Rows): void {
   Deno.test(`${rule} ${sentence}`, async (t) => {
     for (const [name, [file, ...marked]] of Object.entries(rows)) {

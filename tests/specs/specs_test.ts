@@ -17,7 +17,7 @@ import { type ChildEnd, runChild } from "../../testing/tools.ts";
 const test = concurrentTests("monitor: end-to-end tests");
 
 interface Spec {
-  /** One after another, in one working directory; what they print is expected in one piece. */
+  /** One after another, in one working directory; their output is expected in one piece. */
   readonly steps: readonly Step[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Whether the program writes in its working directory; if not, only its owner could. */

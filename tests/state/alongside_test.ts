@@ -258,7 +258,7 @@ function failing(failure: StoreFailure, reason: RegExp): (error: unknown) => boo
   };
 }
 
-/** The files in a directory with what is in them. */
+/** Returns the files in a directory with their contents. */
 async function contentsOf(directory: string): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
   for (const { name, isFile } of Deno.readDirSync(directory)) {

@@ -7,7 +7,7 @@ import type { CheckResult } from "../../src/domain/result.ts";
 
 /** The rule for a result. */
 export interface Verdict {
-  /** Whether what arrived is right all the same. */
+  /** Whether the received data is correct nevertheless. */
   readonly isRight: boolean;
   /** All accepted messages of a failure. */
   readonly sentences: readonly RegExp[];

@@ -29,7 +29,7 @@ const SETTINGS = {
   maintenanceWindows: [],
 } as const;
 
-/** Far beyond what any test here needs. */
+/** Longer than any test here. */
 const SOON_MS = 15_000;
 
 /** A `tcp_connect` check of a port on loopback. */

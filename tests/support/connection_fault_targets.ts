@@ -31,7 +31,7 @@ interface Form {
   /** The trusted CA of a check that has no parameter for it. */
   readonly authority?: string;
   check(port: number, timeoutMs: number): AnyCheck;
-  /** Returns whether what arrived is right. */
+  /** Returns whether the received data is correct. */
   isRight(courses: readonly Course[], whole: readonly Course[]): boolean;
 }
 

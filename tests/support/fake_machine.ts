@@ -1,6 +1,6 @@
 import { fixture } from "./processes.ts";
 
-/** A machine to discover: what its commands print, and its files. */
+/** A machine to discover: the output of its commands, and its files. */
 export interface FakeMachine {
   /** Shell scripts by the name of the command. */
   readonly commands?: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { resetConnection } from "./reset_connection.ts";
 
 /** The kind of fault at a byte. */
 export type FaultKind =
-  /** Both sides see the end of the connection; what came before arrives. */
+  /** Both sides read the end of the connection; earlier data arrives. */
   | "cut"
   /** Both sides see a reset. */
   | "reset"
@@ -92,7 +92,7 @@ export function startFaultProxy(serverPort: number, fault: Fault | null): FaultP
       const ends: Ends = { client, server, over: null, ...talk };
       const answer = carry("server", ends).catch(() => {});
       await carry("client", ends);
-      // A server that waits for what was lost would wait for ever.
+      // A server that waits for lost data would wait for ever.
       if (talk.fault !== null) closeQuietly(server);
       await answer;
     } catch {

@@ -21,7 +21,7 @@ export interface FaultTarget<Outcome> {
   readonly mayLinger?: boolean;
   /** Sends a request once; must end soon after the timeout, whatever happens. */
   ask(port: number, context: AskContext): Promise<Outcome>;
-  /** Throws where the outcome is not what it should be. */
+  /** Throws if the outcome violates the rule. */
   evaluate(run: FaultRun<Outcome>): void;
   /** The outcome in words. */
   tell(outcome: Outcome): string;
@@ -92,7 +92,7 @@ export async function runFaults<Outcome>(target: FaultTarget<Outcome>): Promise<
         tally.set(words, (tally.get(words) ?? 0) + 1);
       } catch (error) {
         failures.push(error);
-        // Enough to see what they have in common.
+        // Enough to find their common cause.
         if (failures.length >= FAILURES_MAX) rest.length = 0;
       }
     }

@@ -60,7 +60,7 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckR
   return observeHttpRequest(httpCheck(target, expectations), httpContext(run));
 }
 
-/** Makes what an `http_request` check observes with. */
+/** Returns the context of an `http_request` check. */
 export function httpContext(
   { clock = createRealClock(), signal = new AbortController().signal, onHead }: HttpRun = {},
 ): ObserveContext {

@@ -13,8 +13,8 @@ const libc = Deno.dlopen("libc.so.6", {
 const NO_RECEIVER = new Uint8Array(16);
 
 /**
- * Resets a connection over IPv4 and closes it: the other side fails with "Connection reset by peer". What it has not
- * read yet may be lost. A connection that has ended by itself is closed.
+ * Resets a connection over IPv4 and closes it: the other side fails with "Connection reset by peer". Data that it has
+ * not read yet may be lost. A connection that has ended by itself is closed.
  */
 export function resetConnection(connection: Deno.TcpConn): void {
   const descriptor = descriptorOf(connection);
@@ -32,7 +32,7 @@ function descriptorOf({ localAddr, remoteAddr }: Deno.TcpConn): number | null {
   return null;
 }
 
-/** The port in a `struct sockaddr_in`; `null` for what is no connected socket. */
+/** Returns the port in a `struct sockaddr_in`; `null` without a connected socket. */
 function portOf(call: typeof libc.symbols.getpeername, descriptor: number): number | null {
   const address = new Uint8Array(128);
   if (call(descriptor, address, Uint32Array.of(address.length)) !== 0) return null;

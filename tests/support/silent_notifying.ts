@@ -1,6 +1,6 @@
 import type { SchedulerOptions } from "../../src/scheduler/scheduler.ts";
 
-/** Notifying without channels, for tests of what leads to notifications. */
+/** Notifying without channels, for tests of the decisions. */
 export function createSilentNotifying(notifies = true): SchedulerOptions["notifying"] {
   return {
     refresh: () => Promise.resolve(),

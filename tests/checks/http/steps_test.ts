@@ -9,7 +9,7 @@ import { httpContext } from "../../support/http_check.ts";
 
 const TOKEN = "swordfish/&=1";
 
-/** A service that wants a token and the cookie of a login, and remembers what it was asked. */
+/** Starts a service that requires a token and the cookie of a login, and records its requests. */
 function startService(): AsyncDisposable & { readonly origin: string; readonly log: readonly string[] } {
   const log: string[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {

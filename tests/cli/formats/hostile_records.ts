@@ -5,7 +5,7 @@ import { recordOf, summaryOf } from "./records.ts";
 
 const HUGE = shortOrFull(64, 1024) * 1024;
 
-/** Texts that try to break out of a format, each named for what it tries. */
+/** Texts that try to break out of a format, each named for its attempt. */
 export const HOSTILE_TEXTS: readonly (readonly [name: string, text: string])[] = [
   ["an empty text", ""],
   ["spaces alone", "   "],

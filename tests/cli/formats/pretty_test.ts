@@ -276,7 +276,7 @@ Deno.test("prettyFormat marks every omitted text on a terminal", () => {
   }));
 });
 
-/** Nothing unsafe, no line too wide, and off a terminal every output whole. Returns what was printed. */
+/** Asserts safe characters only, no line too wide, and off a terminal every output whole. Returns the output. */
 function assertTidy(summary: RunSummary, options: FormatOptions): string {
   const text = printed(prettyFormat, summary, options);
   assert.deepEqual(unsafeCodes(text), []);

@@ -118,7 +118,7 @@ export function failsOnCritical(condition: Condition): boolean {
   return condition === "critical" || condition === "unknown";
 }
 
-/** The texts that a format needs as one: what it prints at each check and at the end. */
+/** Returns the output of a format as one text: after each check and at the end. */
 export function printed(
   format: {
     record(record: RunRecord, options: FormatOptions): string;

@@ -106,7 +106,9 @@ Deno.test("tapFormat is parsed by tap-parser with any text", () => {
   );
 });
 
-/** A harness must see each check under its name, failing exactly what fails the run, and no line it cannot read. */
+/**
+ * Asserts that a harness reads each check under its name, failing exactly if it fails the run, and no invalid line.
+ */
 function assertReadable(summary: RunSummary, options: FormatOptions = optionsOf()): void {
   const text = printed(tapFormat, summary, options);
   assert.deepEqual(unsafeCodes(text), []);

@@ -39,7 +39,7 @@ interface Campaign {
   readonly harness: Harness;
   readonly disk: SmallDisk;
   readonly channels: Readonly<Record<string, FlakyHook | FlakyMail>>;
-  /** Where the config has each of them: what is changed is another channel for the monitor, and the same receiver. */
+  /** The address of each in the config: a changed one is another channel for the monitor, and the same receiver. */
   readonly addresses: Record<string, number>;
   readonly environment: Readonly<Record<string, string>>;
   readonly readShown: () => readonly Shown[];

@@ -1,4 +1,4 @@
-/** A port on loopback that can be shut, and what its visitors do. */
+/** A port on loopback that can be shut, and the behavior of its visitors. */
 import type { Certificate } from "../../support/certificates.ts";
 
 /** One connection, as the server sees it. */

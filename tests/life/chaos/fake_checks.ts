@@ -1,4 +1,4 @@
-/** Checks that show whatever the campaign wants, and note each time what they showed. */
+/** Checks with any result that the campaign chooses, which record each result. */
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { Harness } from "../program.ts";
 import type { FakeCheck, Shown } from "./model.ts";
@@ -25,7 +25,7 @@ printf '%s %s %s\\n' "$1" "$code" "$token" >>shown
 echo "$token"
 exit "$code"`;
 
-/** Writes what the checks run; all of them are well. */
+/** Writes the commands of the checks; all of them are ok. */
 export function writeChecks(harness: Harness): void {
   harness.writeScript("look", SCRIPT);
   Deno.writeTextFileSync(shownPath(harness), "");

@@ -14,14 +14,14 @@ export interface Kept {
   readonly lastChangeId: number;
 }
 
-/** Reads what the state has of some checks; of the changes those behind the last look. `null` where there is none. */
+/** Reads the records of some checks; of the changes those after the last call. `null` if there is none. */
 export function readKept(
   path: string,
   lastChangeId: number,
   checks: readonly FakeCheck[],
 ): Kept | null {
   if (!isThere(path)) return null;
-  // To read alone: what a kill has left in the journal is for the next monitor to deal with.
+  // Read-only: the journal left by a kill is for the next monitor to handle.
   using database = new DatabaseSync(path, { readOnly: true });
   if (Number(database.prepare("PRAGMA user_version").get()?.["user_version"]) === 0) return null;
   assert.equal(database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"], "ok");
@@ -76,10 +76,10 @@ export interface Settlement {
 }
 
 /**
- * Finds how much of the results of some processes, one after the other, was kept: all of a process that ended as it
- * should, the first so many of another one, and nothing else.
+ * Finds how much of the results of some processes, one after the other, was stored: all of a process that exited
+ * normally, the first so many of another one, and nothing else.
  *
- * @throws {assert.AssertionError} If the state is not what follows from any such results.
+ * @throws {assert.AssertionError} If the state does not follow from any such results.
  */
 export function settleRound(
   before: Model,

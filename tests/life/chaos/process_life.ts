@@ -7,7 +7,7 @@ import { findGrowth } from "./holdings.ts";
 import type { Shown } from "./model.ts";
 import type { PlannedProcess } from "./plan.ts";
 
-/** How a process ended, and what it counted. */
+/** The end of a process, and its counts. */
 export interface Life {
   readonly what: string;
   readonly code: number;

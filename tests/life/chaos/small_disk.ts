@@ -19,7 +19,7 @@ export interface SmallDisk {
   end(): void;
 }
 
-/** Big enough for what is kept, small enough to be filled within milliseconds. */
+/** Large enough for the stored data, small enough to be filled within milliseconds. */
 const SIZE = "24m";
 
 /** Creates a directory, with a separate small disk if this process may mount one. */

@@ -12,7 +12,7 @@ export type Network =
   | { readonly kind: "black_hole" }
   /** The delay of each piece. */
   | { readonly kind: "slow"; readonly delayMs: number }
-  /** A reply of the server is lost together with its connection: what was sent has been carried out. */
+  /** A reply of the server is lost together with its connection: the request was executed. */
   | { readonly kind: "loses_replies"; readonly isLost: () => boolean };
 
 /** A separate port; disposing of it closes everything. */

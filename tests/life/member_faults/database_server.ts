@@ -214,7 +214,7 @@ export class DatabaseServer {
 
 const READY_MS = 30_000;
 
-/** Removes what libfaketime leaves of a process that was killed. */
+/** Removes the leftovers of libfaketime for a process that was killed. */
 function forgetClock(pid: number): void {
   for (const name of [`sem.faketime_sem_${pid}`, `faketime_shm_${pid}`]) {
     try {

@@ -106,7 +106,7 @@ async function startDatabase(directory: string): Promise<Database> {
   return database;
 }
 
-/** Reads what the database has in the end. */
+/** Reads the final data of the database. */
 export async function readKept({ primary }: Database): Promise<readonly KeptCheck[]> {
   const [row] = await primary.query(
     `SELECT (SELECT coalesce(json_agg(found), '[]') FROM (

@@ -200,7 +200,7 @@ function compareRuns(
   }
 }
 
-/** Returns how long a check may go without a run, by what happened meanwhile. */
+/** Returns how long a check may go without a run, given the faults meanwhile. */
 export function allowedGapMs({ faults, pauses }: Facts, fromMs: number, toMs: number): number {
   const meanwhile = faults.filter((one) => one.fromMs < toMs && one.toMs > fromMs - TAKEN_OVER_MS);
   const members = meanwhile.filter(({ affects }) => affects === "member").length;

@@ -1,4 +1,4 @@
-/** The rules, the dashboard and the page that go with the metrics name what there is, and nothing else. */
+/** The rules, the dashboard and the page of the metrics name only existing ones. */
 import assert from "node:assert/strict";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { promtool } from "../../support/promtool.ts";

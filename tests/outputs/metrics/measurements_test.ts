@@ -118,7 +118,7 @@ Deno.test({
     const { stdout } = await runChild(tool("df"), ["--block-size=1", "--output=size", "/"]);
     const sizeBytes = Number(stdout.split("\n")[1]);
     const max = boundOf(disk, "max");
-    // The plugin leaves out what is kept for the superuser.
+    // The plugin excludes the space reserved for the superuser.
     assert.ok(max > sizeBytes * 0.8 && max <= sizeBytes, `${max} of ${sizeBytes}`);
   },
 });

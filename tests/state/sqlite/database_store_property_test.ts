@@ -65,7 +65,7 @@ interface Beat {
   readonly nowMs: number;
 }
 
-/** A database in memory has the same tables; what a disk adds is tested elsewhere. */
+/** A database in memory has the same tables; the disk is tested elsewhere. */
 async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<void> {
   const store = await openInMemoryStore();
   await use(store);

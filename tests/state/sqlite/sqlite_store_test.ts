@@ -647,7 +647,7 @@ async function modeOf(path: string): Promise<number> {
   return ((await Deno.lstat(path)).mode ?? 0) & 0o777;
 }
 
-/** The files in a directory with what is in them; what is no file is only named. */
+/** Returns the files in a directory with their contents; directories are only named. */
 async function contentsOf(directory: string): Promise<ReadonlyMap<string, string>> {
   const contents = new Map<string, string>();
   for (const entry of [...Deno.readDirSync(directory)].sort((one, other) => one.name < other.name ? -1 : 1)) {

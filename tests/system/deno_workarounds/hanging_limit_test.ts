@@ -33,7 +33,7 @@ Deno.test("createHangingLimit() forgets connections without an event after their
   assert.equal(limit.isReached(SERVER), false);
 });
 
-/** Begins a handshake with a port of this machine; returns what closes the connection. */
+/** Begins a handshake with a port of this machine; returns a function that closes the connection. */
 type Begin = (port: number) => Promise<() => void>;
 
 const HANDSHAKES: Readonly<

@@ -8,7 +8,7 @@ import { inTime, until } from "../../life/in_time.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
-/** Sends back what came, with the last 20 bytes of the body. */
+/** Echoes the request, with the last 20 bytes of the body. */
 const ECHO: ServeOptions = {
   handle: async (request) => ({
     status: 200,
@@ -167,7 +167,7 @@ Deno.test("HttpServers: at most 256 connections are served at a time, and others
 
 const CROWD = shortOrFull(300, 10_000);
 
-/** As a browser does: the system resets connections beyond its queue (`somaxconn`), or loses what they send. */
+/** Retries as a browser does: the system resets connections beyond its queue (`somaxconn`), or loses their data. */
 async function converseUntilServed(port: number): Promise<string> {
   for (;;) {
     try {
