@@ -1,0 +1,170 @@
+/** A whole service on a fake clock: the real config, scheduler and channels; targets and receivers are fake. */
+import type { Condition } from "../../src/domain/condition.ts";
+import type { Silence } from "../../src/domain/outbox.ts";
+import type { ProcessEnd } from "../../src/domain/processes.ts";
+import type { IncomingResponse } from "../../src/domain/requests.ts";
+import type { System } from "../../src/domain/system.ts";
+import { parseInvocation } from "../../src/cli/arguments.ts";
+import { createLog } from "../../src/cli/create_log.ts";
+import { toScheduled } from "../../src/cli/check/reload.ts";
+import { startParts } from "../../src/cli/check/service_parts.ts";
+import { readCheckSettings } from "../../src/cli/check/settings.ts";
+import { checkCommand } from "../../src/cli/commands/check.ts";
+import { openConfig, readSelection } from "../../src/cli/open_config.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
+
+/** A message as its receiver gets it. */
+export interface Message {
+  /** The host of a webhook or a mail server. */
+  readonly receiver: string;
+  readonly atMs: number;
+  /** The body of a request, or the subject and the text of an email. */
+  readonly text: string;
+}
+
+export interface FakeService extends AsyncDisposable {
+  readonly clock: FakeClock;
+  /** By the host of a target, or the path of a script; `ok` if it is not there. */
+  readonly conditions: Map<string, Condition>;
+  /** All messages so far. */
+  readonly messages: readonly Message[];
+  /** Suppresses notifications of a check, or acknowledges its problem, from now on. */
+  annotate(
+    kind: Silence["kind"],
+    check: string,
+    options: { readonly forMs: number; readonly note: string },
+  ): Promise<void>;
+}
+
+interface FakeServiceOptions {
+  readonly config: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Wall time. */
+  readonly startMs: number;
+}
+
+const STATUSES: Readonly<Record<Condition, number>> = { ok: 200, unknown: 500, warning: 500, critical: 500 };
+const EXIT_CODES: Readonly<Record<Condition, number>> = { ok: 0, unknown: 3, warning: 1, critical: 2 };
+/** How long a target, and a receiver, takes. */
+const ANSWER_MS = 100;
+
+/** Starts a service; nothing happens until its clock is moved. */
+export async function startFakeService(
+  { config: path, environment, startMs }: FakeServiceOptions,
+): Promise<FakeService> {
+  const clock = createFakeClock(startMs);
+  const conditions = new Map<string, Condition>();
+  const messages: Message[] = [];
+  const system = createFakeSystem({ clock, environment, conditions, messages });
+  const invocation = parseInvocation(checkCommand, ["--config", path, "--state", "none"]);
+  const config = await openConfig(invocation, system);
+  const store = await openInMemoryStore();
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const parts = await startParts({
+    invocation,
+    system,
+    config,
+    scheduled: toScheduled(config, readSelection(invocation)),
+    settings: readCheckSettings(invocation),
+    log: createLog({ sink: system.stderr, clock, level: "warning", format: "text" }),
+    state: {
+      store,
+      path: "in memory",
+      shared: null,
+      lockPath: null,
+      reopen: fail,
+      whileLocked: (work) => work,
+      close: () => Promise.resolve(),
+    },
+    writeLine: () => {},
+    onEvent: () => {},
+    onBug: fail,
+  });
+  return {
+    clock,
+    conditions,
+    messages,
+    annotate: async (kind, check, { forMs, note }) => {
+      const record = (await store.records()).find((one) => one.name === check);
+      const problemBeganAtMs = kind === "acknowledgement" ? record?.condition.problemBeganAtMs ?? null : null;
+      const fromMs = clock.wallMs();
+      await store.addSilences([
+        {
+          id: `${kind} ${check}`,
+          kind,
+          check,
+          tag: null,
+          fromMs,
+          untilMs: fromMs + forMs,
+          problemBeganAtMs,
+          reason: note,
+        },
+      ]);
+    },
+    [Symbol.asyncDispose]: async () => {
+      const stopped = parts.scheduler.stop(0).then(() => parts.notifying.stop()).then(() =>
+        parts.outputs.end()
+      );
+      await clock.advance(1000);
+      await stopped;
+      await store.close();
+    },
+  };
+}
+
+interface FakeSystemOptions {
+  readonly clock: FakeClock;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly conditions: ReadonlyMap<string, Condition>;
+  readonly messages: Message[];
+}
+
+function createFakeSystem({ clock, environment, conditions, messages }: FakeSystemOptions): System {
+  const later = <T>(make: () => T): Promise<T> =>
+    new Promise((resolve) => void clock.after(ANSWER_MS, () => resolve(make())));
+  const conditionOf = (name: string): Condition => conditions.get(name) ?? "ok";
+  const arrive = (receiver: string, text: string): void =>
+    void messages.push({ receiver, atMs: clock.wallMs(), text });
+  const system = createMemorySystem({ environment });
+  return {
+    ...system,
+    clock,
+    random: () => 0.5,
+    timeZone: () => "UTC",
+    requests: {
+      ...system.requests,
+      send: ({ target, method = "GET", body = "" }) =>
+        later((): IncomingResponse => {
+          const { host } = new URL(target);
+          if (method === "POST") arrive(host, String(body));
+          return {
+            status: method === "POST" ? 200 : STATUSES[conditionOf(host)],
+            headers: new Headers(),
+            header: () => null,
+            read: () => Promise.resolve(null),
+            close: () => Promise.resolve(),
+          };
+        }),
+    },
+    processes: {
+      run: ({ path }) =>
+        later((): ProcessEnd => {
+          const condition = conditionOf(path.replace(/.*\//, ""));
+          const none = { text: "", truncated: false };
+          const stdout = { ...none, text: `it is ${condition}` };
+          return { ended: "exited", code: EXIT_CODES[condition], leftovers: false, stdout, stderr: none };
+        }),
+    },
+    mail: {
+      send: ({ host, subject, text }) =>
+        later(() => {
+          arrive(host, `${subject}\n${text}`);
+          return { sent: true, refused: [] };
+        }),
+    },
+  };
+}
