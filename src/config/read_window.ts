@@ -1,5 +1,6 @@
 import type { CalendarWindow, DayRange, MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes } from "../domain/schedule.ts";
+import { quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
@@ -26,9 +27,13 @@ export function readWindow(written: WrittenWindow, options: ReadWindowOptions): 
   const { from = "", until, cron, days, months, daysOfMonth, reason } = written;
   const timeZone = written.timeZone ?? options.timeZone;
   const common = reason === undefined ? {} : { reason };
+  if (isUnresolved(written)) return { ...common, fromMs: NaN, untilMs: NaN };
   if (cron !== undefined) {
-    const times = readTimes(cron, { ...options, timeZone });
-    return { ...common, times, durationMs: written.durationMs ?? NaN };
+    return {
+      ...common,
+      times: readTimes(cron, { ...options, timeZone }),
+      durationMs: written.durationMs ?? NaN,
+    };
   }
   if (until !== undefined) {
     const fromMs = readTime(from, { timeZone, edge: "from" }) ?? NaN;
@@ -45,10 +50,20 @@ export function readWindow(written: WrittenWindow, options: ReadWindowOptions): 
   };
 }
 
+function isUnresolved(
+  { from, toMinute, until, cron, durationMs, timeZone, daysOfMonth = [] }: WrittenWindow,
+): boolean {
+  return [from, until, cron, timeZone, ...daysOfMonth].some((value) => String(value).includes("${")) ||
+    Number.isNaN(toMinute) || Number.isNaN(durationMs);
+}
+
+/** @throws {Error} If the expression was not validated. */
 function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindowOptions): CronTimes {
-  const never = { expression, timeZone, after: () => NaN };
-  const times = /\$\{/.test(expression + timeZone) ? null : createCronTimes(expression, timeZone);
-  return times === null ? never : { ...times, after: withMemory((afterMs) => times.after(afterMs)) };
+  const times = createCronTimes(expression, timeZone);
+  if (times === null) {
+    throw new Error(`Cannot read the expression ${quoteValue(expression)}: it was not validated`);
+  }
+  return { ...times, after: withMemory((afterMs) => times.after(afterMs)) };
 }
 
 /** Remembers the last answer: each notification of each check asks for almost the same time, which is slow to find. */

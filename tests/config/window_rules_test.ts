@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
+import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
 import { load, problemsOf, warningsOf } from "../../testing/config_system.ts";
 
 const CHECK = { kind: "test", parameters: {} };
@@ -168,12 +168,18 @@ Deno.test("loadConfig() keeps a window with an unresolved placeholder closed", a
   const windows = [
     { from: "${env:FROM}", until: "2999-01-01" },
     { from: "${env:FROM}", to: "06:00" },
+    { from: "00:00", to: "${env:FROM}" },
+    { from: "00:00", to: "24:00", time_zone: "${env:FROM}" },
+    { from: "00:00", to: "24:00", days_of_month: ["${env:FROM}"] },
     { cron: "${env:FROM}", duration: "24h" },
+    { cron: "* * * * *", duration: "${env:FROM}" },
+    { cron: "* * * * *", duration: "24h", time_zone: "${env:FROM}" },
   ];
   const { checks: [check] } = await load(
     JSON.stringify({ defaults: {}, maintenance_windows: windows, checks: { web: CHECK } }),
     { withoutSecrets: true },
   );
-  assert.equal(check?.maintenanceWindows.length, 3);
+  assert.equal(check?.maintenanceWindows.length, windows.length);
   assert.ok(!isInWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)));
+  assert.equal(openWindow(check.maintenanceWindows, Date.UTC(2026, 0, 10, 12)), null);
 });

@@ -67,6 +67,21 @@ Deno.test("writeReport() shows maintenance windows on a public page, but not whi
   assert.doesNotMatch(text, /silenced<|suppressed|not notified/);
 });
 
+Deno.test("writeReport() shows started maintenance windows, with their note only on a private page", async () => {
+  const { shown = [] } = PAGE_STATES["everything"] ?? {};
+  const tagged = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
+  const untilMs = Date.UTC(2026, 1, 1);
+  const silences = [
+    silenceOf("a", { kind: "maintenance", check: null, tag: "website", untilMs, reason: "move <of> racks" }),
+  ];
+  const text = await writeState({ shown: tagged, silences });
+  assert.match(text, /<em>maintenance until <time>2026-02-01 01:00<\/time> \(move &lt;of&gt; racks\)<\/em>/);
+  assert.doesNotMatch(text, /<h2>Silences/);
+  const open = await writeState({ shown: tagged, silences, public: ["website"] });
+  assert.match(open, /<em>maintenance until <time>2026-02-01 01:00<\/time><\/em>/);
+  assert.doesNotMatch(open, /racks/);
+});
+
 Deno.test("writeReport() shows the note of an acknowledgement only on a private page", async () => {
   const { shown = [] } = PAGE_STATES["everything"] ?? {};
   const open = shown.map((one) => ({ ...one, check: { ...one.check, tags: ["website"] } }));
