@@ -15,7 +15,13 @@ import {
   makeMessage,
   makeNotification,
 } from "../support/channel_delivery.ts";
-import { freePort, response, startAnswering, startServer, type Visitor } from "../support/http_servers.ts";
+import {
+  response,
+  startAnswering,
+  startRefusing,
+  startServer,
+  type Visitor,
+} from "../support/http_servers.ts";
 
 type Parameters = WebhookChannel["parameters"];
 
@@ -489,7 +495,8 @@ Deno.test("webhookKind retries if the receiver", async (t) => {
 });
 
 Deno.test("webhookKind retries if the connection is refused", async () => {
-  const port = freePort();
+  using refusing = await startRefusing();
+  const { port } = refusing;
   const { delivery } = await post(`http://127.0.0.1:${port}/hooks/hidden`);
   const reason = `connecting to 127.0.0.1:${port} failed: connection refused`;
   assert.deepEqual(delivery, failure(reason, { retryable: true }));

@@ -14,10 +14,10 @@ import {
   withoutTimes,
 } from "../support/http_check.ts";
 import {
-  freePort,
   response,
   type ServerOptions,
   startAnswering,
+  startRefusing,
   startServer,
   type Visitor,
 } from "../support/http_servers.ts";
@@ -495,7 +495,8 @@ function answeringAnything(answer: string): Meeting {
 }
 
 Deno.test("observeHttpRequest() reports a refused connection", async (t) => {
-  const refused = freePort();
+  using refusing = await startRefusing();
+  const refused = refusing.port;
   const rows = [
     {
       name: "refused",

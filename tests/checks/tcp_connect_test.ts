@@ -15,7 +15,7 @@ import {
   speakGarbage,
   speakPlainly,
 } from "../support/hostile_servers.ts";
-import { freePort, startServer, type Visitor } from "../support/http_servers.ts";
+import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 
 /** The behavior of a server and the expected result. */
 interface Row {
@@ -184,7 +184,8 @@ Deno.test("observeTcpConnect() distinguishes refused, unresolved and forbidden c
   sanitizeResources: false,
 }, async (t) => {
   await t.step("refused", async () => {
-    const port = freePort();
+    using refusing = await startRefusing();
+    const { port } = refusing;
     const { condition, output, metrics } = await observeConnection(tcpCheck({ port }));
     assert.strictEqual(output, `connecting to 127.0.0.1:${port} failed: connection refused`);
     assert.strictEqual(condition, "critical");

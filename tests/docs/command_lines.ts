@@ -39,7 +39,9 @@ function callsIn(line: string): string[][] {
   const pieces = /\s+#.*|^#.*|(\|\||&&|[|;])|(?:\d?>>?|<)\s*\S+|((?:'[^']*'|"[^"]*"|[^\s'"|;&<>])+)/g;
   for (const [, separator, word] of line.matchAll(pieces)) {
     if (separator !== undefined) calls.push([]);
-    if (word !== undefined) calls.at(-1)?.push(word.replaceAll(/'([^']*)'|"([^"]*)"/g, "$1$2"));
+    if (word !== undefined) {
+      calls.at(-1)?.push(word.replaceAll(/'([^']*)'|"([^"]*)"/g, "$1$2").replaceAll(/\$(\w+)/g, "$1"));
+    }
   }
   return calls.flatMap((words) => {
     const program = words.findLastIndex((word, index) =>

@@ -33,6 +33,12 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "request.body": { method: "POST" },
   "tls.certificate": { key: "client.key" },
   "tls.key": { certificate: "client.pem" },
+  ...windowsWith(["from", "to", "days", "days_of_month", "months", "time_zone", "reason"], {
+    from: "22:00",
+    to: "06:00",
+  }),
+  ...windowsWith(["until"], { from: "2026-12-24T18:00" }),
+  ...windowsWith(["cron", "duration"], { cron: "0 2 * * *", duration: "2 hours" }),
   "heartbeat.interval": { path: "alive" },
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
@@ -40,6 +46,12 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
     ["conditions", "events", "after", "hours"].map((name) => [`notifications.${name}`, { channel: "pager" }]),
   ),
 };
+
+function windowsWith(keys: readonly string[], companions: JsonObject): Readonly<Record<string, JsonObject>> {
+  return Object.fromEntries(
+    ["maintenance_windows", "hours"].flatMap((list) => keys.map((key) => [`${list}.${key}`, companions])),
+  );
+}
 
 const SHAPES = { monitor: "monitor", shape_a: "a", shape_b: "b" } as const;
 

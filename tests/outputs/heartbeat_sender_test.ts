@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { sendHeartbeat } from "../../src/outputs/heartbeat_sender.ts";
 import { inTime } from "../life/in_time.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
-import { freePort, response, startAnswering, startServer } from "../support/http_servers.ts";
+import { response, startAnswering, startRefusing, startServer } from "../support/http_servers.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const INTERVAL = { intervalMs: 60_000 };
@@ -67,7 +67,8 @@ Deno.test("beat() returns a status other than success, with the host alone", asy
 });
 
 Deno.test("beat() returns a refused connection, with the host alone", async () => {
-  const port = freePort();
+  using refusing = await startRefusing();
+  const { port } = refusing;
   const target = `http://me:secret@127.0.0.1:${port}/secret?key=secret`;
   assert.equal(
     await sendHeartbeat({ ...INTERVAL, target }, createMemorySystem()),

@@ -108,8 +108,8 @@ Deno.test("startScheduler() limits commands and requests separately, and enforce
     await clock.advance(9 * SECOND);
     assert.strictEqual(most, 5);
     await clock.advance(51 * SECOND);
-    for (const { lateMs } of [...runs("program 0"), ...runs("program 1")]) assert.ok(lateMs < 2);
-    assert.ok(runs("program 0").length >= 5);
+    for (const { lateMs } of [...runs("command 0"), ...runs("command 1")]) assert.ok(lateMs < 2);
+    assert.ok(runs("command 0").length >= 5);
     await end();
   });
   await t.step("slow commands delay no request", async () => {
@@ -122,7 +122,7 @@ Deno.test("startScheduler() limits commands and requests separately, and enforce
     await clock.advance(51 * SECOND);
     for (const { lateMs } of [...runs("request 0"), ...runs("request 1")]) assert.ok(lateMs < 2);
     assert.ok(runs("request 0").length >= 5);
-    const programRuns = runs().filter(({ name }) => name.startsWith("program")).length;
+    const programRuns = runs().filter(({ name }) => name.startsWith("command")).length;
     assert.ok(programRuns >= 15 && programRuns <= 18, `${programRuns} programs ran, three at a time`);
     await end();
   });
@@ -167,7 +167,7 @@ Deno.test("startScheduler() logs a lag at once, and then once a minute with ever
   for (const { count, highestMs, name } of late.slice(1)) {
     assert.ok(count >= 18 && count <= 21, `${count} late runs in a minute`);
     assert.ok(highestMs > 10 * SECOND);
-    assert.ok(name.startsWith("program"));
+    assert.ok(name.startsWith("command"));
   }
   const worst = Math.max(...runs().map(({ lateMs }) => lateMs));
   assert.ok(worst >= Math.max(...late.map(({ highestMs }) => highestMs)));

@@ -8,7 +8,7 @@ import { load } from "../../testing/config_system.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { httpContext } from "../support/http_check.ts";
-import { freePort, startServer } from "../support/http_servers.ts";
+import { startRefusing, startServer } from "../support/http_servers.ts";
 
 /** Runs a check of a config, and returns its trace without times. */
 async function traceOf(
@@ -215,7 +215,8 @@ Deno.test("a trace names the address of each connection, as there may be several
   const lines = await traceOf({ kind: "tcp_connect", parameters });
   assert.ok(lines.includes(`connecting to localhost:${port} (127.0.0.1)`), lines.join("\n"));
   assert.ok(lines.includes(`connected to localhost:${port} (127.0.0.1)`), lines.join("\n"));
-  const request = { target: `http://localhost:${freePort()}/`, every_address: true };
+  using refusing = await startRefusing();
+  const request = { target: `http://localhost:${refusing.port}/`, every_address: true };
   assert.ok(
     (await traceOf({ kind: "http_request", parameters: { request } }))
       .includes("no response by 127.0.0.1: connecting: connection refused"),

@@ -105,6 +105,22 @@ export function freePort(): number {
 }
 
 /**
+ * Takes a port of 127.0.0.1 without a listener until this is disposed. It belongs to the near end of a
+ * connection, so no process can listen on it.
+ */
+export async function startRefusing(): Promise<Disposable & { readonly port: number }> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const [near, far] = await Promise.all([Deno.connect({ port: listener.addr.port }), listener.accept()]);
+  return {
+    port: near.localAddr.port,
+    [Symbol.dispose]: () => {
+      near.close();
+      far.close();
+    },
+  };
+}
+
+/**
  * Waits until no process of this machine has a socket that leads to the port. If the system does not expose them (it
  * has no `/proc`), this returns at once.
  * @throws {Error} If some still do after five seconds.

@@ -14,7 +14,13 @@ import {
   tcpCheck,
 } from "../support/connection_check.ts";
 import { httpCheck } from "../support/http_check.ts";
-import { freePort, response, startServer, type TestServer, type Visitor } from "../support/http_servers.ts";
+import {
+  response,
+  startRefusing,
+  startServer,
+  type TestServer,
+  type Visitor,
+} from "../support/http_servers.ts";
 import { startMailServer } from "../support/mail_server.ts";
 import { makePipe } from "../support/make_pipe.ts";
 import { fixture } from "../support/processes.ts";
@@ -171,7 +177,8 @@ Deno.test({
   name: "tcp_connect returns the reason if no IP address responds",
   fn: () =>
     withName(async (environment) => {
-      const port = freePort();
+      using refusing = await startRefusing();
+      const { port } = refusing;
       const check = tcpCheck({ host: NAME, port });
       const { results: [found] } = await observeInOwnProcess(check, { environment });
       assert.equal(found?.output, `connecting to ${NAME}:${port} failed: connection refused`);

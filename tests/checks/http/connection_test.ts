@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../../src/domain/http_check.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { observeConnection, observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
-import { freePort, response, startAnswering } from "../../support/http_servers.ts";
+import { response, startAnswering, startRefusing } from "../../support/http_servers.ts";
 
 Deno.test("http_request sends a request to a Unix socket, with permissions for it alone", async (t) => {
   const directory = await Deno.makeTempDir();
@@ -69,7 +69,8 @@ Deno.test("http_request connects to connect_to, with a permission for that host 
 });
 
 Deno.test("http_request names the place to which it connected", async () => {
-  const port = freePort();
+  using refusing = await startRefusing();
+  const { port } = refusing;
   const check = httpCheck(`http://www.example.test:${port}/`, { request: { connectTo: "127.0.0.1" } });
   assert.strictEqual(
     (await observeConnection(check)).output,

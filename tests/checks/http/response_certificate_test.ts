@@ -7,7 +7,7 @@ import { createAuthority, createCertificate } from "../../support/certificates.t
 import { observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
-import { freePort, response, startAnswering, startServer } from "../../support/http_servers.ts";
+import { response, startAnswering, startRefusing, startServer } from "../../support/http_servers.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 
 const CERTIFICATE: TimeLeft = { warningBeforeExpiryMs: 14 * DAY_MS, criticalBeforeExpiryMs: 3 * DAY_MS };
@@ -94,7 +94,8 @@ Deno.test("observeHttpRequest() compares the time until expiry of the certificat
     assert.strictEqual(found.condition, "critical");
   });
   steps.add("no answer at all", async () => {
-    const port = freePort();
+    using refusing = await startRefusing();
+    const { port } = refusing;
     const check = httpCheck(`https://localhost:${port}/`, { certificate: CERTIFICATE });
     const { results: [found] } = await observeInOwnProcess(check);
     assert.strictEqual(found?.output, `connecting to localhost:${port} failed: connection refused`);

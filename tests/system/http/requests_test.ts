@@ -4,7 +4,7 @@ import { createRequests } from "../../../src/system/http/requests.ts";
 import { until } from "../../life/in_time.ts";
 import { createCertificate } from "../../support/certificates.ts";
 import { readText } from "../../support/bodies.ts";
-import { freePort, response, startAnswering, startServer } from "../../support/http_servers.ts";
+import { response, startAnswering, startRefusing, startServer } from "../../support/http_servers.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -202,7 +202,8 @@ Deno.test("createRequests() explains thrown errors", async (t) => {
     throw new Error("The request did not fail");
   };
   await t.step("refused", async () => {
-    const port = freePort();
+    using refusing = await startRefusing();
+    const { port } = refusing;
     assert.deepEqual(await explain(`http://127.0.0.1:${port}/`), {
       place: `127.0.0.1:${port}`,
       phase: "connecting",

@@ -9,7 +9,7 @@ import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { concurrentSteps } from "../../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
-import { freePort, untilLeft } from "../../support/http_servers.ts";
+import { startRefusing, untilLeft } from "../../support/http_servers.ts";
 import {
   type MailVisitor,
   startMailServer,
@@ -772,13 +772,14 @@ Deno.test("send() aborts with the signal, whatever the server does, and leaks no
 Deno.test("send() throws the signal's reason when it has aborted before", async () => {
   const reason = new Error("Time is up");
   await assert.rejects(
-    send({ port: freePort() }, { signal: AbortSignal.abort(reason) }),
+    send({ port: 1 }, { signal: AbortSignal.abort(reason) }),
     (e) => e === reason,
   );
 });
 
 Deno.test("send() reports a refused connection", async () => {
-  const { end, steps } = await send({ port: freePort() });
+  using refusing = await startRefusing();
+  const { end, steps } = await send({ port: refusing.port });
   assert.deepEqual(end, { sent: false, phase: "connecting", ...BROKEN, reason: "connection refused" });
   assert.deepEqual(steps, ["resolved"]);
 });
