@@ -177,10 +177,11 @@ function placesOf(check: Check, warnings: readonly ParameterProblem[]): readonly
 
 /** Things that this machine lacks for whole kinds of channels, at each channel of the kind. */
 async function findChannelLacks({ files }: LoadedConfig, system: System): Promise<readonly Problem[]> {
-  const { findLacks } = await import("../channels/registry.ts");
   const channels = files.flatMap(({ source, written }) =>
     channelsIn(written).map((channel) => ({ ...channel, source }))
   );
+  if (channels.length === 0) return [];
+  const { findLacks } = await import("../channels/registry.ts");
   const lacks = await findLacks(new Set(channels.map(({ kind }) => kind)), system);
   return channels.flatMap(({ kind, path, source }) => {
     const message = lacks.get(kind);

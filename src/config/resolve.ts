@@ -33,8 +33,8 @@ export interface ResolveOptions {
   readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
   /** Describes things that this machine lacks for a value; empty: nothing. @default nothing */
   lacksAt?(path: ConfigPath): readonly string[];
-  /** The machine's time zone, for configs without one. */
-  readonly timeZone: string;
+  /** Returns the machine's time zone, for what names none: the start is faster without asking for it. */
+  timeZone(): string;
   /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
   readonly createCronTimes: CreateCronTimes;
@@ -269,7 +269,7 @@ class Resolver {
     if (cron === undefined) {
       return { regularIntervalMs, attentiveIntervalMs: attentiveIntervalMs ?? regularIntervalMs };
     }
-    const zone = timeZone ?? this.#options.timeZone;
+    const zone = timeZone ?? this.#options.timeZone();
     const key = JSON.stringify([cron, zone]);
     let times = this.#times.get(key);
     if (times === undefined) this.#times.set(key, times = this.#timesOf(cron, zone));
@@ -350,7 +350,7 @@ class Resolver {
     const channels = this.#keysOf(notifications, list, { items, path: [SUMMARY, NOTIFICATIONS] });
     return {
       ...rest,
-      times: this.#timesOf(cron, timeZone ?? this.#options.timeZone),
+      times: this.#timesOf(cron, timeZone ?? this.#options.timeZone()),
       notifications: channels.map(withoutFilters),
     };
   }
@@ -430,10 +430,10 @@ function readWindows(
   windows: readonly MaintenanceWindow[],
   { readWindow, ...options }: WindowOptions,
 ): readonly MaintenanceWindow[] {
+  if (readWindow === null || windows.length === 0) return [];
   const written: readonly object[] = windows;
-  return readWindow === null
-    ? []
-    : (written as readonly WrittenWindow[]).map((window) => readWindow(window, options));
+  const timeZone = options.timeZone();
+  return (written as readonly WrittenWindow[]).map((window) => readWindow(window, { ...options, timeZone }));
 }
 
 const LACKS_SHOWN_MAX = 3;

@@ -49,7 +49,7 @@ export function resolveConfig(
   const createCronTimes = validated.find((file) => file.createCronTimes !== null)?.createCronTimes ??
     (() => null);
   const readWindow = validated.find((file) => file.readWindow !== null)?.readWindow ?? null;
-  const machine = { reader, timeZone: system.timeZone(), createCronTimes, readWindow };
+  const machine = { reader, timeZone: () => system.timeZone(), createCronTimes, readWindow };
   const channels = new Map(
     validated.flatMap((file) => resolveNamedChannels(file.value, toResolveOptions(file, machine))),
   );
