@@ -33,7 +33,7 @@ export interface ResolveOptions {
   readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
   /** Describes things that this machine lacks for a value; empty: nothing. @default nothing */
   lacksAt?(path: ConfigPath): readonly string[];
-  /** Returns the machine's time zone, for what names none: the start is faster without asking for it. */
+  /** Returns the machine's time zone, for schedules and windows without one: the start is faster without it. */
   timeZone(): string;
   /** The channels of all files that have a name, by it. */
   readonly channels: ReadonlyMap<string, Channel>;
