@@ -78,7 +78,8 @@ export function knownTo(
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];
     const decidedAtMs = Math.max(
-      notifiedSinceMs(state, nowMs),
+      // A reminder, or an escalation to another channel, does not make dropped notifications due.
+      state.notifiedSinceMs ?? nowMs,
       Math.min(dueAtMs(filters, state, nowMs), nowMs),
     );
     return isOutsideHours(filters, decidedAtMs) ? [] : [condition];
@@ -93,17 +94,6 @@ export function isLeftOut(
   options: FilterOptions,
 ): boolean {
   return knownTo(filters, conditions, state, options).every((condition) => condition === state.confirmed);
-}
-
-/**
- * Returns when the confirmed condition was first notified, or the present time. A reminder, or an escalation to
- * another channel, does not make dropped notifications due.
- */
-function notifiedSinceMs(
-  { confirmed, confirmedSinceMs, notified, ...state }: ConditionState,
-  nowMs: number,
-): number {
-  return state.notifiedSinceMs ?? (notified === confirmed ? confirmedSinceMs : null) ?? nowMs;
 }
 
 /**

@@ -260,7 +260,11 @@ function conclude(
   { event, reason, nowMs, ...circumstances }: Circumstances & Decision,
 ): Omit<Transition, "change"> {
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
-  if (event === null) return { state, occurrences: seen, verdict: { kind: "quiet", reason } };
+  if (event === null) {
+    const isDecided = circumstances.suppressedBy === null && state.confirmed !== "ok";
+    const decided = isDecided ? { ...state, notifiedSinceMs: state.notifiedSinceMs ?? nowMs } : state;
+    return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
+  }
   const suppressedBy = circumstances.suppressedBy ??
     (hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true ? "flapping" : null);
   const passes = event === "recovery" && (suppressedBy === "dependency" || suppressedBy === "until_ok");

@@ -47,7 +47,7 @@ export interface ConditionState {
   readonly notified: Condition;
   /** The last notification of any event. */
   readonly notifiedAtMs: number | null;
-  /** The first notification of the confirmed condition since it changed; `null` before it. */
+  /** When notifications of the confirmed condition were first decided and not suppressed, since it changed; `null` before. */
   readonly notifiedSinceMs: number | null;
   /** How many reminders there were since the last notification that is none. */
   readonly reminders: number;

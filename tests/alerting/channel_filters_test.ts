@@ -17,10 +17,10 @@ function hours(fromMinute: number, toMinute: number): MaintenanceWindow {
   return { fromMinute: (begun + fromMinute) % 1440, toMinute: (begun + toMinute) % 1440, timeZone: "UTC" };
 }
 
-/** A minute after the start, and its event: a result, or a step of another kind. */
+/** A minute after the start, and its event: a result, or a step of another kind. `mute` is a silence for all problems. */
 type Step = readonly [
   minute: number,
-  Condition | "acknowledge" | "silence" | "unsilence" | "review" | "restart",
+  Condition | "acknowledge" | "silence" | "mute" | "unsilence" | "review" | "restart",
 ];
 
 interface Row {
@@ -73,10 +73,11 @@ async function sentIn(
       desk = await openDesk([check], { clock: desk.clock, store: desk.store });
     } else if (step === "review") await desk.review(check);
     else if (step === "unsilence") await desk.store.endSilences("all", desk.clock.wallMs());
-    else if (step === "acknowledge" || step === "silence") {
-      const kind = step === "silence" ? "silence" : "acknowledgement";
+    else if (step === "acknowledge" || step === "silence" || step === "mute") {
+      const kind = step === "acknowledge" ? "acknowledgement" : "silence";
       const fromMs = desk.clock.wallMs();
-      const { problemBeganAtMs } = desk.repository.recordOf(check.name, fromMs).condition;
+      const { problemBeganAtMs: beganAtMs } = desk.repository.recordOf(check.name, fromMs).condition;
+      const problemBeganAtMs = step === "mute" ? null : beganAtMs;
       await desk.store.addSilences([
         silenceOf("s", {
           check: check.name,
@@ -249,6 +250,22 @@ const ROWS: Readonly<Record<string, Row>> = {
     other: { afterMs: 40 * MINUTE },
     steps: [[50, "warning"], [70, "critical"], [90, "review"], [91, "critical"], [95, "ok"]],
     expected: ["50 problem warning", "95 recovery ok"],
+  },
+  "hours: a problem like the last one, that a silence suppressed until then": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "critical"], [1, "mute"], [2, "ok"], [3, "critical"], [61, "unsilence"], [62, "review"], [
+      63,
+      "ok",
+    ]],
+    expected: ["62 problem critical", "63 recovery ok"],
+  },
+  "hours: a problem like the last one, that a silence suppressed, not later": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "critical"], [1, "mute"], [2, "ok"], [3, "critical"], [50, "unsilence"], [51, "critical"], [
+      62,
+      "critical",
+    ]],
+    expected: [],
   },
   "hours: a reminder to other channels within them": {
     filters: { hours: [hours(60, 120)] },
