@@ -272,13 +272,16 @@ function conclude(
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }
   const began = event === "recovery" ? state.notifiedProblemBeganAtMs : state.problemBeganAtMs;
+  // An escalation to one channel delays no reminder of the others.
+  const isRepeated = event !== "reminder" && state.notifiedSinceMs !== null &&
+    circumstances.known?.(state).includes(state.confirmed) === true;
   return {
     state: {
       ...state,
       notified: state.confirmed,
-      notifiedAtMs: nowMs,
+      notifiedAtMs: isRepeated ? state.notifiedAtMs : nowMs,
       notifiedSinceMs: state.notifiedSinceMs ?? nowMs,
-      reminders: event === "reminder" ? state.reminders + 1 : 0,
+      reminders: event === "reminder" ? state.reminders + 1 : isRepeated ? state.reminders : 0,
       notifiedProblemBeganAtMs: began,
     },
     occurrences: seen,

@@ -45,7 +45,7 @@ export interface ConditionState {
   readonly problemBeganAtMs: number | null;
   /** The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification is suppressed. */
   readonly notified: Condition;
-  /** The last notification of any event. */
+  /** The last notification of any event; an escalation to further channels does not count. */
   readonly notifiedAtMs: number | null;
   /** When notifications of the confirmed condition were first decided and not suppressed, since it changed; `null` before. */
   readonly notifiedSinceMs: number | null;

@@ -28,7 +28,7 @@ interface Row {
   /** Those of a third channel. @default there is none */
   readonly other?: ChannelFilters;
   /** @default no reminders */
-  readonly annoy?: number;
+  readonly annoy?: number | readonly number[];
   readonly flapping?: "once";
   readonly steps: readonly Step[];
   /** `minute event condition`, as the channel gets them. */
@@ -274,6 +274,26 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: [],
   },
 };
+
+Deno.test("startNotifying() sends reminders at their intervals, though the problem escalates to another channel", async () => {
+  const steps: readonly Step[] = [[0, "critical"], [10, "critical"], [15, "review"], [26, "critical"], [
+    30,
+    "critical",
+  ], [
+    50,
+    "critical",
+  ]];
+  const row: Row = {
+    filters: { afterMs: 15 * MINUTE },
+    annoy: [10 * MINUTE, 20 * MINUTE],
+    steps,
+    expected: [],
+  };
+  const { all, filtered } = await sentIn(row);
+  const later = ["30 reminder critical", "50 reminder critical"];
+  assert.deepEqual(all, ["0 problem critical", "10 reminder critical", ...later]);
+  assert.deepEqual(filtered, ["15 problem critical", ...later]);
+});
 
 for (const [name, row] of Object.entries(ROWS)) {
   Deno.test(`startNotifying() filters: ${name}`, async () => {
