@@ -1,6 +1,7 @@
 /**
- * Random traces with channels that filter and fail, reloads, restarts, silences and acknowledgements: each channel
- * gets only the notifications that pass its filters, and was finally notified of the condition that passes them.
+ * Random traces with channels that filter and fail, restarts, silences and acknowledgements: each channel gets the
+ * notifications of the model, in order. With reloads that take channels away and bring them back, each gets only the
+ * notifications that pass its filters, and was finally notified of the condition that passes them.
  */
 import assert from "node:assert/strict";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
@@ -8,6 +9,7 @@ import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts"
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import type { Silence } from "../../src/domain/outbox.ts";
 import type { ConditionChange } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
@@ -16,12 +18,25 @@ import { createRandom } from "../life/chaos/random.ts";
 import { testCheck } from "../support/checks.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { type Arrival, type ArrivedItem, createFlakySystem, type Mood } from "./flaky_channels.ts";
+import {
+  assertNoStrayDuplicate,
+  assertNotifiedInOrder,
+  itemsOf,
+  lastArrivalsOf,
+  withoutDuplicates,
+} from "./received.ts";
+import {
+  createReferenceModel,
+  type Decision,
+  type ExpectedNotification,
+  type Observed,
+} from "./reference_model.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const AFTER_MS = 10 * MINUTE;
-const STEP_COUNT = 2000;
+const STEP_COUNT = 3000;
 const CHECK_COUNT = 6;
 const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2").split(" ").map(Number);
 /** Every other quarter of an hour. */
@@ -47,11 +62,31 @@ const FILTERS: Readonly<Record<string, ChannelFilters>> = {
 };
 
 for (const seed of SEEDS) {
-  Deno.test(`startNotifying() sends each channel the notifications that pass its filters, seed ${seed}`, async () => {
-    const { arrivals, confirmed, acknowledgements, changes } = await runTrace(seed);
+  Deno.test(`startNotifying() sends each channel the notifications of the model after its filters, seed ${seed}`, async () => {
+    const { arrivals, due, acknowledgements } = await runTrace(seed, { reloads: false });
     assert.ok(acknowledgements > 5, `only ${acknowledgements} problems were acknowledged`);
+    for (const [channel, { events }] of Object.entries(FILTERS)) {
+      const own = arrivals.filter((arrival) => arrival.channel === channel);
+      const messages = withoutDuplicates(own);
+      assertNoStrayDuplicate(messages);
+      assert.ok(messages.length > 5, `${channel}: only ${messages.length} messages`);
+      for (const [check, byChannel] of due) {
+        assertNotifiedInOrder(itemsOf(messages, check), {
+          due: byChannel.get(channel) ?? [],
+          lastArrivals: lastArrivalsOf(own),
+          events,
+          where: `${channel}, ${check}`,
+        });
+      }
+    }
+  });
+
+  Deno.test(`startNotifying() sends each channel the notifications that pass its filters, seed ${seed}`, async () => {
+    const { checks, arrivals, confirmed, changes } = await runTrace(seed, { reloads: true });
     for (const [channel, filters] of Object.entries(FILTERS)) {
-      const messages = firstArrivals(arrivals.filter((arrival) => arrival.channel === channel));
+      const messages = withoutDuplicates(arrivals.filter((arrival) => arrival.channel === channel), {
+        mayLack: true,
+      });
       const items = messages.flatMap((message) => message.items)
         .toSorted((one, other) => Date.parse(one.decided_at) - Date.parse(other.decided_at));
       assert.ok(items.length > 10, `${channel}: only ${items.length} notifications`);
@@ -62,7 +97,12 @@ for (const seed of SEEDS) {
         const last = items.findLast((item) => item.check === check);
         const known = last === undefined || last.event === "recovery" ? "ok" : last.condition;
         const isWanted = filters.conditions?.includes(condition) ?? true;
-        if (filters.events !== undefined || filters.hours !== undefined && condition !== "ok") continue;
+        const has = checks.some(({ name, notifications }) =>
+          name === check && notifications.some(({ key }) => key === channel)
+        );
+        if (!has || filters.events !== undefined || filters.hours !== undefined && condition !== "ok") {
+          continue;
+        }
         assert.equal(known, isWanted ? condition : "ok", `${channel}, ${check}: in the end`);
       }
     }
@@ -111,21 +151,19 @@ function beginOf(
   return last?.atMs ?? assert.fail("it was never one of them");
 }
 
-function firstArrivals(arrivals: readonly Arrival[]): readonly Arrival[] {
-  return [...new Map(arrivals.toReversed().map((arrival) => [arrival.messageId, arrival])).values()]
-    .reverse();
-}
-
 interface Trace {
+  readonly checks: readonly Check[];
   readonly arrivals: readonly Arrival[];
   /** In the end, of the checks that nothing suppresses then. */
   readonly confirmed: ReadonlyMap<string, Condition>;
   readonly acknowledgements: number;
+  /** The notifications of the model, by check and channel. */
+  readonly due: ReadonlyMap<string, ReadonlyMap<string, readonly ExpectedNotification[]>>;
   /** Of the confirmed conditions, by check. */
   readonly changes: ReadonlyMap<string, readonly ConditionChange[]>;
 }
 
-async function runTrace(seed: number): Promise<Trace> {
+async function runTrace(seed: number, { reloads }: { readonly reloads: boolean }): Promise<Trace> {
   const { next: random } = createRandom(seed, "filters");
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] ?? assert.fail();
   const clock = createFakeClock();
@@ -182,11 +220,40 @@ async function runTrace(seed: number): Promise<Trace> {
   let monitor = await start();
   const conditions = new Map<string, Condition>();
   let acknowledgements = 0;
+  const model = createReferenceModel();
+  const due = new Map(
+    written.map((
+      { name },
+    ) => [name, new Map(Object.keys(FILTERS).map((key) => [key, [] as ExpectedNotification[]]))]),
+  );
+  const circumstancesOf = async (check: Check, nowMs: number): Promise<Omit<Observed, "condition">> => {
+    const problemBeganAtMs = model.beganAtMs(check.name);
+    const silences = await store.silences(nowMs);
+    const applies = (kind: Silence["kind"], beganAtMs: number | null): boolean =>
+      silences.some((silence) =>
+        silence.kind === kind && silence.fromMs <= nowMs && nowMs < silence.untilMs &&
+        silence.problemBeganAtMs === beganAtMs &&
+        (silence.tag === null ? [null, check.name].includes(silence.check) : check.tags.includes(silence.tag))
+      );
+    const appliesToProblem = (kind: Silence["kind"]): boolean =>
+      problemBeganAtMs !== null && applies(kind, problemBeganAtMs);
+    return {
+      nowMs,
+      running: new Set(checks.map(({ name }) => name)),
+      silenced: applies("silence", null) || applies("maintenance", null),
+      silencedUntilOk: appliesToProblem("silence"),
+      acknowledged: appliesToProblem("acknowledgement"),
+    };
+  };
+  const expect = (check: Check, { byChannel }: Decision): void => {
+    for (const [key, notification] of byChannel) due.get(check.name)?.get(key)?.push(notification);
+  };
   const record = async (check: Check): Promise<void> => {
     const { repository, notifying } = monitor;
     await notifying.refresh();
     const nowMs = clock.wallMs();
     const condition = conditions.get(check.name) ?? "ok";
+    expect(check, model.observe(check, { condition, ...await circumstancesOf(check, nowMs) }));
     const { queued } = repository.record({
       check,
       condition,
@@ -209,6 +276,7 @@ async function runTrace(seed: number): Promise<Trace> {
     await notifying.refresh();
     for (const check of checks) {
       const nowMs = clock.wallMs();
+      expect(check, model.review(check, await circumstancesOf(check, nowMs)));
       const { queued } = repository.review(check, { nowMs, ...notifying.deciding(check, nowMs) });
       await repository.flush();
       notifying.send(queued);
@@ -239,7 +307,7 @@ async function runTrace(seed: number): Promise<Trace> {
     for (const channel of Object.keys(FILTERS)) {
       if (random() < (bad.has(channel) ? 0.03 : 0.01) && !bad.delete(channel)) bad.add(channel);
     }
-    if (random() < 0.01) {
+    if (reloads && random() < 0.01) {
       // Without some channels for a while, and with them again.
       checks = written.map((check) => ({
         ...check,
@@ -255,8 +323,11 @@ async function runTrace(seed: number): Promise<Trace> {
       await stopped;
       monitor = await start();
     }
-    if (random() < 0.03) await annotate(`s${step}`);
-    if (random() < 0.2) await review();
+    if (random() < 0.04) await annotate(`s${step}`);
+    if (random() < 0.2) {
+      await review();
+      await clock.advance(1);
+    }
     const check = pick(checks);
     const roll = random();
     if (roll > 0.6) conditions.set(check.name, roll > 0.8 ? "ok" : pick(CONDITIONS));
@@ -290,7 +361,7 @@ async function runTrace(seed: number): Promise<Trace> {
   for (const { name } of checks) {
     changes.set(name, await store.changes(name, { sinceMs: -Infinity, limit: Infinity }));
   }
-  return { arrivals, confirmed, acknowledgements, changes };
+  return { checks, arrivals, confirmed, acknowledgements, changes, due };
 }
 
 function makeChecks(): readonly Check[] {
@@ -320,6 +391,7 @@ function makeChecks(): readonly Check[] {
     }),
     tags: [index % 2 === 0 ? "even" : "odd"],
     dependsOn: index === 4 ? ["check 0"] : index === 5 ? [{ any: ["check 0", "check 1"] }] : [],
-    notifications: channels,
+    // Some checks have no channel that gets everything; those have no reminders.
+    notifications: channels.filter(({ key }) => index % 3 !== 2 || key !== "all.example"),
   }));
 }

@@ -2,6 +2,8 @@
  * The expected notifications, derived from the design as simply as possible: each check keeps its whole history, and
  * every rule is evaluated on all of it.
  */
+import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
+import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, severity } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
@@ -24,12 +26,18 @@ export interface Decision {
   readonly news:
     | Pick<ExpectedNotification, "check" | "condition" | "decidedAtMs" | "problemBeganAtMs">
     | null;
+  /** The due notification of each channel by its key, if each gets everything that is due, except for `events`. */
+  readonly byChannel: ReadonlyMap<string, ExpectedNotification>;
 }
 
 /** Records check results, and returns the decision after each. */
 export interface ReferenceModel {
   /** Records one, with circumstances that may differ from those of the one before. */
   observe(check: Check, observed: Observed): Decision;
+  /** Decides again without a result. */
+  review(check: Check, circumstances: Omit<Observed, "condition">): Decision;
+  /** Returns when the problem of a check began; `null`: it has none. */
+  beganAtMs(check: string): number | null;
 }
 
 /** A check result, and its circumstances. */
@@ -38,6 +46,10 @@ export interface Observed {
   readonly nowMs: number;
   /** Whether a silence suppresses the check's notifications. */
   readonly silenced: boolean;
+  /** Whether a silence suppresses the present problem, but not its recovery. @default false */
+  readonly silencedUntilOk?: boolean;
+  /** @default false */
+  readonly acknowledged?: boolean;
   /** Names of the checks that run: the others suppress nothing. */
   readonly running: ReadonlySet<string>;
 }
@@ -55,44 +67,151 @@ interface Known {
   /** The length of the history when it was last lowered. */
   loweredAt: number;
   observedAtMs: number;
+  /** The confirmed conditions, the oldest first. */
+  readonly changes: { readonly atMs: number; readonly to: Condition }[];
+  /** When the confirmed condition could first be notified; `null`: it was always suppressed. */
+  decidedAtMs: number | null;
+  isFlapping: boolean;
+  flappingSinceMs: number;
+  /** The condition that each channel was notified of, by its key. */
+  readonly byChannel: Map<string, Condition>;
 }
 
 /** Makes one that has seen nothing. */
 export function createReferenceModel(): ReferenceModel {
   const known = new Map<string, Known>();
-  return {
-    observe: (check, { condition, nowMs, silenced, running }) => {
-      const now = known.get(check.name) ?? unseen();
-      known.set(check.name, now);
-      now.history.push(condition);
-      now.observedAtMs = nowMs;
-      now.confirmed = settle(now, check);
-      if (condition === "ok" && now.confirmed === "ok") now.beganAtMs = null;
-      else now.beganAtMs ??= nowMs;
-      const isHeld = silenced ||
-        now.confirmed !== "ok" &&
+  const knownOf = ({ name }: Check): Known => {
+    const now = known.get(name) ?? unseen();
+    known.set(name, now);
+    return now;
+  };
+  const decide = (
+    check: Check,
+    { nowMs, silenced, silencedUntilOk = false, acknowledged = false, running, isResult }:
+      & Omit<Observed, "condition">
+      & { readonly isResult: boolean },
+  ): Decision => {
+    const now = knownOf(check);
+    const isHeld = silenced ||
+      now.confirmed !== "ok" && (silencedUntilOk ||
           check.dependsOn.some((dependency) => {
             const names = typeof dependency === "string" ? [dependency] : dependency.any;
             const parents = names.filter((name) => running.has(name));
             return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
-          });
-      if (isHeld) return { notification: null, news: null };
-      const event = dueEvent(now, check, nowMs);
-      const news = {
-        check: check.name,
-        condition: now.confirmed,
-        decidedAtMs: nowMs,
-        problemBeganAtMs: (now.confirmed === "ok" ? now.notifiedBeganAtMs : now.beganAtMs) ?? nowMs,
-      };
-      if (event === null) return { notification: null, news };
-      const notification: ExpectedNotification = { ...news, event, previous: now.notified };
-      now.notified = now.confirmed;
+          }));
+    if (isHeld) return NOTHING;
+    const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
+    const isFlapping = check.flapping === "once" && now.isFlapping &&
+      now.notifiedAtMs >= now.flappingSinceMs &&
+      !due.some((one) => one.isEscalation);
+    const isChange = now.confirmed !== now.notified || due.some(({ event }) => event !== null);
+    if (isFlapping && isChange) return NOTHING;
+    const event = dueEvent(now, check, { nowMs, acknowledged, isResult });
+    const news = {
+      check: check.name,
+      condition: now.confirmed,
+      decidedAtMs: nowMs,
+      problemBeganAtMs: (now.confirmed === "ok" ? now.notifiedBeganAtMs : now.beganAtMs) ?? nowMs,
+    };
+    const byChannel = new Map<string, ExpectedNotification>();
+    for (const { channel, event: own, isReminded, previous, condition } of due) {
+      const sent = own ?? (isReminded && !isChange && event === "reminder" ? event : null);
+      if (sent === null) continue;
+      byChannel.set(channel.key, { ...news, event: sent, previous });
+      now.byChannel.set(channel.key, condition);
+    }
+    if (isChange && now.decidedAtMs === null) {
       now.notifiedAtMs = nowMs;
-      now.reminders = event === "reminder" ? now.reminders + 1 : 0;
-      now.notifiedBeganAtMs = news.problemBeganAtMs;
-      return { notification, news };
-    },
+      now.reminders = 0;
+    }
+    now.decidedAtMs ??= nowMs;
+    if (isChange || event !== null) now.notifiedBeganAtMs = news.problemBeganAtMs;
+    // A reminder is next if something else is due to a channel at the same time.
+    if (event === null || event === "reminder" && isChange) return { notification: null, news, byChannel };
+    const notification: ExpectedNotification = { ...news, event, previous: now.notified };
+    now.notified = now.confirmed;
+    now.notifiedAtMs = nowMs;
+    now.reminders = event === "reminder" ? now.reminders + 1 : 0;
+    return { notification, news, byChannel };
   };
+  return {
+    observe: (check, { condition, ...circumstances }) => {
+      const { nowMs } = circumstances;
+      const now = knownOf(check);
+      const before = now.confirmed;
+      now.history.push(condition);
+      now.observedAtMs = nowMs;
+      now.confirmed = settle(now, check);
+      if (now.confirmed !== before) {
+        now.changes.push({ atMs: nowMs, to: now.confirmed });
+        now.decidedAtMs = null;
+      }
+      if (condition === "ok" && now.confirmed === "ok") now.beganAtMs = null;
+      else now.beganAtMs ??= nowMs;
+      const isFlapping = changesOften(now);
+      if (isFlapping && !now.isFlapping) now.flappingSinceMs = nowMs;
+      now.isFlapping = isFlapping;
+      return decide(check, { ...circumstances, isResult: true });
+    },
+    review: (check, circumstances) => decide(check, { ...circumstances, isResult: false }),
+    beganAtMs: (check) => known.get(check)?.beganAtMs ?? null,
+  };
+}
+
+const NOTHING: Decision = { notification: null, news: null, byChannel: new Map() };
+
+/** The notification that a channel is due, after its filters. */
+interface Due {
+  readonly channel: Channel;
+  /** `null`: none, or a reminder. */
+  readonly event: Exclude<NotificationEvent, "reminder"> | null;
+  /** Whether it gets a reminder if one is due. */
+  readonly isReminded: boolean;
+  readonly isEscalation: boolean;
+  readonly previous: Condition;
+  /** The condition that it is notified of by that. */
+  readonly condition: Condition;
+}
+
+function dueTo(
+  channel: Channel,
+  { byChannel, confirmed, beganAtMs, decidedAtMs, changes }: Known,
+  { nowMs, acknowledged }: { readonly nowMs: number; readonly acknowledged: boolean },
+): Due {
+  const { conditions, events, afterMs, hours } = channel;
+  const isListed = (condition: Condition): boolean => conditions?.includes(condition) ?? condition !== "ok";
+  const previous = byChannel.get(channel.key) ?? "ok";
+  const condition = isListed(confirmed) ? confirmed : "ok";
+  const nothing = { channel, event: null, isReminded: false, isEscalation: false, previous, condition };
+  if (condition === "ok") return { ...nothing, event: previous === "ok" ? null : "recovery" };
+  if (hours !== undefined && !isInWindow(hours, nowMs)) return nothing;
+  if (previous === condition) return { ...nothing, isReminded: events?.includes("reminder") ?? true };
+  const last = changes.findLastIndex(({ to }) => !isListed(to));
+  const listedAtMs = changes[last + 1]?.atMs ?? nowMs;
+  const lastsSinceMs = conditions === undefined ? beganAtMs ?? nowMs : listedAtMs;
+  const isPostponed = previous === "ok" && afterMs !== undefined &&
+    (acknowledged || nowMs - lastsSinceMs < afterMs);
+  if (isPostponed) return nothing;
+  // It was due when it could first be sent, and had lasted.
+  const dueAtMs = Math.max(decidedAtMs ?? nowMs, lastsSinceMs + (afterMs ?? 0));
+  if (hours !== undefined && !isInWindow(hours, dueAtMs)) return nothing;
+  const isProblem = previous === "ok";
+  return {
+    ...nothing,
+    event: isProblem ? "problem" : "change",
+    isEscalation: isProblem && afterMs !== undefined,
+  };
+}
+
+/** As Nagios defines flapping: the last 20 changes, of which newer ones count more. */
+function changesOften({ history, isFlapping }: Known): boolean {
+  const recent = history.slice(-21);
+  if (recent.length < 21) return false;
+  const percent = recent.slice(1).reduce(
+    (sum, condition, index) => condition === recent[index] ? sum : sum + (0.8 + 0.4 * index / 19) * 5,
+    0,
+  );
+  return percent >= (isFlapping ? 5 : 20);
 }
 
 function unseen(): Known {
@@ -106,6 +225,11 @@ function unseen(): Known {
     notifiedBeganAtMs: 0,
     beganAtMs: null,
     observedAtMs: 0,
+    changes: [],
+    decidedAtMs: null,
+    isFlapping: false,
+    flappingSinceMs: Infinity,
+    byChannel: new Map(),
   };
 }
 
@@ -138,12 +262,18 @@ function settle(known: Known, { threshold, recoveryThreshold, within = threshold
 function dueEvent(
   { confirmed, notified, notifiedAtMs, reminders, history }: Known,
   { annoy }: Check,
-  nowMs: number,
+  { nowMs, acknowledged, isResult }: {
+    readonly nowMs: number;
+    readonly acknowledged: boolean;
+    readonly isResult: boolean;
+  },
 ): NotificationEvent | null {
   if (confirmed !== notified) {
     return confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
   }
-  if (confirmed === "ok" || history.at(-1) === "ok" || annoy === false) return null;
+  if (!isResult || acknowledged || confirmed === "ok" || history.at(-1) === "ok" || annoy === false) {
+    return null;
+  }
   if (annoy === true) return "reminder";
   const intervals = [annoy].flat();
   const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
