@@ -77,12 +77,11 @@ export function statusOf(
   }
   const { problemBeganAtMs, confirmed, notified } = record.condition;
   const holds = (name: string): boolean => {
-    if (inactive?.has(name)) return false;
     const dependency = recordOf(name);
     return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
   };
   const waitsFor = confirmed === notified ? [] : check.dependsOn.flatMap((dependency) => {
-    const names = alternativesOf(dependency);
+    const names = alternativesOf(dependency).filter((name) => inactive?.has(name) !== true);
     return names.every(holds) ? names : [];
   });
   const state = timeState(check, record, nowMs);

@@ -117,6 +117,12 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
     const status = statusOf(check, { recordOf, inactive: new Set(["router"]), nowMs: NOW });
     assert.equal(describeStatus(status, NOW), "down [not notified]");
   });
+  await t.step("is inactive, and its alternative has a problem", () => {
+    const check = { ...testCheck("ok", { name: "web" }), dependsOn: [{ any: ["old router", "router"] }] };
+    const recordOf = (one: string) => one === "web" ? web : one === "router" ? router(NOW, "critical") : null;
+    const status = statusOf(check, { recordOf, inactive: new Set(["old router"]), nowMs: NOW });
+    assert.equal(describeStatus(status, NOW), 'down [suppressed: depends on "router"]');
+  });
   await t.step("a silence comes first", () => {
     const check = testCheck("ok", { name: "web", dependsOn: ["router"] });
     const silences = [
