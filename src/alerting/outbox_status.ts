@@ -2,6 +2,7 @@ import { describeDuration } from "../domain/duration.ts";
 import type { QueuedNotification, Silence } from "../domain/outbox.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/printable.ts";
+import { hasOwnEnd } from "./silences.ts";
 
 /** The notifications and silences that `monitor status` shows below the checks. */
 export interface QueuedNotifications {
@@ -48,11 +49,17 @@ export function describeRow(row: QueuedNotification, nowMs: number): string {
 
 /** Describes the check, the end and the note of a silence. */
 export function describeSilence(
-  { check, untilMs, problemBeganAtMs, reason }: Silence,
+  silence: Silence,
   nowMs: number,
 ): string {
+  const { check, untilMs, problemBeganAtMs, reason } = silence;
   const why = reason === "" ? "" : ` (${reason})`;
-  const end = problemBeganAtMs !== null ? "until it is ok" : `for ${describeDuration(untilMs - nowMs)} more`;
+  const time = `for ${describeDuration(untilMs - nowMs)} more`;
+  const end = problemBeganAtMs === null
+    ? time
+    : hasOwnEnd(silence)
+    ? `until it is ok, ${time} at most`
+    : "until it is ok";
   return `${check === null ? "all checks" : `"${check}"`} ${end}${why}`;
 }
 

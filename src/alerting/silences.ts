@@ -8,6 +8,14 @@ interface SilencedCheck extends Pick<Check, "name" | "tags"> {
   readonly problemBeganAtMs: number | null;
 }
 
+/** The longest time that something lasts which ends with a problem: a year. */
+export const UNTIL_OK_MS_MAX = 365 * 24 * 3_600_000;
+
+/** Returns whether a silence that ends with a problem ends at its time at the latest, as the administrator asked. */
+export function hasOwnEnd({ fromMs, untilMs }: Pick<Silence, "fromMs" | "untilMs">): boolean {
+  return untilMs - fromMs < UNTIL_OK_MS_MAX;
+}
+
 /** Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its problem outlives none. */
 export function silencesOf(
   check: SilencedCheck,

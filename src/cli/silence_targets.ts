@@ -3,7 +3,7 @@ import type { Check } from "../domain/check.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord, Store } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
-import { lastingSilences } from "../alerting/silences.ts";
+import { hasOwnEnd, lastingSilences } from "../alerting/silences.ts";
 import { parseIntervalText } from "../config/interval.ts";
 import { parseTime, type TimeContext, timeText } from "../shared/local_time.ts";
 import { printable } from "../shared/printable.ts";
@@ -78,10 +78,12 @@ export function chooseProblems(
 
 /** Lists silences, one a line. */
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
-  return silences.map(({ kind, check, untilMs, problemBeganAtMs, reason }) => {
+  return silences.map((silence) => {
+    const { kind, check, untilMs, problemBeganAtMs, reason } = silence;
     const why = reason === "" ? "" : ` (${reason})`;
     const what = kind === "silence" ? "silenced" : "acknowledged";
-    const end = problemBeganAtMs !== null ? "ok" : timeText(untilMs, timeZone);
+    const time = timeText(untilMs, timeZone);
+    const end = problemBeganAtMs === null ? time : hasOwnEnd(silence) ? `ok, at the latest ${time}` : "ok";
     return printable(`${check ?? "all checks"}: ${what} until ${end}${why}`) + "\n";
   }).join("");
 }
@@ -99,9 +101,6 @@ export async function readSilences(
   const silences = lastingSilences(await store.silences(nowMs), await store.records());
   return silences.filter(({ kind }) => kind !== "maintenance");
 }
-
-/** The longest time that something lasts which ends with a problem: a year. */
-export const UNTIL_OK_MS_MAX = 365 * 24 * 3_600_000;
 
 /**
  * Returns when `--for` or `--until` ends, in milliseconds since 1970; `null`: neither is given.

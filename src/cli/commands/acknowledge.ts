@@ -1,5 +1,6 @@
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
+import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
 import { type Command, CONFIG_OPTION, type Invocation, optionValue } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { TAG_OPTION } from "../open_config.ts";
@@ -9,7 +10,6 @@ import {
   renderSilences,
   renderWithoutProblem,
   requireTargets,
-  UNTIL_OK_MS_MAX,
   withSilences,
 } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";

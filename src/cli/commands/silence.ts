@@ -1,5 +1,6 @@
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
+import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -16,7 +17,6 @@ import {
   renderSilences,
   renderWithoutProblem,
   requireTargets,
-  UNTIL_OK_MS_MAX,
   withSilences,
 } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
