@@ -34,7 +34,11 @@ export function isPostponed(
   state: ConditionState,
   { nowMs, isAcknowledged }: FilterOptions,
 ): boolean {
-  return filters.afterMs !== undefined && (isAcknowledged || nowMs < dueAtMs(filters, state, nowMs));
+  const { afterMs } = filters;
+  if (afterMs === undefined) return false;
+  const leftMs = dueAtMs(filters, state, nowMs) - nowMs;
+  // If the clock was set back by more than that, it is unknown how long the problem has lasted.
+  return isAcknowledged || leftMs > 0 && leftMs <= 2 * afterMs;
 }
 
 /** Returns whether a problem has lasted long enough for a channel that was not notified of one. */
