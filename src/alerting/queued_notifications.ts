@@ -88,7 +88,7 @@ function notificationFor(
     return isDue && !isExcluded(channel, { notification, missedProblem: null }) ? notification : null;
   }
   if (previous === undefined) return null;
-  if (wanted === "ok") return { ...notification, event: "recovery", previous };
+  if (wanted === "ok") return { ...notification, event: "recovery", previous, dependents: 0 };
   if (isLeftOut(channel, conditions)) return null;
   return { ...notification, event: previous === "ok" ? "problem" : "change", previous };
 }

@@ -137,6 +137,16 @@ Deno.test("queueFor() queues only for channels that were last notified of anothe
   }
 });
 
+Deno.test("queueFor() names no dependents in a recovery, even if the check is not ok", () => {
+  const filtered: Channel = { ...channel("one"), conditions: ["critical"] };
+  const [queued] = queueFor({ ...notification("change"), condition: "warning", dependents: 14 }, {
+    ...OPTIONS,
+    channels: [filtered],
+    lastNotifiedOf: () => last("critical"),
+  });
+  assert.deepEqual([queued?.notification.event, queued?.notification.dependents], ["recovery", 0]);
+});
+
 Deno.test("queueFor() sends a reminder only after its problem was sent and if nothing is pending", async (t) => {
   const table: Readonly<Record<string, readonly [known: Condition, isPending: boolean, count: number]>> = {
     "known, nothing pending": ["critical", false, 2],
