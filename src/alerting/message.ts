@@ -4,8 +4,8 @@ import type { QueuedNotification } from "../domain/outbox.ts";
 import { type DeliveryMarkers, markerKey } from "./delivery_markers.ts";
 
 /**
- * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, then
- * by severity, and each check in order.
+ * Returns the message of queued notifications: checks that others depend on first, since they are the likely cause, those
+ * with the most before those that depend on them; then by severity, and each check in order.
  */
 export function toMessage(
   id: string,
@@ -21,12 +21,11 @@ export function toMessage(
     items.map(({ notification }) => [notification.check, severity(notification.condition)]),
   );
   const severityOf = ({ notification: { check } }: MessageItem): number => severities.get(check) ?? 0;
-  const causes = new Set(
-    items.filter(({ notification }) => notification.dependents > 0).map(({ notification }) =>
-      notification.check
-    ),
-  );
-  const causeOf = ({ notification: { check } }: MessageItem): number => causes.has(check) ? 1 : 0;
+  const causes = new Map<string, number>();
+  for (const { notification: { check, dependents } } of items) {
+    causes.set(check, Math.max(dependents, causes.get(check) ?? 0));
+  }
+  const causeOf = ({ notification: { check } }: MessageItem): number => causes.get(check) ?? 0;
   return {
     id,
     items: items.sort((one, other) => causeOf(other) - causeOf(one) || severityOf(other) - severityOf(one)),
