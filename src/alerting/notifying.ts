@@ -147,6 +147,7 @@ export class Notifying {
 
   /** Returns the suppression of notifications of a check; `null`: none. */
   suppressedBy(check: Check, nowMs: number): Suppression | null {
+    if (this.#isOvertaken(check)) return "overtaken";
     return suppressionOf(check, this.#suppressionOptions(nowMs));
   }
 
@@ -179,6 +180,13 @@ export class Notifying {
           (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
         ),
     };
+  }
+
+  /** The record does not have the last notification of a channel that may not get a problem when others do. */
+  #isOvertaken({ name, notifications }: Check): boolean {
+    return this.#member !== null && !this.#member.isOpen && this.#options.repository.isWritable &&
+      this.#known.get(name)?.byChannel === null &&
+      notifications.some(({ afterMs, hours }) => afterMs !== undefined || hours !== undefined);
   }
 
   /** Returns the note of the acknowledgement of a check's problem; `null`: not acknowledged. */

@@ -3,7 +3,15 @@ import type { Condition } from "./condition.ts";
 /** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
 
-export type Suppression = "silence" | "until_ok" | "flapping" | "maintenance" | "no_notify" | "dependency";
+/** `overtaken`: another member has decided meanwhile, and the notifications of its channels are not read yet. */
+export type Suppression =
+  | "silence"
+  | "until_ok"
+  | "flapping"
+  | "maintenance"
+  | "no_notify"
+  | "dependency"
+  | "overtaken";
 
 /** A number of check results for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;

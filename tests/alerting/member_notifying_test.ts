@@ -1,5 +1,6 @@
 /** The decisions of a member about a check that others have decided about meanwhile. */
 import assert from "node:assert/strict";
+import type { ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { KnownNotification } from "../../src/domain/membership.ts";
@@ -41,7 +42,7 @@ interface Member {
   observe(condition: Condition): readonly string[];
 }
 
-async function startMember(): Promise<Member> {
+async function startMember(check = CHECK): Promise<Member> {
   const sharing = { claims: () => true, isOpen: false, poke: () => {} };
   const lines: string[] = [];
   const store = createFaultyStore();
@@ -54,7 +55,7 @@ async function startMember(): Promise<Member> {
     hostName: "host",
   });
   const notifying = startNotifying(
-    { checks: [CHECK], running: [CHECK], directory: "/", redact: (text) => text },
+    { checks: [check], running: [check], directory: "/", redact: (text) => text },
     {
       system: { ...createMemorySystem(), clock },
       repository,
@@ -71,10 +72,10 @@ async function startMember(): Promise<Member> {
   );
   const record = (condition: Condition): readonly QueuedNotification[] => {
     const nowMs = clock.wallMs();
-    const result = { check: CHECK, condition, output: "", detail: "", metrics: {}, performanceData: "" };
+    const result = { check, condition, output: "", detail: "", metrics: {}, performanceData: "" };
     const { queued } = repository.record({ ...result, startedAtMs: nowMs, durationMs: 0 }, {
       nowMs,
-      ...notifying.deciding(CHECK, nowMs),
+      ...notifying.deciding(check, nowMs),
       plan: () => ({ atMs: nowMs + 1_000, intervalMs: 1_000, missed: 0 }),
     });
     return queued;
@@ -85,8 +86,8 @@ async function startMember(): Promise<Member> {
 }
 
 /** Makes a member adopt a record of another one, in which the problem was sent. */
-async function overtake({ notifying, repository }: Member): Promise<void> {
-  const other = await startMember();
+async function overtake({ notifying, repository }: Member, check = CHECK): Promise<void> {
+  const other = await startMember(check);
   other.observe("critical");
   repository.adopt([other.repository.recordOf("web", START)]);
   notifying.forget(["web"]);
@@ -98,6 +99,24 @@ Deno.test("a member does not notify again of a problem that another one has sent
   await overtake(member);
   assert.deepEqual(member.observe("critical"), []);
   assert.deepEqual(member.observe("ok"), ["recovery"]);
+});
+
+Deno.test("a member decides for channels that filter once it has read the deliveries of another one", async (t) => {
+  const late = { kind: "console", key: "late", parameters: {} } as const;
+  const filters: Readonly<Record<string, ChannelFilters>> = {
+    after: { afterMs: 3_600_000 },
+    hours: { hours: [{ fromMs: START - 2, untilMs: START - 1 }] },
+  };
+  for (const [name, filter] of Object.entries(filters)) {
+    await t.step(name, async () => {
+      const check: Check = { ...CHECK, notifications: [...CHECK.notifications, { ...late, ...filter }] };
+      const member = await startMember(check);
+      await overtake(member, check);
+      assert.deepEqual(member.record("ok"), [], "unread");
+      await member.notifying.know(["web"], () => Promise.resolve([PROBLEM]));
+      assert.deepEqual(member.record("ok").map(({ channelKey }) => channelKey), ["console"]);
+    });
+  }
 });
 
 Deno.test("a member keeps its own decisions while it reads those of others", async () => {
