@@ -243,8 +243,10 @@ export class Notifying {
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void> {
     const unstored = new Set([...this.#unsent, ...this.#unsaved].map(({ notification: { check } }) => check));
+    const isNewer = (check: string): boolean =>
+      unstored.has(check) && this.#known.get(check)?.byChannel !== null;
     const before = new Map(
-      checks.filter((check) => !unstored.has(check)).map((check) => [check, this.#known.get(check)]),
+      checks.filter((check) => !isNewer(check)).map((check) => [check, this.#known.get(check)]),
     );
     const byCheck = Map.groupBy(await read(checks), ({ check }) => check);
     for (const [check, known] of before) {

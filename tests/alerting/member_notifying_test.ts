@@ -111,6 +111,8 @@ Deno.test("a member decides for channels that filter once it has read the delive
     await t.step(name, async () => {
       const check: Check = { ...CHECK, notifications: [...CHECK.notifications, { ...late, ...filter }] };
       const member = await startMember(check);
+      await member.notifying.know(["web"], () => Promise.resolve([]));
+      assert.equal(member.record("critical").length, 1, "dropped before it is stored");
       await overtake(member, check);
       assert.deepEqual(member.record("ok"), [], "unread");
       await member.notifying.know(["web"], () => Promise.resolve([PROBLEM]));
