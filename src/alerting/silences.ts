@@ -16,6 +16,9 @@ export function hasOwnEnd({ fromMs, untilMs }: Pick<Silence, "fromMs" | "untilMs
   return untilMs - fromMs < UNTIL_OK_MS_MAX;
 }
 
+/** A silence begins at once, also on a machine whose clock is behind by so much. */
+const CLOCK_DIFFERENCE_MS = 5 * 60_000;
+
 /** Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its problem outlives none. */
 export function silencesOf(
   check: SilencedCheck,
@@ -27,7 +30,7 @@ export function silencesOf(
     nowMs < silence.untilMs &&
     // Not by their times: the clock may have been set back since.
     (silence.problemBeganAtMs === null
-      ? silence.fromMs <= nowMs
+      ? silence.fromMs <= nowMs + CLOCK_DIFFERENCE_MS
       : silence.problemBeganAtMs === check.problemBeganAtMs)
   );
 }
