@@ -12,7 +12,13 @@ const WARNINGS = ["web0", "web1", "web2", "web3", "web4", "web5"];
 const ACKNOWLEDGED = ["web0", "web6"];
 
 /** Long enough for a kill, and for others to take over, between a problem and its escalation. */
-const FILTERS = { all: {}, critical: { conditions: ["critical"] }, late: { after: "12 seconds" } };
+const FILTERS = {
+  all: {},
+  critical: { conditions: ["critical"] },
+  late: { after: "12 seconds" },
+  recoveries: { events: ["recovery"] },
+  closed: { hours: [{ from: "2000-01-01", until: "2000-01-02" }] },
+};
 
 Deno.test({
   ...POSTGRES,
@@ -22,8 +28,10 @@ Deno.test({
     withInstallation(async (installation) => {
       await using critical = startHook();
       await using late = startHook();
+      await using recoveries = startHook();
+      await using closed = startHook();
       const { hook, names, run, start, turn, assertEachOnce, describe } = installation;
-      writeFilters(installation, { all: hook, critical, late });
+      writeFilters(installation, { all: hook, critical, late, recoveries, closed });
       const escalating = names.filter((name) => !ACKNOWLEDGED.includes(name));
       const members = ["a", "b", "c"].map((name) => start(name)) as [Program, Program, Program];
       await turn(500);
@@ -42,6 +50,8 @@ Deno.test({
         some.flatMap((name) => [`${name} problem`, `${name} recovery`]).sort();
       assert.deepEqual(sentTo(late).toSorted(), bothOf(escalating));
       assert.deepEqual(sentTo(critical).toSorted(), bothOf(names.filter((name) => !WARNINGS.includes(name))));
+      assert.deepEqual(sentTo(recoveries).toSorted(), names.map((name) => `${name} recovery`).sort());
+      assert.deepEqual(sentTo(closed), []);
       for (const name of names) {
         for (const receiver of [hook, critical, late]) assertInOrder(sentTo(receiver), name);
       }
