@@ -53,6 +53,17 @@ test(
           readMetrics(harness, "collected/monitor.prom"),
           'monitor_last_loop_timestamp_seconds{monitor="one"}',
         ) > firstLoop);
+      assert.equal((await harness.run(["maintenance", "start", "plugin", "--for", "1h"])).code, 0);
+      await until("the maintenance", () => {
+        const suppressed = readMetrics(harness, "collected/monitor.prom").match(
+          /^monitor_check_suppressed.*$/gm,
+        );
+        if (suppressed === null) return false;
+        assert.deepEqual(suppressed, [
+          'monitor_check_suppressed{check="plugin",by="maintenance",monitor="one"} 1',
+        ]);
+        return true;
+      });
       program.signal("SIGTERM");
       assert.equal((await program.end()).code, 0);
       assert.deepEqual([...Deno.readDirSync(`${harness.directory}/collected`)].map(({ name }) => name), [

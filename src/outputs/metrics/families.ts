@@ -46,6 +46,10 @@ export const FAMILIES = {
     "monitor_check_confirmed_timestamp_seconds",
     "Time of the first run of the confirmed condition.",
   ),
+  suppressed: gauge(
+    "monitor_check_suppressed",
+    "A silence or a maintenance window suppresses its notifications; always 1.",
+  ),
   duration: gauge("monitor_check_duration_seconds", "Duration of the last run."),
   lastRun: gauge("monitor_check_last_run_timestamp_seconds", "Start of the last run."),
   nextRun: gauge("monitor_check_next_run_timestamp_seconds", "Planned start of the next run."),

@@ -3,13 +3,13 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import { isInFuture } from "../../alerting/overdue.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { LoadedConfig } from "../../config/load.ts";
-import type { ChannelMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
+import type { ChannelMetrics, CheckMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
 
 interface MetricSources {
   readonly config: Pick<LoadedConfig, "checks" | "metrics">;
   readonly version: string;
   readonly repository: Pick<StateRepository, "recordOf" | "isWritable">;
-  readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames">;
+  readonly notifying: Pick<Notifying, "queued" | "counts" | "channelNames" | "suppressedBy">;
   /** This process as a member; absent if the state isn't shared. */
   readonly member?: SharingMetrics | null;
   /** Wall time, milliseconds since 1970. */
@@ -20,6 +20,13 @@ interface MetricSources {
     "isRunning" | "lastLoopAtMs" | "schedulerLagMs" | "configLoadedAtMs" | "isReloadSuccessful"
   >;
 }
+
+/** The labels of suppressions that an administrator asked for; others depend on the next result. */
+const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
+  silence: "silence",
+  until_ok: "silence",
+  maintenance: "maintenance",
+};
 
 /** Gathers the values of metrics. */
 export function gatherMetrics(
@@ -35,7 +42,8 @@ export function gatherMetrics(
     sharing: member,
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
-      return { check, record, isInFuture: isInFuture(check, record, nowMs) };
+      const suppressedBy = SUPPRESSIONS[notifying.suppressedBy(check, nowMs) ?? "none"] ?? null;
+      return { check, record, suppressedBy, isInFuture: isInFuture(check, record, nowMs) };
     }),
     inactiveChecks: config.checks.length - active.length,
     channels: channelsOf(notifying),

@@ -47,12 +47,14 @@ export function startMetricsPublisher(options: MetricsPublisherOptions): Metrics
   let isRunning = true;
 
   const giveWay = (): Promise<void> => pause(clock, 0);
-  const render = (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
+  const render = async (schedulerLagMs: number, format: MetricsFormat): Promise<string> => {
+    // A silence may have begun since the last result.
+    await notifying.refresh();
     const nowMs = clock.wallMs();
     if (scheduler.isAdvancing) lastLoopAtMs = nowMs;
     const loop = { lastLoopAtMs, schedulerLagMs, configLoadedAtMs, isReloadSuccessful, isRunning };
     const values = gatherMetrics({ config, version, repository, notifying, member, nowMs, loop });
-    return renderMetrics(values, giveWay, format);
+    return await renderMetrics(values, giveWay, format);
   };
   const filesOf = ({ metrics }: LoadedConfig): readonly PublishedFile[] =>
     metrics === null ? [] : [{

@@ -29,6 +29,8 @@ export interface CheckMetrics {
   readonly record: CheckRecord;
   /** Whether its last run is in the future, so that its condition has no meaning. */
   readonly isInFuture: boolean;
+  /** `null`: neither suppresses its notifications. */
+  readonly suppressedBy: "silence" | "maintenance" | null;
 }
 
 /** The metrics of the members that share a state. */
@@ -136,6 +138,12 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
   exposition.add(
     FAMILIES.confirmedSince,
     seen.map(({ label, record }) => [label, seconds(record.condition.confirmedSinceMs)]),
+  );
+  exposition.add(
+    FAMILIES.suppressed,
+    all.flatMap(({ label, suppressedBy }): readonly Sample[] =>
+      suppressedBy === null ? [] : [[`${label},${labelText("by", suppressedBy)}`, 1]]
+    ),
   );
   exposition.add(FAMILIES.duration, seen.map(({ label, last }) => [label, seconds(last.durationMs)]));
   exposition.add(FAMILIES.lastRun, seen.map(({ label, last }) => [label, seconds(last.startedAtMs)]));

@@ -115,6 +115,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_check_condition{check="web"} 1',
     'monitor_check_confirmed_condition{check="web"} 1',
     'monitor_check_confirmed_timestamp_seconds{check="web"} 1769853540',
+    'monitor_check_suppressed{check="web",by="maintenance"} 1',
     'monitor_check_duration_seconds{check="web"} 0.01225',
     'monitor_check_last_run_timestamp_seconds{check="web"} 1769853599.988',
     'monitor_check_next_run_timestamp_seconds{check="web"} 1769853660',

@@ -39,6 +39,7 @@ export function checkOf(
     check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
     record: recordOf(name, { last: resultOf(last) }),
     isInFuture: false,
+    suppressedBy: "maintenance",
   };
 }
 
