@@ -10,7 +10,6 @@ const OUTPUT_LENGTH_MAX = 500;
 /** The maximum length of a check's texts in a line of text. */
 export const LINE_TEXT_MAX: TextMax = { output: OUTPUT_LENGTH_MAX, detail: 0 };
 
-/** The console channel: a line for each notification. */
 export const consoleKind: ChannelKindEntry<"console"> = {
   deliver: (message, _channel, context) => {
     try {

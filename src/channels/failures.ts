@@ -9,7 +9,6 @@ interface FailureOptions {
   readonly retryAfterMs?: number | null;
 }
 
-/** A message that was not delivered. */
 export function notDelivered(reason: string, options: FailureOptions): Delivery {
   const { retryable, mayHaveArrived = false, retryAfterMs = null } = options;
   return { delivered: false, retryable, mayHaveArrived, reason, retryAfterMs };

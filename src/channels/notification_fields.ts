@@ -33,7 +33,6 @@ interface NotificationFields {
   readonly dependents: number;
 }
 
-/** Returns the fields of a notification. */
 export function notificationFields(notification: Notification): NotificationFields {
   return {
     id: notification.id,
@@ -57,7 +56,6 @@ export function notificationFields(notification: Notification): NotificationFiel
 
 /** An item of a message: its notification, whether it is a test, and the problem that recovered before it was sent. */
 interface ItemFields extends NotificationFields {
-  /** Whether it is only a test of the channel. */
   readonly test: boolean;
   /** The problem that recovered before it was sent; then the rest is its recovery. `null` otherwise. */
   readonly missed_problem: NotificationFields | null;
@@ -65,9 +63,7 @@ interface ItemFields extends NotificationFields {
   readonly summarized: number;
 }
 
-/** The form of an item. */
 interface ItemTelling {
-  /** Whether it is only a test of the channel. */
   readonly isTest: boolean;
   /** The number of items in the message; they share its space. */
   readonly itemCount: number;

@@ -23,7 +23,6 @@ import { afterColon, DELIVERED, notDelivered } from "./failures.ts";
 import { ITEM_TEXT_MAX, itemFields } from "./notification_fields.ts";
 import { oneLine, truncate } from "../shared/truncate.ts";
 
-/** The channel that posts notifications to a URL. */
 export const webhookKind: ChannelKindEntry<"webhook"> = {
   deliver: deliverWebhook,
   batches: (channel) => !isTemplate(channel),

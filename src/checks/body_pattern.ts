@@ -24,7 +24,6 @@ interface PatternSearchOptions {
   readonly isWhole: boolean;
 }
 
-/** The result of a search for a pattern. */
 export interface PatternSearch {
   readonly found: boolean;
   /** How many characters were searched where that was not all; `null`: all. */
@@ -77,7 +76,6 @@ export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
   };
 }
 
-/** The match of a pattern in a text. */
 interface CaptureSearch extends PatternSearch {
   /** The match of the first group, or of the whole pattern if it has none; `null`: no match. */
   readonly captured: string | null;

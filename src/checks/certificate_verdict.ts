@@ -5,9 +5,7 @@ import type { ParameterProblem } from "../domain/check_kind.ts";
 import type { CertificateFacts, CertificateProblem, CertificateReading } from "../domain/tls.ts";
 import { quote } from "../shared/quote.ts";
 
-/** The evaluation of a certificate. */
 interface CertificateVerdict {
-  /** `ok`, `warning` or `critical`. */
   readonly condition: Extract<Condition, "ok" | "warning" | "critical">;
   readonly text: string;
   /** Time until expiry in whole seconds, negative afterwards; `null` if its dates are unknown. */

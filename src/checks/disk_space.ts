@@ -8,7 +8,6 @@ import { describeFileError } from "../shared/describe_error.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
-/** The `disk_space` kind. */
 export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   observe: observeDiskSpace,
   limit: "none",

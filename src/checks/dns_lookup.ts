@@ -15,7 +15,6 @@ import { quote } from "../shared/quote.ts";
 import { absoluteName, isDomainName, RECORD_FORMS } from "./dns_records.ts";
 import { nameFor } from "./targets.ts";
 
-/** The `dns_lookup` kind. */
 export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   observe: observeDnsLookup,
   limit: "network",
@@ -30,7 +29,6 @@ export const dnsLookupKind: CheckKindEntry<"dns_lookup"> = {
   requiredPermissions: permissionsOfDnsLookup,
 };
 
-/** The response of one server. */
 interface ServerAnswer {
   /** As the config names it; `null`: the resolver of the machine. */
   readonly server: string | null;

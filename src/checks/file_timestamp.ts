@@ -11,7 +11,6 @@ import type { CheckResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
 import { nameForPath } from "./targets.ts";
 
-/** The `file_timestamp` kind. */
 export const fileTimestampKind: CheckKindEntry<"file_timestamp"> = {
   observe: observeFileTimestamp,
   limit: "none",

@@ -11,7 +11,6 @@ import { observeSteps } from "./http/steps.ts";
 import { findErrors, findRequestWarnings } from "./http/request_errors.ts";
 import { nameFor, portSubject } from "./targets.ts";
 
-/** The `http_request` kind. */
 export const httpRequestKind: CheckKindEntry<"http_request"> = {
   observe: observeHttpRequest,
   limit: "network",

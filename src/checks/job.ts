@@ -8,7 +8,6 @@ import type { CheckResult } from "../domain/result.ts";
 import { isCron } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
 
-/** The `job` kind. */
 export const jobKind: CheckKindEntry<"job"> = {
   observe: observeJob,
   limit: "none",

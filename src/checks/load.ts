@@ -7,7 +7,6 @@ import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.
 /** The keys of the parameters; the position is that in the averages. */
 const SPANS = ["load1", "load5", "load15"] as const;
 
-/** The `load` kind. */
 export const loadKind: CheckKindEntry<"load"> = {
   observe: async (check, context) => await observeLoad(check, context),
   limit: "none",

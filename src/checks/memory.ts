@@ -5,7 +5,6 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 
-/** The `memory` kind. */
 export const memoryKind: CheckKindEntry<"memory"> = {
   observe: async (check, context) => await observeMemory(check, context),
   limit: "none",

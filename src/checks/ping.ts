@@ -7,7 +7,6 @@ import { truncate } from "../shared/truncate.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
-/** The `ping` kind. */
 export const pingKind: CheckKindEntry<"ping"> = {
   observe: observePing,
   limit: "process",

@@ -1,4 +1,3 @@
-/** The parsed output of a plugin. */
 interface PluginOutput {
   /** The first line without its performance data. */
   readonly output: string;

@@ -10,7 +10,6 @@ import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
-/** The `process` kind. */
 export const processKind: CheckKindEntry<"process"> = {
   observe: observeProcess,
   limit: "process",

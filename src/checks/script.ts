@@ -7,7 +7,6 @@ import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
 import { nameForPath } from "./targets.ts";
 
-/** The `script` kind. */
 export const scriptKind: CheckKindEntry<"script"> = {
   observe: observeScript,
   limit: "process",

@@ -6,10 +6,8 @@ import { quote } from "../shared/quote.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 
-/** The output of a command. */
 interface PrintedOutput {
   readonly text: string;
-  /** Whether the text is all of it. */
   readonly isWhole: boolean;
   readonly performanceData: string;
 }

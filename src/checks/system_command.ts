@@ -4,7 +4,6 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { truncate } from "../shared/truncate.ts";
 
-/** A command of the system that prints facts. */
 interface SystemCommand {
   /** Absolute. */
   readonly path: string;
@@ -17,7 +16,6 @@ const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
 const REASON_LENGTH_MAX = 200;
 
-/** Returns the output of a command, or the result of a check that fails without it. */
 export async function runSystemCommand(
   { path, arguments: words, timeoutMs }: SystemCommand,
   { system, directory, signal }: ObserveContext,

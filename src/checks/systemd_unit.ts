@@ -6,7 +6,6 @@ import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
 
-/** The `systemd_unit` kind. */
 export const systemdUnitKind: CheckKindEntry<"systemd_unit"> = {
   observe: observeSystemdUnit,
   limit: "process",

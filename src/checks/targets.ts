@@ -43,7 +43,6 @@ export function nameFor(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}._-]+/gu, "_").replaceAll(/^[_.-]+|[_.-]+$/g, "") || "check";
 }
 
-/** The name for a file: its own. */
 export function nameForPath(path: string): string {
   return nameFor(path.replace(/\/+$/, "").split("/").at(-1) ?? "");
 }

@@ -14,7 +14,6 @@ import { quote } from "../shared/quote.ts";
 import { hostPortIn, nameFor, nameForPath, portSubject } from "./targets.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 
-/** The `tcp_connect` kind. */
 export const tcpConnectKind: CheckKindEntry<"tcp_connect"> = {
   observe: observeTcpConnect,
   limit: "network",
@@ -87,7 +86,6 @@ async function observeTcpConnect(
   return result;
 }
 
-/** One run of a check. */
 interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
   readonly check: TcpConnectCheck;
   /** Absent: in clear text. */
@@ -222,10 +220,8 @@ function findWarnings(
   return warnings;
 }
 
-/** Keys of a connection over TCP. */
 const TCP_KEYS = ["host", "port", "connectTo", "serverName", "fingerprint", "caFile"] as const;
 
-/** Those of a connection with TLS. */
 const TLS_KEYS: readonly string[] = ["server_name", "fingerprint", "ca_file"];
 
 const KEY_NAMES: Readonly<Record<typeof TCP_KEYS[number], string>> = {

@@ -5,7 +5,6 @@ import type { ParameterProblem } from "../domain/check_kind.ts";
 import type { CheckResult } from "../domain/result.ts";
 import type { Limit, Thresholds } from "../domain/thresholds.ts";
 
-/** A value that a check measured. */
 export interface Measure {
   /** As its key in the config, such as `swap_used`; its metrics begin with it. */
   readonly name: string;

@@ -11,7 +11,6 @@ import { readAuthorities } from "./tls_files.ts";
 import type { TlsExpectations } from "../domain/tls.ts";
 import { hostPortIn, nameFor, portSubject } from "./targets.ts";
 
-/** The `tls_certificate` kind. */
 export const tlsCertificateKind: CheckKindEntry<"tls_certificate"> = {
   observe: observeTlsCertificate,
   limit: "network",
@@ -56,7 +55,6 @@ async function observeTlsCertificate(
   return result;
 }
 
-/** One run of a check. */
 interface Run extends Pick<ObserveContext["system"], "clock" | "connections"> {
   readonly check: TlsCertificateCheck;
   readonly tls: TlsExpectations;

@@ -10,7 +10,6 @@ type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 /** Far larger than any list of CAs. */
 const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Reads the files that a config names for TLS. */
 export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
   const read: { authority?: string; certificate?: string; key?: string } = {};
   for (const file of ["authority", "certificate", "key"] as const) {

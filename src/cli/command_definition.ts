@@ -19,7 +19,6 @@ export interface OptionSpec {
   readonly description: string;
 }
 
-/** Which names of the config completions offer. */
 export type ConfigNames = "checks" | "channels" | "tags";
 
 /**
@@ -31,7 +30,6 @@ type OperandKind = "check" | "path" | readonly string[] | {
   readonly then: "check";
 };
 
-/** The parsed command line. */
 export interface Invocation {
   /** Values by option name; a flag that was given is `true`, and an option that is repeatable has a list. */
   readonly options: ReadonlyMap<string, OptionValue>;
@@ -44,7 +42,6 @@ export interface Invocation {
 
 export type OptionValue = string | true | readonly string[];
 
-/** One command. Its help is generated from this. */
 export interface Command {
   /** The word that calls it; unique. */
   readonly name: string;
@@ -52,7 +49,6 @@ export interface Command {
   readonly summary: string;
   /** Behind the command's name in the usage line. */
   readonly operands: string;
-  /** The largest number of operands. */
   readonly operandsMax: number;
   /** The meaning of an operand for completions; without it they offer nothing. */
   readonly operandKind?: OperandKind;
@@ -65,7 +61,6 @@ export interface Command {
   readonly options: readonly OptionSpec[];
   /** Options that it does not have, with the command to use instead. @default none */
   readonly replaced?: Readonly<Record<string, string>>;
-  /** Command lines for its help, each with its effect. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
   /**
    * The permission classes that it uses with any config; the others are dropped before it runs. Without it, the command
@@ -74,11 +69,9 @@ export interface Command {
   readonly uses?: readonly PermissionClass[];
   /** Its exit codes, in addition to those of every command. */
   readonly endings: readonly Ending[];
-  /** Runs the command; returns the exit code. */
   run(invocation: Invocation, system: System): Promise<number>;
 }
 
-/** Thrown if the command line is invalid. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   /** The fix; `null` if the message has it. */
@@ -91,7 +84,6 @@ export class UsageError extends Error {
   }
 }
 
-/** The options of every command. */
 export const COMMON_OPTIONS: readonly OptionSpec[] = [
   { name: "no-color", description: "output without color (also: the variable NO_COLOR)" },
   { name: "help", short: "h", description: "this help" },
@@ -116,7 +108,6 @@ export function hintForFile(word: string): string | undefined {
 /** The formats of a command that prints the stored state. */
 export const REPORT_FORMATS = ["pretty", "json"] as const;
 
-/** The option that chooses one of {@linkcode REPORT_FORMATS}. */
 export const REPORT_FORMAT_OPTION: OptionSpec = {
   name: "format",
   value: "FORMAT",
@@ -124,7 +115,6 @@ export const REPORT_FORMAT_OPTION: OptionSpec = {
   description: "pretty or json (default: pretty)",
 };
 
-/** The value of an option, if it was given. */
 export function optionValue(invocation: Invocation, name: string): string | undefined {
   const value = invocation.options.get(name);
   return typeof value === "string" ? value : undefined;

@@ -3,7 +3,6 @@ import { isOneOff } from "../alerting/maintenance_windows.ts";
 import { nextWindow } from "../alerting/next_window.ts";
 import { type TimeContext, timeText } from "../shared/local_time.ts";
 
-/** Describes the present or next time of a window, in absolute times. */
 export function describeNextWindow(window: MaintenanceWindow, { nowMs, timeZone }: TimeContext): string {
   if (isOneOff(window) && Number.isNaN(window.fromMs)) return "unknown without secrets";
   const times = nextWindow(window, nowMs);

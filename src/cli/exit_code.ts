@@ -35,7 +35,6 @@ const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]
   interrupted: ["130, 143", "SIGINT or SIGTERM before every check had a result"],
 };
 
-/** One way in which a command can end. */
 export type Ending =
   | "done"
   | "command"
@@ -67,7 +66,6 @@ export function exitCodeHelp(
   return names.filter((name) => all.includes(name)).map((name) => ENDINGS[name]);
 }
 
-/** The exit codes of the whole program. */
 export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string])[] = [
   [
     "0, 1, 2, 3",
@@ -76,7 +74,6 @@ export const EXIT_CODE_HELP: readonly (readonly [codes: string, meaning: string]
   ...exitCodeHelp(["name", "undelivered", "state", "held", "permission", "config", "interrupted"]),
 ];
 
-/** Conditions that `--fail-on` accepts. */
 export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
 
 /** The lowest severity that fails a run. `unknown` always does: there is no data. */

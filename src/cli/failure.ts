@@ -10,7 +10,6 @@ import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
 
-/** The message and the exit code of an error. */
 interface Failure {
   /** Whole lines for stderr, each with its line feed. */
   readonly text: string;

@@ -7,7 +7,6 @@ const WIDTH = 100;
 /** The summary of the program without its period. */
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
-/** Returns the help of the whole program. */
 export function programHelp(commands: readonly Command[]): string {
   return [
     `${PROGRAM_SUMMARY}.`,

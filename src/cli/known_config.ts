@@ -67,7 +67,6 @@ async function locateStateOf(
   return place.path !== null && await system.state.files.look(place.path) !== null ? place : null;
 }
 
-/** The checks in the state, without other settings of the config. */
 export function checksOfState(
   run: MonitorRun | null,
   records: readonly CheckRecord[],

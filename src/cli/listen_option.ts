@@ -4,7 +4,6 @@ import type { ListenSettings } from "../domain/listen_settings.ts";
 import { parseListenAddress } from "../shared/listen_address.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 
-/** The option that starts the HTTP endpoint. */
 export const LISTEN_OPTION: OptionSpec = {
   name: "listen",
   value: "ADDRESS",

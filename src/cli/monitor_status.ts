@@ -9,7 +9,6 @@ import { describeHeartbeat, locationStatuses, type MonitorStatus } from "../outp
 import type { OpenConfig } from "./open_config.ts";
 import type { StateLocation } from "./state_location.ts";
 
-/** Returns a hash of the texts of a config. */
 export function configHash({ sources }: Pick<OpenConfig, "sources">): string {
   return hashHex(JSON.stringify(sources.map(({ text }) => text)), 32);
 }

@@ -189,7 +189,6 @@ async function findChannelLacks({ files }: LoadedConfig, system: System): Promis
   });
 }
 
-/** The option that chooses checks by their tags. */
 export const TAG_OPTION: OptionSpec = {
   name: "tag",
   value: "TAG",
@@ -198,7 +197,6 @@ export const TAG_OPTION: OptionSpec = {
   description: "only checks with this tag (repeatable: with any of the tags)",
 };
 
-/** Which checks of a config a command is about. */
 export interface Selection {
   /** Names of checks; empty: whatever their name. */
   readonly names: readonly string[];
@@ -206,7 +204,6 @@ export interface Selection {
   readonly tags: readonly string[];
 }
 
-/** A selection of checks. */
 type Choosable = Pick<Check, "name" | "tags" | "active">;
 
 /** Reads which checks a command is about: its operands are their names. */

@@ -52,7 +52,6 @@ export async function openShared(
   };
 }
 
-/** Opens the tables of a database to copy them. */
 export async function openDatabaseTables(
   postgres: PostgresSettings,
   system: System,

@@ -10,7 +10,6 @@ import { openShared, openSqlite } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
 import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 
-/** A state that this process owns. */
 export interface OwnedState {
   /** The store as it was opened first; `reopen` returns another one. */
   readonly store: Store;

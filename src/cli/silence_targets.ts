@@ -16,7 +16,6 @@ import { stateAlongside, warnOfMissing } from "./read_state.ts";
 interface SilenceTargets {
   readonly store: Awaited<ReturnType<typeof stateAlongside>>;
   readonly names: readonly (string | null)[];
-  /** The chosen checks. */
   readonly checks: readonly Pick<Check, "name" | "tags">[];
 }
 
@@ -76,7 +75,6 @@ export function chooseProblems(
   return { chosen, without: names.filter((name) => !chosen.some(({ check }) => check === name)) };
 }
 
-/** Lists silences, one a line. */
 export function renderSilences(silences: readonly Silence[], timeZone: string): string {
   return silences.map((silence) => {
     const { kind, check, untilMs, problemBeganAtMs, reason } = silence;

@@ -26,7 +26,6 @@ export interface StateLocation {
   readonly obstacle?: string;
 }
 
-/** Returns the location of the state of a config. */
 export async function locateState(
   invocation: Invocation,
   config: Pick<LoadedConfig, "statePath" | "postgres"> & {

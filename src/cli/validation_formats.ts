@@ -3,7 +3,6 @@ import type { PlacedProblem } from "../config/problem.ts";
 import type { Source } from "../config/source_text.ts";
 import { printable } from "../shared/printable.ts";
 
-/** The outcome of validating a config. */
 export interface Validation {
   /** Whether the exit code is 0. */
   readonly isValid: boolean;

@@ -27,7 +27,6 @@ export interface ConfirmationThresholds {
   readonly within?: number;
 }
 
-/** A move of the confirmed condition. */
 export interface ConfirmedChange {
   readonly from: Condition;
   /** The confirmed condition from now on; never the same. */

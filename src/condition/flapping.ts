@@ -3,7 +3,6 @@
  * (https://assets.nagios.com/downloads/nagioscore/docs/nagioscore/4/en/flapping.html).
  */
 
-/** The number of results that flapping is computed from. */
 export const FLAPPING_RESULTS = 21;
 /** From this percentage on, a check flaps. */
 const START_PERCENT = 20;

@@ -8,7 +8,6 @@ export function addResult(recent: string, condition: Condition, max: number): st
   return (recent + LETTERS[condition]).slice(-max);
 }
 
-/** Counts the results that are at least that severe. */
 export function countAtLeast(recent: string, condition: Condition): number {
   const letters = CONDITIONS.filter((one) => severity(one) >= severity(condition)).map((one) => LETTERS[one]);
   return [...recent].filter((letter) => letters.includes(letter)).length;

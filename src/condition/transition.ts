@@ -75,7 +75,6 @@ export type Verdict =
   }
   | { readonly kind: "quiet"; readonly reason: string };
 
-/** The outcome of one check result, or of a review. */
 export interface Transition {
   readonly state: ConditionState;
   /** Consecutive check results of at least the severity of the last one; for `ok`: that were `ok`. */
@@ -146,7 +145,6 @@ export function review(
 
 const NEVER: ConditionTimes = { ok: null, unknown: null, warning: null, critical: null };
 
-/** Returns the state of a check without results. */
 export function initialState(): ConditionState {
   return {
     confirmed: "ok",

@@ -29,7 +29,6 @@ function propertiesOf(object: Node): readonly Node[] {
 }
 
 interface Insertion {
-  /** The indentation of one more level. */
   readonly indent: string;
   readonly entries: readonly (readonly [name: string, value: unknown])[];
 }

@@ -20,7 +20,6 @@ export function hintForValue(word: string): string | null {
   return hintForQuotes(word);
 }
 
-/** The hint for a word in the place of a key. */
 export function hintForName(word: string): string | null {
   return word.length <= 40 && /^[\w$-]+$/.test(word) ? `write "${word}"` : hintForQuotes(word);
 }
@@ -34,7 +33,6 @@ export function looksLikeYaml(text: string): boolean {
   return YAML_START.test(text);
 }
 
-/** An error in a string, and its position. */
 interface StringFault {
   readonly index: number;
   /** The error, without a final period. */

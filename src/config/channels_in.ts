@@ -2,7 +2,6 @@ import type { ConfigPath } from "./problem.ts";
 import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
-/** A channel as it is written in a file of the config. */
 interface WrittenChannel {
   readonly path: ConfigPath;
   /** Its kind as written; empty if that is no text. */

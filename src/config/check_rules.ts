@@ -18,7 +18,6 @@ import type { SchemaValidator } from "./structure_errors.ts";
 import { findStructureProblems } from "./validate_schema.ts";
 import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
 
-/** A file that was validated against the schema. */
 export interface ValidatedFile {
   readonly file: ConfigFile;
   readonly problems: readonly Problem[];
@@ -35,7 +34,6 @@ export interface ValidatedFile {
   readonly readWindow: ReadWindow | null;
 }
 
-/** The schema that validates a config. */
 export interface JudgingSchema {
   readonly reader: SchemaReader;
   readonly validator: SchemaValidator;
@@ -160,7 +158,6 @@ function emptyFile(file: ConfigFile): ValidatedFile {
   };
 }
 
-/** The values of a file that have a format. */
 interface ExaminedValues {
   /** A value that doesn't match its format. */
   readonly problems: readonly Problem[];

@@ -7,7 +7,6 @@ import { type JsonObject, type JsonValue, parseText } from "./syntax.ts";
 
 /** One file of a config: the config itself, or one that it includes. */
 export interface ConfigFile {
-  /** The text and its source. */
   readonly source: Source;
   /** Its value with placeholders, its checks expanded; `undefined` when its syntax is broken. */
   readonly written: JsonValue | undefined;

@@ -7,7 +7,6 @@ import { defaultsOf, type Origin, pickSetting } from "./resolve.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
-/** One effective setting of a check. */
 export interface ExplainedSetting {
   /** Such as `schedule.regular_interval`. */
   readonly path: string;
@@ -70,7 +69,6 @@ export function explainConfig(config: JsonObject, reader: SchemaReader): readonl
   return settings;
 }
 
-/** The named channels of a file. */
 export function explainChannels(config: JsonObject, reader: SchemaReader): readonly ExplainedSetting[] {
   const schema = reader.root.properties?.["channels"];
   const value = config["channels"];

@@ -20,7 +20,6 @@ export interface StructureOptions {
   isUnresolved(path: ConfigPath): boolean;
 }
 
-/** Describes the error, with the accepted values. */
 export function explainErrors(
   errors: readonly StructureError[],
   value: JsonValue,
@@ -84,7 +83,6 @@ const VALUE_KEYWORDS: readonly string[] = [
   "minProperties",
 ];
 
-/** The config and the place of an error in it. */
 interface Place extends StructureOptions {
   readonly path: ConfigPath;
   readonly value: JsonValue;

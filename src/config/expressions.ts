@@ -43,7 +43,6 @@ export async function findExpressionProblems(items: readonly FormattedValue[]): 
 }
 
 interface Verdict {
-  /** The error; `null`: none. */
   readonly reason: string | null;
   readonly steps: number;
 }

@@ -8,7 +8,6 @@ import { type ConfigPath, describePath, type PlacedProblem, type Problem, quoteV
 import { absolutePath } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-/** A file that a config uses. */
 export interface UsedFile {
   /** Absolute. */
   readonly file: string;
@@ -56,7 +55,6 @@ export class FileUses {
   /** Many files are in few directories. */
   readonly #realPaths = new Map<string, Promise<string | null>>();
 
-  /** Begins without any. */
   constructor(options: ClashOptions) {
     this.#options = options;
   }

@@ -128,7 +128,6 @@ function expandCheck(
 
 type Values = Readonly<Record<string, string | number | boolean>>;
 
-/** The value of `for_each`. */
 interface ForEach {
   readonly keys: readonly string[];
   readonly count: number;

@@ -2,7 +2,6 @@
 import { nearest } from "./nearest.ts";
 import type { SchemaView } from "./schema_view.ts";
 
-/** A key of another tool. */
 interface ForeignKey {
   /** In lower case, without `_` and `-`. */
   readonly names: readonly string[];

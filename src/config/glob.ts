@@ -2,7 +2,6 @@ import type { Files } from "../domain/files.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { absolutePath } from "./source.ts";
 
-/** The files that a pattern matches. */
 interface GlobMatches {
   /** As the pattern is: relative or absolute; sorted by their characters. Directories, pipes and devices are left out. */
   readonly paths: readonly string[];

@@ -78,7 +78,6 @@ interface Link {
   readonly label: string;
 }
 
-/** Thrown when there is too much to go on. */
 class TooMuch extends Error {
   override readonly name = "TooMuch";
 }

@@ -15,7 +15,6 @@ interface IncludedFile {
   readonly warnings: readonly Problem[];
 }
 
-/** The keys that an included file may have. */
 const INCLUDED_KEYS: readonly string[] = ["$schema", "include", "defaults", "channels", "checks"];
 
 /**

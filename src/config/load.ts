@@ -24,7 +24,6 @@ export interface LoadOptions extends ReadOptions {
   locateState?(config: Pick<LoadedConfig, "source" | "statePath" | "postgres">): Promise<string | null>;
 }
 
-/** A valid config. */
 export interface LoadedConfig extends Omit<ResolvedConfig, "fileOf" | "isKindKnown"> {
   /** The text and its source, without the included files. */
   readonly source: Source;
@@ -59,7 +58,6 @@ export interface LoadedConfig extends Omit<ResolvedConfig, "fileOf" | "isKindKno
 }
 
 interface WrittenFile {
-  /** The text and its source. */
   readonly source: Source;
   readonly written: JsonObject;
 }

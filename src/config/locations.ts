@@ -9,7 +9,6 @@ import type { Source } from "./source_text.ts";
 import type { JsonObject } from "./syntax.ts";
 
 interface LocationRules {
-  /** The file of a check. */
   fileOf(name: string): { readonly source: Source; readonly written: JsonObject };
   /** Returns why a check can't run at locations; `null`: it can. */
   refusalOf(check: Check): string | null;

@@ -32,7 +32,6 @@ interface ChannelNameOptions {
   readonly reader: SchemaReader;
 }
 
-/** Finds names in lists of channels that no channel has. */
 export function findChannelNameProblems(
   items: readonly FormattedValue[],
   options: ChannelNameOptions,
@@ -70,7 +69,6 @@ function describeNames(known: readonly string[]): string {
     : `one of the names ${known.map(quoteValue).join(", ")}, or an object`;
 }
 
-/** Warns of named channels that are in no list. */
 export function warnOfUnusedChannels(
   files: readonly ConfigFile[],
   { checks, summary }: {

@@ -13,7 +13,6 @@ import { isObject } from "./schema_view.ts";
 import { absolutePath } from "./source.ts";
 import type { JsonObject } from "./syntax.ts";
 
-/** The error of a URL: a message, and a hint. */
 interface UrlProblem {
   readonly message: string;
   readonly hint: string;
@@ -71,7 +70,6 @@ export function parsePostgresUrl(text: string, directory: string): PostgresSetti
   }, directory);
 }
 
-/** The machine, for placeholders. */
 type Machine = Pick<System, "environment" | "mayReadEnvironment" | "files">;
 
 /** A secret or a file that this machine lacks; the message is one line. */
@@ -136,7 +134,6 @@ export function failOpenAfterMs({ written }: PostgresSettings): number {
   return parsed !== null && "ms" in parsed ? parsed.ms : FAIL_OPEN_AFTER_MS;
 }
 
-/** The permissions that a database needs. */
 export async function permissionsOfPostgres(
   { written, directory }: PostgresSettings,
   machine: Machine,

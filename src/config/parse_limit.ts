@@ -7,7 +7,6 @@ export const LIMIT_FORMS = {
   count_or_percentage: 'a whole number, or a percentage such as "5%"',
 } as const;
 
-/** A format of the schema for limits. */
 export type LimitFormat = keyof typeof LIMIT_FORMS;
 
 /**

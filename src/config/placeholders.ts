@@ -21,7 +21,6 @@ interface PlaceholderOptions {
   readonly environment: System["environment"];
   /** Asked first: a variable that may not be read is no error of the config. */
   readonly mayReadEnvironment: System["mayReadEnvironment"];
-  /** The file system of `${file:…}`. */
   readonly files: Files;
   /** Relative `${file:…}` paths start here. */
   readonly directory: string;
@@ -29,7 +28,6 @@ interface PlaceholderOptions {
   readonly withoutSecrets: boolean;
 }
 
-/** A config with its placeholders replaced. */
 interface Substituted {
   /** A copy as far as it differs; the rest is shared with the config. Unresolved strings stay as written. */
   readonly value: JsonValue;
@@ -87,7 +85,6 @@ interface NamedInPlaceholders {
   readonly files: readonly string[];
 }
 
-/** Lists the names in the placeholders of a config. */
 export function namedInPlaceholders(config: JsonValue): NamedInPlaceholders {
   const named = findPlaceholders(config).found.flatMap(({ text }) => [...placeholdersIn(text)]);
   const ofKind = (wanted: string): readonly string[] => [

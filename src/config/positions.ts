@@ -1,7 +1,6 @@
 import { type ConfigPath, describePath, type PlacedProblem, type Problem } from "./problem.ts";
 import { createTokenReader, TOKEN } from "./tokens.ts";
 
-/** A place in a text. */
 interface Position {
   /** From 1. Lines end with LF, CRLF or CR. */
   readonly line: number;
@@ -29,7 +28,6 @@ export function createPlacer(text: string): (problem: Problem) => PlacedProblem 
   };
 }
 
-/** The line and column of an offset. */
 export function positionOf(text: string, offset: number): Position {
   return positionIn(findLineStarts(text), offset);
 }

@@ -6,7 +6,6 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** A database as it is written, with placeholders: a secret is read when the database is opened. */
 export interface PostgresSettings {
-  /** The keys of `postgres`. */
   readonly written: JsonObject;
   /** The directory of relative paths. */
   readonly directory: string;

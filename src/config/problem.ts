@@ -27,7 +27,6 @@ export interface Problem {
   readonly source?: Source;
 }
 
-/** A problem with its place in the text. */
 export interface PlacedProblem {
   /** As {@linkcode describePath} writes it. */
   readonly path: string;
@@ -77,7 +76,6 @@ export class ConfigError extends Error {
  */
 export const PROBLEMS_MAX = 1000;
 
-/** Returns the number of errors in words. */
 export function countErrors(count: number): string {
   if (count === 1) return "1 error";
   return `${count} errors${count < PROBLEMS_MAX ? "" : " or more"}`;

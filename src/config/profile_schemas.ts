@@ -7,7 +7,6 @@ import type { Validator } from "./structure_errors.ts";
 /** The schema that validates a config: the default one, or that of a specification profile. */
 export type Shape = "monitor" | "a" | "b";
 
-/** Returns the schema that validates a config. */
 export async function openSchema(shape: Shape): Promise<JudgingSchema> {
   const defaultReader = createSchemaReader(monitorSchema);
   if (shape === "monitor") {

@@ -20,7 +20,6 @@ export interface ReadOptions {
   readonly withoutSecrets?: boolean;
 }
 
-/** A config that was read with all its files, and that the schema accepts. */
 export interface ReadConfig {
   readonly source: Source;
   readonly included: Included;

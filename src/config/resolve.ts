@@ -42,7 +42,6 @@ export interface ResolveOptions {
   readonly readWindow: ReadWindow | null;
 }
 
-/** Reads a window whose keys are resolved. */
 export type ReadWindow = typeof import("./read_window.ts").readWindow;
 
 const NOTIFICATIONS = "notifications";
@@ -149,7 +148,6 @@ interface ResolvedSummary extends Omit<SummarySettings, "times" | "notifications
   readonly notifications: readonly ListedChannel[];
 }
 
-/** A key with its schema. */
 interface Setting {
   readonly name: string;
   readonly target: string;
@@ -339,7 +337,6 @@ class Resolver {
     { value, view, list }: {
       readonly value: JsonObject;
       readonly view: SchemaView;
-      /** The channels as written. */
       readonly list: readonly JsonValue[];
     },
   ): SummarySettings | null {
@@ -416,7 +413,6 @@ class Resolver {
   }
 }
 
-/** Returns a channel, or a use of one, with its hours read. */
 export function readHours<T extends ChannelFilters>(filters: T, options: WindowOptions): T {
   const { hours } = filters;
   if (hours === undefined) return filters;

@@ -117,7 +117,6 @@ function fileFinder(main: ValidatedFile, others: readonly ValidatedFile[]): (nam
   return (name) => files.get(name) ?? main;
 }
 
-/** Returns the path of a check's kind. */
 export function kindPath(name: string): ConfigPath {
   return ["checks", name, "kind"];
 }

@@ -28,7 +28,6 @@ export interface Schema {
   /** The greatest number; texts are free of it. */
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
-  /** The required keys. */
   readonly required?: readonly string[];
   /** The schema of keys with free names; `false`: there are none. */
   readonly additionalProperties?: boolean | Schema;
@@ -42,7 +41,6 @@ export interface Schema {
   readonly minItems?: number;
   /** 1 wherever it is used: the object is not empty. */
   readonly minProperties?: number;
-  /** The schema of each element of a list. */
   readonly items?: Schema;
   /** Only entries that give one kind its parameters: `{ "if": { "properties": { "kind": { "const": … } } }, "then": … }`. */
   readonly allOf?: readonly Schema[];
@@ -73,7 +71,6 @@ export interface SchemaView {
   readonly minimum: number | undefined;
   /** The greatest number; `undefined` where there is no bound. */
   readonly maximum: number | undefined;
-  /** The required keys; may be empty. */
   readonly required: readonly string[];
   /** The schemas of fixed keys, including those of the value's kind; may be empty. */
   readonly keys: ReadonlyMap<string, Schema>;
@@ -92,12 +89,10 @@ export interface SchemaView {
   readonly hints: Readonly<Record<string, string>> | undefined;
 }
 
-/** Reads a schema along a value. */
 export interface SchemaReader {
   readonly root: Schema;
   /** The schema of a value; of the value itself only its `kind` matters. */
   view(schema: Schema, value: JsonValue | undefined): SchemaView;
-  /** The schema of a location in a config; `undefined` if it has none. */
   at(config: JsonValue, path: ConfigPath): SchemaView | undefined;
 }
 
@@ -144,7 +139,6 @@ function keepViews(schema: Schema, root: Schema): KeptViews {
   return { only: hasBranches ? null : merge(parts), byKind: new Map() };
 }
 
-/** The value at a path; `undefined` where there is none. */
 export function valueAt(config: JsonValue, path: ConfigPath): JsonValue | undefined {
   let value: JsonValue | undefined = config;
   for (const segment of path) value = childOf(value, segment);
@@ -157,7 +151,6 @@ export function childOf(value: JsonValue | undefined, segment: string | number):
   return Array.isArray(value) ? value[Number(segment)] : value[segment];
 }
 
-/** Distinguishes an object from other values. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,7 +7,6 @@ import { positionOf } from "./positions.ts";
 import { ConfigError, quoteValue } from "./problem.ts";
 import type { Source } from "./source_text.ts";
 
-/** A place to read a config from. */
 export interface ConfigLocation {
   /** A path, or `-` for standard input. */
   readonly path: string;
@@ -79,7 +78,6 @@ function isWindowsPath(path: string): boolean {
   return !path.startsWith("/");
 }
 
-/** The directory of a file with an absolute path. */
 function parentDirectory(path: string): string {
   const end = Math.max(path.lastIndexOf("/"), isWindowsPath(path) ? path.lastIndexOf("\\") : -1);
   const directory = path.slice(0, end);

@@ -1,4 +1,3 @@
-/** The text of a config, and its source. */
 export interface Source {
   /** The name in messages: the path as given, or `<stdin>`. */
   readonly label: string;

@@ -5,14 +5,12 @@ import type { ConfigPath } from "./problem.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import type { JsonValue } from "./syntax.ts";
 
-/** A value that a schema does not accept. */
 export interface StructureError {
   readonly path: ConfigPath;
   /** The failed keyword of the schema, such as `required`. */
   readonly keyword: string;
   /** The key that is missing, unknown or not a name, if the keyword is about one. */
   readonly name?: string;
-  /** The accepted types, if the keyword is `type`. */
   readonly types: readonly string[];
   /** The number of the keyword, such as a length. */
   readonly limit?: number;
@@ -21,7 +19,6 @@ export interface StructureError {
 /** A function that ajv generated. */
 export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly AjvError[] | null };
 
-/** An error as ajv describes it. */
 interface AjvError {
   /** The place in the config, as a JSON pointer (RFC 6901). */
   readonly instancePath: string;

@@ -11,7 +11,6 @@ export interface JsonObject {
   [name: string]: JsonValue;
 }
 
-/** The result of parsing. */
 interface ParsedText {
   /** `undefined` when the syntax is broken. */
   readonly value: JsonValue | undefined;
@@ -75,7 +74,6 @@ class Parser {
   readonly #missingCommas: Problem[] = [];
   readonly #duplicates: Problem[] = [];
   #token: number = TOKEN.end;
-  /** The end of the previous token. */
   #end = 0;
 
   constructor(text: string) {

@@ -35,7 +35,6 @@ export interface TokenReader {
   fault(): number;
 }
 
-/** Makes a reader at the beginning of a text. */
 export function createTokenReader(text: string): TokenReader {
   const scanner = createScanner(text, false);
   return {

@@ -104,7 +104,6 @@ function compare(oneMs: number, otherMs: number): string {
   return `${exactDuration(oneMs)}, not ${exactDuration(otherMs)}`;
 }
 
-/** Warnings about the metrics file. */
 export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
   if (path.endsWith(".prom")) return [];
   const message = 'does not end in ".prom", and the node exporter reads no other files';

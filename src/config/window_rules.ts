@@ -10,7 +10,6 @@ import { childOf, isObject, valueAt } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 import { minuteOfDay } from "./time_of_day.ts";
 
-/** A file with windows. */
 interface WindowsFile {
   /** With its placeholders replaced. */
   readonly value: JsonObject;
@@ -31,7 +30,6 @@ interface WindowFindings {
   readonly warnings: readonly Problem[];
 }
 
-/** Validates all windows of a file. */
 export function validateWindows(file: WindowsFile, options: RuleOptions): WindowFindings {
   const lists = windowLists(file.written);
   const tooLong = lists.filter(({ windows }) => windows.length > WINDOWS_MAX);
@@ -84,7 +82,6 @@ function keysBelow(key: string, value: JsonValue | undefined): readonly ConfigPa
   return isObject(value) ? Object.keys(value).map((name) => [key, name]) : [];
 }
 
-/** One window with its place. */
 interface Place {
   readonly file: WindowsFile;
   readonly path: ConfigPath;
@@ -101,7 +98,6 @@ function validateWindow(written: JsonObject, place: Place): WindowFindings {
 
 type FormName = "calendar" | "once" | "cron";
 
-/** One way to write a window. */
 interface WindowForm {
   readonly name: FormName;
   /** The key that the others depend on. */

@@ -19,7 +19,6 @@ interface ConsoleChannel {
   readonly parameters: Readonly<Record<never, never>>;
 }
 
-/** Touches a file for each notification. */
 interface FileTouchChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "file_touch";
@@ -39,7 +38,6 @@ interface MailAccess {
   readonly password: string;
 }
 
-/** Sends an email for each notification. */
 export interface EmailChannel {
   /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "email";
@@ -60,7 +58,6 @@ export interface DesktopNotificationChannel {
   readonly parameters: { readonly icon?: string };
 }
 
-/** Posts notifications to a URL. */
 export interface WebhookChannel {
   readonly kind: "webhook";
   readonly parameters: {
@@ -76,7 +73,6 @@ export interface WebhookChannel {
   };
 }
 
-/** Runs a command for each notification. */
 export interface CommandChannel {
   readonly kind: "command";
   readonly parameters: {
@@ -125,7 +121,6 @@ export type Channel =
     | CommandChannel
   );
 
-/** The name of a channel kind. */
 export type ChannelKind = Channel["kind"];
 
 export type ChannelOf<K extends ChannelKind> = Extract<Channel, { readonly kind: K }>;

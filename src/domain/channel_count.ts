@@ -13,7 +13,6 @@ export interface ChannelCount {
   readonly countedAtMs: number;
 }
 
-/** Adds to the earlier counts of the same channel. */
 export function addCounts(before: ChannelCount | undefined, added: ChannelCount): ChannelCount {
   return {
     channelKey: added.channelKey,

@@ -24,7 +24,6 @@ export interface TextMax {
   readonly detail: number;
 }
 
-/** Everything that varies by channel kind. */
 export interface ChannelKindEntry<K extends ChannelKind> {
   /** Delivers one message. The receiver's behavior is a value; it throws only if aborted, and for bugs. */
   deliver(message: Message, channel: ChannelOf<K>, context: DeliverContext): Promise<Delivery>;
@@ -36,7 +35,6 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   findLack?(system: DeliverContext["system"]): Promise<string | null>;
   /** The longest output and detail that it sends, in UTF-16 code units: more is not persisted. */
   readonly textMax: TextMax;
-  /** The permissions that `deliver` needs on this machine. */
   requiredPermissions(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<RequiredPermissions>;
   /** Pending notifications are dropped after this time, in milliseconds; `null`: never. */
   readonly staleAfterMs: number | null;

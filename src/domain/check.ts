@@ -68,7 +68,6 @@ export interface TestParameters {
   readonly output: string;
 }
 
-/** Parameters of a `script` check. */
 export interface ScriptParameters {
   /** Absolute path of the command. */
   readonly path: string;
@@ -79,11 +78,9 @@ export interface ScriptParameters {
   readonly conditionOnTimeout: Condition;
   /** By exit code in decimal; the others are those of plugins. */
   readonly exitCodeConditions?: Readonly<Record<string, Condition>>;
-  /** Text that must be in the output. */
   readonly outputPart?: string;
   /** A regular expression in RE2 syntax that must match in the output. */
   readonly outputPattern?: string;
-  /** A number in the output. */
   readonly value?: {
     /** A regular expression in RE2 syntax; its first group is the number, or all of it. */
     readonly pattern: string;
@@ -96,7 +93,6 @@ export interface ScriptParameters {
   readonly conditionOnMismatch?: Condition;
 }
 
-/** Parameters of a `file_timestamp` check. */
 export interface FileTimestampParameters {
   /** Absolute path of the file, or of the directory in which `newestOf` is searched. */
   readonly path: string;
@@ -110,7 +106,6 @@ export interface FileTimestampParameters {
   readonly warningAgeMs: number;
   /** A file older than this is `critical`, regardless of the warning age. Whole seconds, 1000 or more. */
   readonly criticalAgeMs: number;
-  /** The condition if the file does not exist. */
   readonly conditionOnMissing: Condition;
   /** The condition if the age is negative: the file is from the future. */
   readonly conditionOnImplausible: Condition;
@@ -143,7 +138,6 @@ export interface TcpConnectParameters {
   readonly asWarning: boolean;
 }
 
-/** Parameters of a `tls_certificate` check. */
 export interface TlsCertificateParameters extends TimeLeft {
   /** A name or an IP address, without a port. */
   readonly host: string;
@@ -163,7 +157,6 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly caFile?: string;
 }
 
-/** Parameters of a `disk_space` check. */
 export interface DiskSpaceParameters {
   /** Absolute path of anything on the file system. */
   readonly path: string;
@@ -186,7 +179,6 @@ export interface LoadParameters {
   readonly load15: Thresholds;
 }
 
-/** Parameters of a `dns_lookup` check. */
 export interface DnsLookupParameters {
   /** A domain name; for `PTR` also an IP address. */
   readonly name: string;
@@ -197,14 +189,12 @@ export interface DnsLookupParameters {
   readonly values?: readonly string[];
   /** Records that must be among them. */
   readonly contains?: readonly string[];
-  /** The number of records. */
   readonly count?: number;
   readonly atLeast?: number;
   /** Whether a violation is `warning` instead of `critical`. */
   readonly asWarning: boolean;
 }
 
-/** Parameters of a `ping` check. */
 export interface PingParameters {
   /** A name or an IP address. */
   readonly host: string;
@@ -220,7 +210,6 @@ export interface PingParameters {
 
 /** Parameters of a `process` check. It selects processes that fit all that is given; never `name` and `pattern`. */
 export interface ProcessParameters {
-  /** The name of the executable. */
   readonly name?: string;
   /** A regular expression in RE2 syntax that must match in the command line. */
   readonly pattern?: string;
@@ -240,7 +229,6 @@ export interface ProcessParameters {
   readonly command?: string;
 }
 
-/** Parameters of a `systemd_unit` check. */
 export interface SystemdUnitParameters {
   /** A name, or a pattern of loaded units. */
   readonly unit: string;
@@ -253,7 +241,6 @@ export interface SystemdUnitParameters {
   readonly command?: string;
 }
 
-/** Parameters of a `job` check. */
 export interface JobParameters {
   /** A run is to end within this time after the one before, or after the check was first seen. */
   readonly expectedEveryMs: number;
@@ -271,7 +258,6 @@ export interface JobParameters {
   readonly conditionOnLongRun: Condition;
 }
 
-/** Parameters of a `group` check. */
 export interface GroupParameters {
   /** Names of checks of the config; not empty, and none leads back to the group. */
   readonly checks: readonly string[];
@@ -281,42 +267,36 @@ export interface GroupParameters {
   readonly atLeast?: number;
 }
 
-/** A `test` check. */
 export interface TestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "test";
   readonly parameters: TestParameters;
 }
 
-/** A `script` check. */
 export interface ScriptCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "script";
   readonly parameters: ScriptParameters;
 }
 
-/** A `file_timestamp` check. */
 export interface FileTimestampCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "file_timestamp";
   readonly parameters: FileTimestampParameters;
 }
 
-/** An `http_request` check. */
 export interface HttpRequestCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "http_request";
   readonly parameters: HttpRequestParameters;
 }
 
-/** A `tcp_connect` check. */
 export interface TcpConnectCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tcp_connect";
   readonly parameters: TcpConnectParameters;
 }
 
-/** A `tls_certificate` check. */
 export interface TlsCertificateCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "tls_certificate";
@@ -324,56 +304,48 @@ export interface TlsCertificateCheck extends CheckSettings {
   readonly parameters: TlsCertificateParameters;
 }
 
-/** A `disk_space` check. */
 export interface DiskSpaceCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "disk_space";
   readonly parameters: DiskSpaceParameters;
 }
 
-/** A `memory` check. */
 export interface MemoryCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "memory";
   readonly parameters: MemoryParameters;
 }
 
-/** A `load` check. */
 export interface LoadCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "load";
   readonly parameters: LoadParameters;
 }
 
-/** A `dns_lookup` check. */
 export interface DnsLookupCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "dns_lookup";
   readonly parameters: DnsLookupParameters;
 }
 
-/** A `ping` check. */
 export interface PingCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "ping";
   readonly parameters: PingParameters;
 }
 
-/** A `process` check. */
 export interface ProcessCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "process";
   readonly parameters: ProcessParameters;
 }
 
-/** A `systemd_unit` check. */
 export interface SystemdUnitCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "systemd_unit";
   readonly parameters: SystemdUnitParameters;
 }
 
-/** A `job` check. */
 export interface JobCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "job";
@@ -381,7 +353,6 @@ export interface JobCheck extends CheckSettings {
   readonly parameters: JobParameters;
 }
 
-/** A `group` check. */
 export interface GroupCheck extends CheckSettings {
   /** The discriminant of {@linkcode Check}; as in the config. */
   readonly kind: "group";
@@ -420,7 +391,6 @@ export type Check =
   | JobCheck
   | GroupCheck;
 
-/** The name of a check kind. */
 export type CheckKind = Check["kind"];
 
 export type CheckOf<K extends CheckKind> = Extract<Check, { readonly kind: K }>;

@@ -61,13 +61,11 @@ export interface CheckTarget<K extends CheckKind> {
   claims?(word: TargetWord): boolean;
   /** The parameters for a word, as in the config; `null`: it has another form. */
   parametersOf(word: TargetWord): Readonly<Record<string, unknown>> | null;
-  /** The name of a check of that target. */
   nameOf(word: TargetWord): string;
   /** The subjects of a check. The first is its own; another check with that text, of any kind, covers it. */
   subjectsOf(check: CheckOf<K>): readonly string[];
 }
 
-/** Everything that varies by check kind. */
 export interface CheckKindEntry<K extends CheckKind> {
   /** Runs once. The target's behavior is a value; it throws only if aborted, and for bugs. */
   observe(check: CheckOf<K>, context: ObserveContext): Promise<CheckResult>;
@@ -84,6 +82,5 @@ export interface CheckKindEntry<K extends CheckKind> {
   warnings(check: CheckOf<K>): readonly ParameterProblem[];
   /** Returns errors of parameters that are valid one by one; such a config is rejected. */
   errors?(check: CheckOf<K>): readonly ParameterProblem[];
-  /** The permissions that `observe` needs. */
   requiredPermissions(check: CheckOf<K>, system: System): RequiredPermissions | Promise<RequiredPermissions>;
 }

@@ -4,7 +4,6 @@
  */
 export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
-/** One of the four conditions. */
 export type Condition = typeof CONDITIONS[number];
 
 /** Returns the severity of a condition: 0 for `ok` to 3 for `critical`. */

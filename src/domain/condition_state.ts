@@ -13,7 +13,6 @@ export type Suppression =
   | "dependency"
   | "overtaken";
 
-/** A number of check results for each condition. */
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 
 /** A time for each condition, milliseconds since 1970; `null`: never. */

@@ -14,7 +14,6 @@ export interface ConnectionTarget {
   readonly socket?: string;
 }
 
-/** An IP address of a name. */
 export interface HostAddress {
   readonly address: string;
   readonly family: number;
@@ -36,7 +35,6 @@ export interface Connection {
   close(): void;
 }
 
-/** The phase that a connection reached. */
 export type ConnectionPhase = "connecting" | "STARTTLS" | "TLS" | "sending" | "reading";
 
 /** Why a connection did not come about, or broke. */
@@ -77,6 +75,5 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     signal: AbortSignal,
   ): Promise<readonly ChainCertificate[]>;
-  /** Describes an error that occurred in a phase. */
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }

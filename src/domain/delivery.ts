@@ -16,13 +16,11 @@ export interface Message {
   readonly id: string;
   /** One or more, highest severity first. */
   readonly items: readonly MessageItem[];
-  /** Whether it is only a test of the channel. */
   readonly isTest: boolean;
   /** When the newest of its notifications was decided; wall time, milliseconds since 1970. */
   readonly decidedAtMs: number;
 }
 
-/** The outcome of a delivery. */
 export type Delivery =
   | {
     readonly delivered: true;

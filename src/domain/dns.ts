@@ -1,4 +1,3 @@
-/** The supported types of records. */
 export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
 
 export interface DnsServerAddress {
@@ -22,7 +21,6 @@ export type DnsAnswer =
   /** `isObstacle`: a failure of this side, which doesn't concern the server. */
   | { readonly reason: string; readonly isObstacle: boolean };
 
-/** The domain name system. */
 export interface Dns {
   /** Throws the signal's reason only. */
   lookUp(question: DnsQuestion, signal: AbortSignal): Promise<DnsAnswer>;

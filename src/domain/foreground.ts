@@ -16,7 +16,6 @@ export type ForegroundEnd =
     readonly reason: string;
   };
 
-/** Commands in the foreground. */
 export interface Foreground {
   /**
    * Runs a command in this process's environment, working directory and process group. It inherits the standard

@@ -7,7 +7,6 @@ export interface FileSystemFacts {
   readonly inodes: { readonly free: number; readonly total: number } | null;
 }
 
-/** The memory of this machine, in bytes. */
 export interface MemoryFacts {
   /** The memory that processes can get without swapping. */
   readonly availableBytes: number;

@@ -3,7 +3,6 @@ import type { TimeLeft } from "./time_left.ts";
 /** A class of statuses: `"2xx"` is every status from 200 to 299. */
 type StatusClass = `${1 | 2 | 3 | 4 | 5}xx`;
 
-/** A status, or a class of them. */
 export type ExpectedStatus = number | StatusClass;
 
 export interface HttpRequest {
@@ -65,9 +64,7 @@ interface HeaderExpectation {
 
 /** Comparisons of the values at a path: each must be true of every value. */
 export interface JsonExpectation {
-  /** It must equal this. */
   readonly equals?: JsonAny;
-  /** It must not equal this. */
   readonly notEquals?: JsonAny;
   /** It must equal one of these; not empty. */
   readonly oneOf?: readonly JsonAny[];
@@ -123,7 +120,6 @@ export interface HttpStep {
 export interface HttpRequestParameters {
   /** The first request; redirects follow from it. */
   readonly request?: HttpRequest;
-  /** The expectations of the final response to `request`. */
   readonly response: HttpExpectation;
   /** Not empty; never with `request`. */
   readonly steps?: readonly HttpStep[];

@@ -5,7 +5,6 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** A request whose head has come. */
 export interface IncomingRequest {
   readonly method: string;
   /** Path and query as they were sent; begins with a slash. */
@@ -28,7 +27,6 @@ export interface ServerResponse {
   readonly body: string | Uint8Array;
 }
 
-/** A listening server. */
 export interface HttpServer {
   /** 1 to 65535. */
   readonly port: number;

@@ -1,6 +1,5 @@
 /** The types of jobs: tasks that something else starts, and that record their own runs. */
 
-/** How a run of a job ended. */
 export interface JobEnd {
   /** Wall time, milliseconds since 1970. */
   readonly atMs: number;
@@ -41,7 +40,6 @@ export interface JobFacts {
   readonly inProgress: readonly JobRun[];
 }
 
-/** The runs that jobs recorded. */
 export interface JobLog {
   /**
    * Returns the facts of a job, recorded by any process.

@@ -1,7 +1,6 @@
 /** Checks that run at several locations, and the contribution of each location to a result. */
 import type { Condition } from "./condition.ts";
 
-/** Where a check runs, and how many locations decide. */
 export interface Locations {
   /** Their names, in the order of the config; not empty. */
   readonly from: readonly string[];
@@ -11,7 +10,6 @@ export interface Locations {
   readonly control?: string;
 }
 
-/** The contribution of a location to a result. */
 export interface LocationVote {
   readonly location: string;
   /** `null`: it does not count. */

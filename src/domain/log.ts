@@ -1,16 +1,13 @@
 /** The log levels, the quietest first. */
 export const LOG_LEVELS = ["error", "warning", "info", "debug"] as const;
-/** One of {@linkcode LOG_LEVELS}. */
 export type LogLevel = typeof LOG_LEVELS[number];
 
 export const LOG_FORMATS = ["text", "json"] as const;
-/** One of {@linkcode LOG_FORMATS}. */
 export type LogFormat = typeof LOG_FORMATS[number];
 
 /** Further facts of a log line. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
-/** The log: one line an event. */
 export interface Log extends Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>> {
   /** Writes a line of the console channel at any level: as it is, or as the `message` of level `notification`. */
   notification(line: string): void;

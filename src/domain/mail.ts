@@ -1,4 +1,3 @@
-/** An email and the server that accepts it. */
 export interface OutgoingMail {
   readonly host: string;
   /** 465 is TLS from the start, every other port STARTTLS. */

@@ -53,7 +53,6 @@ export interface CronWindow {
   readonly reason?: string;
 }
 
-/** A time that comes once. */
 export interface OneOffWindow {
   /** Wall time, milliseconds since 1970. */
   readonly fromMs: number;

@@ -5,16 +5,13 @@ import type { CheckRecord, KeptResult, Store } from "./store.ts";
 
 /** This process's share of the work of several. */
 export interface WorkShare {
-  /** Returns whether it runs a check now. */
   runs(check: string): boolean;
-  /** Whether it prunes the state. */
   readonly prunes: boolean;
 }
 
 /** The share of a process that has its state for itself. */
 export const ALL_WORK: WorkShare = { runs: () => true, prunes: true };
 
-/** The heartbeat of a member as stored in the database. */
 export interface MemberHeartbeat {
   readonly host: string;
   /** The process; another one after a restart. */
@@ -53,7 +50,6 @@ export interface LocationResult {
   readonly trace: string;
 }
 
-/** The same as the database has it. */
 export interface StoredLocationResult extends LocationResult {
   /** Grows with each result. */
   readonly runs: number;
@@ -61,7 +57,6 @@ export interface StoredLocationResult extends LocationResult {
   readonly ageMs: number;
 }
 
-/** The owner of a channel queue, as the database has it. */
 export interface QueueRow {
   readonly channelKey: string;
   /** The process that owns it; `null`: it was given back. */
@@ -90,7 +85,6 @@ export interface HeartbeatStore {
 /** The last notification of a channel, for a check: a queued one, otherwise the delivered one. */
 export type KnownNotification = Pick<DeliveryMarker, "check" | "channelKey" | "condition" | "certain">;
 
-/** A store that several processes share. */
 export interface SharedStore extends Store {
   /** Resolves once its server was reached, and it has tables; at once if that was so when it was opened. */
   open(): Promise<void>;
@@ -102,7 +96,6 @@ export interface SharedStore extends Store {
   readOthers(names: readonly string[]): Promise<readonly CheckRecord[]>;
   /** Returns the last notifications of channels, for checks with a problem. */
   known(names: readonly string[]): Promise<readonly KnownNotification[]>;
-  /** Returns the channels for which notifications are pending. */
   pendingChannels(): Promise<readonly string[]>;
   /**
    * Claims a queue if its token is still the given one; returns it with the new token, `null` if another was faster.
@@ -132,7 +125,6 @@ export function isShared(store: Store): store is SharedStore {
   return "members" in store;
 }
 
-/** A member as read by others. */
 export interface MemberStatus extends MemberHeartbeat {
   /** The time since its last heartbeat, by the clock of the database. */
   readonly silentForMs: number;
@@ -148,7 +140,6 @@ export function isLiveMember({ silentForMs }: Pick<MemberStatus, "silentForMs">)
   return silentForMs < DEAD_AFTER_MS;
 }
 
-/** Notifications of own queues. */
 export interface ReceivedNotifications {
   /** In the order in which they were saved. */
   readonly notifications: readonly QueuedNotification[];
@@ -156,7 +147,6 @@ export interface ReceivedNotifications {
   readonly markers: readonly DeliveryMarker[];
 }
 
-/** A queue that was taken. */
 export interface TakenQueue {
   readonly queue: QueueRow;
   /** The condition that the channel was last notified of. */
@@ -165,12 +155,10 @@ export interface TakenQueue {
   readonly isSending: boolean;
 }
 
-/** A state that several members share. */
 export interface SharedState {
   readonly store: SharedStore;
   /** Makes the id of a notification, see `src/state/notification_ids.ts`. */
   newId(facts: Pick<Notification, "check" | "condition">): string;
-  /** Opens the connection of the member heartbeats. */
   openHeartbeats(): HeartbeatStore;
   /** How long it may be unreachable before members send without it. */
   readonly failOpenAfterMs: number;

@@ -20,7 +20,6 @@ export interface QueuedNotification {
   readonly sequence: number;
   /** `rejected`: the channel rejected it, so it is retried ever less often; `dropped`: only `monitor status` shows it. */
   readonly state: "pending" | "rejected" | "dropped";
-  /** How many attempts were made. */
   readonly attempts: number;
   /** Wall time, milliseconds since 1970. */
   readonly nextAttemptAtMs: number;
@@ -38,7 +37,6 @@ export interface QueuedNotification {
 /** Delivery marker: the last notification of a channel, for a check with a problem. */
 export interface DeliveryMarker {
   readonly check: string;
-  /** The channel that was notified. */
   readonly channelKey: string;
   /** The first message about the problem, for threading. */
   readonly messageId: string;
@@ -53,7 +51,6 @@ export interface DeliveryMarker {
 
 /** The outcome of deliveries; persisted in one transaction. */
 export interface OutboxChange {
-  /** Queued notifications as they are now. */
   readonly changed: readonly QueuedNotification[];
   readonly removed: readonly string[];
   /** Markers as they are now; each replaces that of the same check and channel. */

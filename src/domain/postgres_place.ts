@@ -8,7 +8,6 @@ export interface PostgresPlace {
   readonly user: string;
   /** `null`: none is needed. */
   readonly password: string | null;
-  /** The schema of the tables. */
   readonly schema: string;
   /** Whether statements are prepared once; not with a pooler. */
   readonly prepare: boolean;

@@ -57,7 +57,6 @@ export type ProcessEnd =
     readonly survives: boolean;
   };
 
-/** Runs commands. */
 export interface Processes {
   /**
    * Runs a command until it terminates. When the signal aborts, the group is terminated and the signal's reason is

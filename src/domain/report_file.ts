@@ -1,4 +1,3 @@
-/** The file of the HTML report. */
 export interface ReportFile {
   /** Absolute. */
   readonly path: string;

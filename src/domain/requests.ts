@@ -58,7 +58,6 @@ export interface RequestFailure {
   readonly place?: string;
 }
 
-/** HTTP. */
 export interface Requests {
   /** Throws the runtime's error when no head came, or the signal's reason when it aborts. */
   send(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingResponse>;

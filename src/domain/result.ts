@@ -2,7 +2,6 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
-/** The result of one run. */
 export interface CheckResult {
   /** The condition of this run alone; thresholds are applied later. */
   readonly condition: Condition;
@@ -23,7 +22,6 @@ export function unknownResult(output: string): CheckResult {
   return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }
 
-/** A check result with its time. */
 export interface Result extends CheckResult {
   /** The check as it was when the run began; a reload may have replaced it since. */
   readonly check: Check;

@@ -6,7 +6,6 @@ export interface IntervalSchedule {
   readonly attentiveIntervalMs: number;
 }
 
-/** Runs at the times that a cron expression names. */
 export interface CronSchedule {
   /** When it runs, by wall time. */
   readonly times: CronTimes;

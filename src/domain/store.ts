@@ -6,7 +6,6 @@ import type { JobFacts, JobRun } from "./job_runs.ts";
 import type { MonitorRun } from "./monitor_run.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "./outbox.ts";
 
-/** The last result of a check, as it is kept. */
 export interface KeptResult {
   /** The result, before any threshold. */
   readonly condition: Condition;
@@ -64,7 +63,6 @@ export interface ConditionChange {
   readonly trace: string;
 }
 
-/** The position of a reader of changes. */
 export interface ChangePlace {
   readonly atMs: number;
   /** How many changes of that very time the reader has already. */
@@ -85,7 +83,6 @@ export interface RollupEntry {
   readonly failedStreak: number;
 }
 
-/** One of the last runs of a check. */
 export interface RecentRun {
   /** Wall time, whole milliseconds since 1970. */
   readonly endedAtMs: number;
@@ -94,7 +91,6 @@ export interface RecentRun {
   readonly durationMs: number;
 }
 
-/** The last runs of one check. */
 export interface RecentRuns {
   readonly name: string;
   /** The last one first; at most 50. */
@@ -170,7 +166,6 @@ export class StoreError extends Error {
   }
 }
 
-/** The persisted queues and delivery markers of all channels. */
 export interface KeptOutbox {
   readonly notifications: readonly QueuedNotification[];
   /** In the order in which they were first set. */

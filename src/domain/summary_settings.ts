@@ -1,7 +1,6 @@
 import type { Channel } from "./channel.ts";
 import type { CronTimes } from "./schedule.ts";
 
-/** The summary that is sent on a schedule. */
 export interface SummarySettings {
   readonly times: CronTimes;
   /** The time that it covers; absent: since the time before. */

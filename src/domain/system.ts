@@ -14,7 +14,6 @@ import type { Requests } from "./requests.ts";
 import type { TerminalInput } from "./terminal_input.ts";
 import type { TextSink } from "./text_sink.ts";
 
-/** The whole machine. */
 export interface System {
   readonly clock: Clock;
   /** The config, its secrets, and the files that checks look at. */
@@ -33,7 +32,6 @@ export interface System {
   readonly mail: Mail;
   /** Disk space, memory and load of this machine. */
   readonly host: Host;
-  /** The HTTP endpoint. */
   readonly httpServers: HttpServers;
   /** The sockets of `monitor reload` and `monitor run`. */
   readonly controlSockets: ControlSockets;

@@ -1,4 +1,3 @@
-/** Input of a person on a terminal. */
 export interface TerminalInput {
   /** Whether standard input is one. */
   readonly isTerminal: boolean;

@@ -3,7 +3,6 @@ export interface TlsMaterial {
   readonly authority?: string;
   /** The certificate for a server that asks for one, with its chain; never without `key`. */
   readonly certificate?: string;
-  /** The private key of `certificate`. */
   readonly key?: string;
 }
 
@@ -34,14 +33,11 @@ export interface CertificateFacts {
   readonly fingerprint: string;
 }
 
-/** A problem of a certificate that a server presents. */
 export interface CertificateProblem {
-  /** Its dates, its names, or its issuer. */
   readonly about: "dates" | "names" | "trust";
   readonly reason: string;
 }
 
-/** A certificate as a server shows it. */
 export interface CertificateReading {
   /** `null` if it is valid for the name and issued by a trusted CA. */
   readonly problem: CertificateProblem | null;

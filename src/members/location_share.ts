@@ -9,7 +9,6 @@ import { hostOf } from "./rendezvous.ts";
 /** The fields that decide where a check with locations runs. */
 export type LocatedCheck = Pick<Check, "name" | "locations">;
 
-/** A member that shares the work. */
 type LocatedMember = Pick<MemberHeartbeat, "host" | "location">;
 
 export class LocationShare {

@@ -27,7 +27,6 @@ import { HEARTBEAT_EVERY_MS, liveOthers, observe, type Observed, UNOBSERVED } fr
 import { type ClockReading, maySend } from "./queue_ownership.ts";
 import { QueueShare, type QueueView } from "./queue_share.ts";
 
-/** An event of the members, for the log. */
 export type MemberEvent =
   | { readonly event: "joined" | "left"; readonly host: string }
   /** Whether this process has the active config. */
@@ -96,7 +95,6 @@ export class Member implements WorkShare {
     this.#location = new LocationShare(options);
   }
 
-  /** The share at its location. */
   get location(): LocationShare {
     return this.#location;
   }
@@ -106,7 +104,6 @@ export class Member implements WorkShare {
     this.#earlyLooks.call(check, why, this.#options.clock.monotonicMs());
   }
 
-  /** Returns whether it runs a check now. */
   runs(check: string): boolean {
     return this.#checkShare.runs(check);
   }

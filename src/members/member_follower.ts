@@ -20,7 +20,6 @@ export interface MemberWork {
   readonly showsAll: boolean;
 }
 
-/** Follows the share of this process. */
 export interface MemberFollower {
   /** Writes pending updates of the checks. */
   flush(): Promise<void>;
@@ -37,9 +36,7 @@ export interface MemberFollower {
   spreadLocation(): void;
   /** Runs checks with locations at once. */
   look(looks: readonly EarlyLook[]): void;
-  /** Begins with a queue. */
   take(taken: TakenQueue): void;
-  /** Receives notifications of own queues. */
   receive(received: ReceivedNotifications): void;
   /** Ends with a queue; resolves once nothing of it is being sent, and its outcomes are persisted. */
   release(channelKey: string): Promise<void>;

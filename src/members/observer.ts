@@ -11,7 +11,6 @@
  */
 import { DEAD_AFTER_MS, type MemberHeartbeat } from "../domain/membership.ts";
 
-/** The state of an observer. */
 export interface Observed {
   /**
    * - `joining`: too few heartbeats so far.
@@ -28,7 +27,6 @@ export interface Observed {
   readonly others: ReadonlyMap<string, OtherMember>;
 }
 
-/** Another member. */
 interface OtherMember {
   readonly heartbeat: MemberHeartbeat;
   /** When the heartbeat that first had this count was sent; the observer's monotonic clock. */
@@ -48,7 +46,6 @@ export const HEARTBEAT_EVERY_MS = 1_000;
 /** Between two own heartbeats so far apart this process stalled. */
 const STALL_MS = 2_500;
 
-/** The initial state of an observer. */
 export const UNOBSERVED: Observed = {
   status: "joining",
   heartbeats: 0,

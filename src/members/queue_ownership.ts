@@ -5,16 +5,13 @@
 import { DEAD_AFTER_MS, type QueueRow } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
-/** The steps of a member for the queues. */
 interface QueueSteps {
   /** Queues to take, if the token is still the one that was read. */
   readonly take: readonly QueueRow[];
   readonly giveBack: readonly QueueRow[];
-  /** The queues that are its own, and stay so. */
   readonly owned: readonly QueueRow[];
 }
 
-/** The inputs for these steps. */
 export interface QueueStepsInput {
   readonly own: { readonly host: string; readonly id: string };
   /** The hosts of the live members that have the active config. */
@@ -43,7 +40,6 @@ export function queueSteps({ own, hosts, liveIds, channelKeys, rows }: QueueStep
   };
 }
 
-/** A reading of both clocks of a machine. */
 export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;

@@ -27,7 +27,6 @@ interface QueueShareOptions {
 
 /** The queues and the members as of the last heartbeat. */
 export interface QueueView {
-  /** The hosts that share the work. */
   readonly hosts: readonly string[];
   /** The processes that are alive, without this one. */
   readonly liveIds: readonly string[];

@@ -4,7 +4,6 @@ import type { RequiredPermission } from "./required_permissions.ts";
 /** The required values of each class, sorted, without duplicates. */
 export type PermissionsByClass = Readonly<Record<PermissionClass, readonly string[]>>;
 
-/** Groups needs by their class. */
 export function groupPermissions(requiredPermissions: readonly RequiredPermission[]): PermissionsByClass {
   const values = (wanted: PermissionClass): readonly string[] =>
     [...new Set(requiredPermissions.flatMap(({ permission, value }) => permission === wanted ? [value] : []))]

@@ -16,7 +16,6 @@ import {
 import type { Permissions } from "../domain/permissions.ts";
 import type { System } from "../domain/system.ts";
 
-/** One thing that must be permitted. */
 export interface RequiredPermission {
   readonly permission: PermissionClass;
   /** The value within the class: a path, a host with its port, a name. */
@@ -113,7 +112,6 @@ function aboutNet(
   };
 }
 
-/** Returns the required permissions that are not granted. */
 export function missingPermissions(
   requiredPermissions: readonly RequiredPermission[],
   permissions: Permissions,

@@ -12,11 +12,9 @@ import { type CheckRunner, RUN_HERE, type RunOptions } from "./run_checks.ts";
 interface AgreedRunsOptions {
   readonly store: Pick<SharedStore, "locationResults">;
   readonly clock: Clock;
-  /** Returns whether a location has a live member. */
   isLive(location: string): boolean;
   /** Whether it waits for the first results of live locations, and reads together; not in a single run. @default true */
   readonly waits?: boolean;
-  /** Calls on all locations to run a check at once. */
   callFor(check: string, why: EarlyLook["why"]): void;
 }
 

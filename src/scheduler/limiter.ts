@@ -4,7 +4,6 @@ import { onAbort } from "../shared/on_abort.ts";
 export interface Limiter {
   /** How many tasks run. */
   readonly running: number;
-  /** How many tasks wait. */
   readonly waiting: number;
   /**
    * Runs a task once there is a free slot, and resolves or rejects like the task. With a free slot, the task

@@ -31,7 +31,6 @@ interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug">
   callFor(check: string, why: EarlyLook["why"]): void;
 }
 
-/** Starts them. */
 export async function startLocationRuns(
   config: ScheduledConfig,
   options: LocationRunsOptions,
@@ -103,7 +102,6 @@ export class LocationRuns {
     return this.#scheduler.running;
   }
 
-  /** Goes on with another config. */
   reload(config: ScheduledConfig): void {
     this.#controls.adopt(config);
     this.#checks = new Map(config.checks.map((check) => [check.name, check]));
@@ -203,7 +201,6 @@ export class ControlRuns {
     this.adopt(config);
   }
 
-  /** Goes on with another config. */
   adopt({ checks, configChecks = checks }: Pick<ScheduledConfig, "checks" | "configChecks">): void {
     this.#checks = new Map(configChecks.map((check) => [check.name, check]));
     this.#runs.clear();

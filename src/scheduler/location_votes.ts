@@ -7,7 +7,6 @@ import type { LocationVote } from "../domain/location.ts";
 import type { StoredLocationResult } from "../domain/membership.ts";
 import { isCron } from "../domain/schedule.ts";
 
-/** The votes for a result of a check. */
 export interface Votes {
   /** In the order of the config. */
   readonly votes: readonly LocationVote[];

@@ -12,7 +12,6 @@ import type { CheckRecord } from "../domain/store.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 
-/** A planned run. */
 interface NextRun {
   /** Later than the time it was planned at. */
   readonly atMs: number;
@@ -28,12 +27,10 @@ function splayOfCheck({ name, splay }: Scheduled): number {
 
 interface PlannedRunOptions {
   readonly state: ConditionState;
-  /** When the run was planned. */
   readonly plannedMs: number;
   readonly nowMs: number;
 }
 
-/** The run after one that was planned. */
 export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: PlannedRunOptions): NextRun {
   const { schedule } = check;
   if (isCron(schedule)) {
@@ -185,7 +182,6 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
 
 type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
-/** Records the result of a requested run, and plans the next one. */
 export function recordRequested(
   repository: StateRepository,
   result: Result,

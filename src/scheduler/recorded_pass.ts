@@ -24,7 +24,6 @@ import { mayConfirmProblem } from "./trace/trace_depth.ts";
 
 interface RecordedPassOptions
   extends Pick<PassOptions, "system" | "directory" | "limits" | "redact" | "runner" | "signal"> {
-  /** The active checks of the config. */
   readonly active: readonly Check[];
   readonly repository: StateRepository;
   readonly notifying: Pick<

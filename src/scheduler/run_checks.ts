@@ -17,7 +17,6 @@ export interface Limits {
   readonly network: number;
 }
 
-/** Has a limiter for each of them. */
 export type Limiters = Readonly<Record<keyof Limits, Limiter>>;
 
 export function createLimiters({ process, network }: Limits): Limiters {
@@ -29,7 +28,6 @@ export type RunOptions = Pick<
   "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
 >;
 
-/** Runs a check: by its kind, or from the results of its locations. */
 export interface CheckRunner {
   limitOf(check: Check): Promise<LimitClass>;
   /** Returns `null` if there is no result yet: the check runs again soon. */
@@ -38,7 +36,6 @@ export interface CheckRunner {
   refresh?(check: Check): Promise<void> | null;
 }
 
-/** Runs each check in this process. */
 export const RUN_HERE: CheckRunner = {
   limitOf: async (check) => (await entryOf(check)).limit,
   run: runCheck,

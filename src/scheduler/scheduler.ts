@@ -98,7 +98,6 @@ export interface SchedulerOptions {
 /** A clock jump is noticed so soon after it, however far away the next run is. */
 const WAKE_EVERY_MS = 30_000;
 
-/** A task with its callbacks and limits. */
 interface Slot {
   task: Task;
   cancelTimer: (() => void) | null;
@@ -112,7 +111,6 @@ export function startScheduler(config: ScheduledConfig, options: SchedulerOption
   return new Scheduler(config, options);
 }
 
-/** A running scheduler. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #time: ScheduleTime;

@@ -39,7 +39,6 @@ export class StallDetector {
     if (this.#lookAtMs === Infinity) this.#planLook();
   }
 
-  /** Stops sampling. */
   end(): void {
     this.#lookAtMs = Infinity;
     this.#cancel();

@@ -26,7 +26,6 @@ export class StallSafeRuns {
   readonly #detector: StallDetector;
   #running = 0;
 
-  /** Runs that are timed by a clock. */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#detector = new StallDetector(clock, () => this.#running > 0);

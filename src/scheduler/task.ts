@@ -11,7 +11,6 @@ import { firstRun, type FirstRunOptions, missedUntil, overdueRun } from "./next_
 import { STALL_MS } from "./stall.ts";
 import { AFTER_SUSPEND_MS, JUMP_MS } from "./stall_safe.ts";
 
-/** A check that the scheduler runs. */
 export interface Task {
   /** As the config has it now; a run in progress may be of the one before. */
   readonly check: Check;
@@ -40,7 +39,6 @@ export type TaskState =
   }
   | { readonly status: "removed"; readonly hasStarted: boolean };
 
-/** An event of a task. */
 export type TaskEvent =
   | { readonly event: "due" }
   /** The result is needed at once. */
@@ -74,7 +72,6 @@ export interface TaskContext {
   readonly record: Pick<CheckRecord, "condition" | "nextRunAtMs">;
 }
 
-/** The result of a transition. */
 export interface TaskTransition {
   readonly task: Task;
   /** In the order in which they are carried out. */
@@ -84,7 +81,6 @@ export interface TaskTransition {
 /** How long after a reload a check runs again whose run in progress was of another target. */
 const AFTER_RELOAD_MS = 1_000;
 
-/** A new task with its first run. */
 export function createTask(check: Check, options: FirstRunOptions): TaskTransition {
   const state = { status: "idle", plannedMs: 0, isSpread: false } as const;
   return planAt({ check, missedRuns: 0, state }, firstRun(check, options));

@@ -6,7 +6,6 @@ export class TimerGroup {
   readonly #cancels = new Set<() => void>();
   #isEnded = false;
 
-  /** An empty group. */
   constructor(clock: Pick<Clock, "after">) {
     this.#clock = clock;
   }

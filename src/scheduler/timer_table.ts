@@ -49,7 +49,6 @@ export class TimerTable<Payload> {
     }
   }
 
-  /** How many timers there are. */
   get size(): number {
     return this.#size;
   }
@@ -113,7 +112,6 @@ export class TimerTable<Payload> {
     return this.#get(row, NEXT);
   }
 
-  /** Returns whether a list has no timer. */
   isEmpty(head: number): boolean {
     return this.#get(head, NEXT) === head;
   }

@@ -3,7 +3,6 @@ import type { RawTimer } from "../domain/raw_timer.ts";
 import type { TimerHandle } from "./timer_table.ts";
 import { TimerWheel } from "./wheel.ts";
 
-/** A call that is to come. */
 interface Call {
   handle: TimerHandle | null;
   /** `null` once it was called or cancelled. */

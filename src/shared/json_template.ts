@@ -7,7 +7,6 @@ import { CONDITIONS } from "../domain/condition.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
 import { fillTemplate, onlyFieldOf, type TemplateField } from "./template.ts";
 
-/** The fields that can choose a value, with their values. */
 export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly string[]>>> = {
   event: ["problem", "change", "recovery", "reminder"] satisfies readonly NotificationEvent[],
   condition: CONDITIONS,

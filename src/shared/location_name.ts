@@ -3,5 +3,4 @@ export function isLocationName(text: string): boolean {
   return /^[\w.-]{1,64}$/.test(text);
 }
 
-/** Describes a valid name of a location. */
 export const LOCATION_NAME = 'expected 1 to 64 letters, digits, ".", "_" or "-"';

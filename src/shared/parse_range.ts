@@ -17,7 +17,6 @@ export function parseRange(text: string): Range | null {
   return from > to ? null : { text, from, to, isInverted: sign === "@" };
 }
 
-/** Returns whether a number is a problem by a range. */
 export function violatesRange(value: number, { from, to, isInverted }: Range): boolean {
   return (value >= from && value <= to) === isInverted;
 }

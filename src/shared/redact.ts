@@ -4,7 +4,6 @@
  */
 import type { CapturedText, Processes } from "../domain/processes.ts";
 
-/** The replacement of a secret in a text. */
 const REDACTED = "[secret]";
 
 /** Shorter values are common words and parts of numbers: to hide them would tear up most texts. */
@@ -105,7 +104,6 @@ type Step = readonly string[] | null;
 
 type Spell = (character: string) => readonly string[];
 
-/** A text to search for. */
 interface Pattern {
   readonly steps: readonly Step[];
   readonly rest: string;
@@ -130,7 +128,6 @@ function stepOf(unit: string, spell: Spell): Step {
   return /^\s/.test(unit) ? null : spell(unit);
 }
 
-/** A text to search in. */
 interface Whole {
   readonly text: string;
   readonly isCut: boolean;

@@ -12,7 +12,6 @@ export class UnreadableFileError extends Error {
   }
 }
 
-/** A file that was read whole. */
 export interface RegularFile {
   readonly bytes: Uint8Array;
   /** Permission bits; `null` on systems without them. */

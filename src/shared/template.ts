@@ -1,6 +1,5 @@
 import { truncate } from "./truncate.ts";
 
-/** The fields that a template may name. */
 export const TEMPLATE_FIELDS = [
   "id",
   "check",
@@ -25,7 +24,6 @@ export const TEMPLATE_FIELDS = [
   "severity",
 ] as const;
 
-/** One of {@linkcode TEMPLATE_FIELDS}. */
 export type TemplateField = typeof TEMPLATE_FIELDS[number];
 
 /** A value for each field, of the form that real ones have. */
@@ -99,7 +97,6 @@ function templateFieldOf(name: string): TemplateField | undefined {
 /** The filters, as messages list them. */
 export const FILTER_FORMS = "truncate: LENGTH, html or no_mentions";
 
-/** The function of a filter as written. */
 function filterOf(filter: string): Escape | undefined {
   if (filter === "html") return escapeMarkup;
   if (filter === "no_mentions") return breakMentions;

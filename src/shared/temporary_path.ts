@@ -5,7 +5,6 @@ export function temporaryPathOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** Returns the permissions that replacing a file requires. */
 export function permissionsOfReplacing(path: string): RequiredPermissions {
   // The runtime treats a rename as reading the renamed file.
   return { read: [temporaryPathOf(path)], write: [path, temporaryPathOf(path)] };

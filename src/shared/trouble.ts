@@ -1,4 +1,3 @@
-/** A failure that may last. */
 export interface Trouble<Failure> {
   readonly isPresent: boolean;
   /** Records the outcome of the latest attempt; `null` is a success. */

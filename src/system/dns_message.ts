@@ -15,7 +15,6 @@ const TYPES: Readonly<Record<RecordType, number>> = {
   CAA: 257,
 };
 
-/** A query. */
 interface DnsQuery {
   /** 0 to 65535. */
   readonly id: number;
@@ -27,7 +26,6 @@ interface DnsQuery {
 const RECURSION_DESIRED = 0x0100;
 const INTERNET = 1;
 
-/** Makes the message of a query. */
 export function encodeQuery({ id, name, type }: DnsQuery): Uint8Array {
   const labels = asciiName(name).split(".").filter((label) => label !== "")
     .map((label) => new TextEncoder().encode(label));
@@ -152,7 +150,6 @@ class MessageReader {
     this.#end = end;
   }
 
-  /** How many bytes are left. */
   get left(): number {
     return this.#end - this.#at;
   }
@@ -162,7 +159,6 @@ class MessageReader {
     this.#at += size;
   }
 
-  /** Reads a number of so many bytes. */
   number(size: number): number {
     const from = this.#at;
     this.skip(size);

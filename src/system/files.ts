@@ -4,7 +4,6 @@ import { inTime } from "./in_time.ts";
 import { replaceFile, rewriteFile } from "./replace_file.ts";
 import { touchFile } from "./touch.ts";
 
-/** The machine's files. */
 export function createFiles(clock: Clock): Files {
   return {
     stat: async (path, { timeoutMs } = {}) => {

@@ -1,6 +1,5 @@
 import type { FileSystemFacts, Host } from "../domain/host.ts";
 
-/** This machine. */
 export function createHost(): Host {
   const pending = new Map<string, Promise<FileSystemFacts>>();
   return {

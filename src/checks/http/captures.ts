@@ -8,12 +8,10 @@ import { readHeader } from "./response_headers.ts";
 /** Longer values are not captured. */
 const CAPTURED_LENGTH_MAX = 8192;
 
-/** Returns whether a value is captured from the body. */
 export function capturesBody(captures: Readonly<Record<string, HttpCapture>>): boolean {
   return Object.values(captures).some(({ header }) => header === undefined);
 }
 
-/** A response that values are captured from. */
 interface CapturedResponse {
   readonly headers: Headers;
   /** The beginning of the body. */
@@ -82,7 +80,6 @@ function parse(text: string): unknown {
 
 const CAPTURED = /\$\{captured:([^{}]*)\}/g;
 
-/** The names of captured values in a text. */
 export function capturedNames(text: string): readonly string[] {
   return [...text.matchAll(CAPTURED)].map(([, name = ""]) => name);
 }

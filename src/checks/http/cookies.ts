@@ -4,7 +4,6 @@ import type { Requests } from "../../domain/requests.ts";
 const COOKIES_MAX = 50;
 const COOKIE_LENGTH_MAX = 4096;
 
-/** Requests with a cookie jar. */
 interface CookieRequests {
   readonly requests: Requests;
   /** Every value that was in the jar. */

@@ -18,7 +18,6 @@ import { type Asked, askFollowing, locationOf } from "./redirects.ts";
 import { findCertificate } from "./response_certificate.ts";
 import { readTlsFiles } from "../tls_files.ts";
 
-/** One request with its redirects. */
 export interface Exchange {
   readonly step: Pick<HttpStep, "request" | "response" | "capture">;
   /** Of the check, for messages. */
@@ -240,7 +239,6 @@ export function describeFindings(findings: Findings): string {
   return asked?.redirected ? `${text} (redirected to ${describeTarget(asked.target)})` : text;
 }
 
-/** The condition of one exchange. */
 export function conditionOf({ violations, warnings, obstacle }: Findings, asWarning: boolean): Condition {
   if (violations.length > 0) return asWarning ? "warning" : "critical";
   if (warnings.length > 0) return "warning";

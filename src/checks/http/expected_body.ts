@@ -5,7 +5,6 @@ import { evaluateJson, type JsonFindings } from "./json_body.ts";
 import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
 
-/** A body that came, and how to look at it. */
 interface BodyToEvaluate {
   readonly response: Pick<IncomingResponse, "header" | "read">;
   /** Whether its beginning is wanted, whatever is expected. */
@@ -22,7 +21,6 @@ export function expectsBody(expected: HttpExpectation): boolean {
   return BODY_WISHES.some((name) => expected[name] !== undefined);
 }
 
-/** The keys of an expectation that search the body. */
 export const BODY_PARTS = ["bodyPart", "notBodyPart", "bodyPattern", "notBodyPattern", "json"] as const;
 
 const BODY_WISHES = [...BODY_PARTS, "warningDurationMs", "criticalDurationMs"] as const;

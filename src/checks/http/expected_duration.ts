@@ -1,7 +1,6 @@
 import { exactDuration } from "../../domain/duration.ts";
 import type { HttpExpectation } from "../../domain/http_check.ts";
 
-/** The violation of an expected duration, and whether it is only a warning. */
 interface DurationViolation {
   /** Such as `took 2.3 s, warning above 1 s`. */
   readonly text: string;

@@ -19,7 +19,6 @@ interface JsonBodyOptions {
   pause(): Promise<void>;
 }
 
-/** Compares a JSON body with the expected values. */
 export async function evaluateJson(
   text: string,
   { expected, isWhole, nowMs, pause }: JsonBodyOptions,

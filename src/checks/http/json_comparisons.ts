@@ -4,7 +4,6 @@ import type { JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_chec
 import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { truncate } from "../../shared/truncate.ts";
 
-/** One expectation of a value. */
 export interface Comparison {
   /** Describes the expectation, such as `a number less than 100`. */
   readonly text: string;

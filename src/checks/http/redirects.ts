@@ -1,13 +1,11 @@
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
 import { readHeader } from "./response_headers.ts";
 
-/** How many redirects are followed. */
 const REDIRECTS_MAX = 10;
 
 /** The statuses that send a visitor elsewhere; 300, 304 and 305 do not (RFC 9110, section 15.4). */
 export const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The outcome of a request and of its redirects. */
 type Answer =
   & { readonly asked: Asked }
   & (

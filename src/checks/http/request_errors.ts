@@ -9,7 +9,6 @@ import { exactDuration } from "../../domain/duration.ts";
 import { certificateWarnings } from "./response_certificate.ts";
 import { expectsRedirection } from "./expected_status.ts";
 
-/** Returns contradictory parameters of an `http_request` check. */
 export function findErrors({ parameters }: HttpRequestCheck): readonly ParameterProblem[] {
   const { request, response, steps } = parameters;
   if (steps !== undefined) return findStepErrors(parameters, steps);
@@ -159,7 +158,6 @@ function* jsonErrors({ json = {} }: HttpExpectation): Generator<ParameterProblem
   }
 }
 
-/** Returns warnings about dubious parameters of an `http_request` check. */
 export function findRequestWarnings(
   { parameters, timeoutMs }: HttpRequestCheck,
 ): readonly ParameterProblem[] {

@@ -8,7 +8,6 @@ export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 /** The maximum length of a body that is kept for evaluating it as a whole, in UTF-16 code units. */
 export const START_LENGTH_MAX = 1024 * 1024;
 
-/** The requested parts of a body, and its encoding. */
 interface BodyWishes {
   readonly parts: readonly string[];
   readonly keepsStart: boolean;
@@ -16,7 +15,6 @@ interface BodyWishes {
   readonly readsOn: boolean;
   /** Its declared length; `null`: none is declared, or the body is compressed. */
   readonly lengthBytes: number | null;
-  /** The response's `Content-Type`; `null` when it has none. */
   readonly contentType: string | null;
 }
 

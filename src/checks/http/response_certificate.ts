@@ -6,7 +6,6 @@ import { evaluateCertificate, timeLeftWarnings } from "../certificate_verdict.ts
 import { failureVerdict, timeoutText } from "../connection_words.ts";
 
 interface CertificateFinding {
-  /** The violations; empty if there are none. */
   readonly violations: readonly string[];
   readonly isGrave: boolean;
   /** Such as the time until expiry. */
@@ -66,7 +65,6 @@ function violation(text: string): CertificateFinding {
   return { violations: [text], isGrave: true, metrics: {} };
 }
 
-/** Returns warnings about `response.certificate`. */
 export function certificateWarnings(
   { request, response }: Pick<HttpStep, "request" | "response">,
 ): readonly ParameterProblem[] {

@@ -62,12 +62,10 @@ export async function observeSteps(
   };
 }
 
-/** Returns the name of a step in the output. */
 export function stepName({ name }: Pick<HttpStep, "name">, index: number): string {
   return name ?? `step ${index + 1}`;
 }
 
-/** The part of a metric's name for a step. */
 export function metricName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]+/g, "_").toLowerCase();
 }

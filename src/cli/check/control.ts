@@ -8,7 +8,6 @@ import { jsonText } from "../../shared/json_text.ts";
 import { type CheckFields, checkFields } from "../formats/check_fields.ts";
 import type { ReloadOutcome } from "./service_output.ts";
 
-/** A request of a command to a service. */
 export type ControlRequest =
   | { readonly command: "reload" }
   /** Runs checks, and waits for their results. */

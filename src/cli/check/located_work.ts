@@ -97,7 +97,6 @@ export class LocatedWork {
     this.#runs?.spread();
   }
 
-  /** Goes on with another config. */
   adopt(config: ScheduledConfig): void {
     this.#checks = byName(config);
     this.#runs?.reload(config);

@@ -29,7 +29,6 @@ interface ReloadOptions {
   readonly system: System;
   /** The first config. */
   readonly config: OpenConfig;
-  /** The scheduled part of the first config. */
   readonly scheduled: ScheduledConfig;
   readonly statePath: string | null;
   /** Whether several processes share the state. */

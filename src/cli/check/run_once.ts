@@ -150,7 +150,6 @@ async function publish(
 
 interface NotifyingRunOptions extends OnceOptions {
   readonly repository: StateRepository;
-  /** The state, if several processes share it. */
   readonly shared: SharedState | null;
   /** Names of checks whose record another process has written. */
   readonly overtaken: Set<string>;

@@ -55,7 +55,6 @@ export class RunPrinter {
     this.#progress = startProgress(checks, system);
   }
 
-  /** Prints a message on stderr. */
   message(text: string): void {
     const { system, config } = this.#options;
     this.#progress.clear();
@@ -92,7 +91,6 @@ export class RunPrinter {
     this.message(`retrying ${count}, ${describeDuration(leftMs)} left: ${names}${more}`);
   }
 
-  /** Ends the progress. */
   end(): void {
     this.#progress.end();
   }

@@ -30,7 +30,6 @@ interface StopFacts {
   readonly unfinished: readonly string[];
 }
 
-/** The output of a service on stdout. */
 export interface ServiceOutput {
   /** Prints the first line. */
   started(facts: ServiceFacts, statePath: string | null): void;
@@ -42,7 +41,6 @@ export interface ServiceOutput {
   writeLine(line: string): void;
 }
 
-/** A number of checks in words. */
 export function countChecks(count: number): string {
   return `${count} ${count === 1 ? "check" : "checks"}`;
 }

@@ -32,7 +32,6 @@ interface ServiceOutputsOptions {
   onBug(error: unknown): void;
 }
 
-/** HTML report, heartbeat, metrics and HTTP endpoint of a service. */
 export interface ServiceOutputs {
   happened(event: SchedulerEvent): void;
   /**

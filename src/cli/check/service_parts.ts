@@ -36,7 +36,6 @@ interface ServicePartsOptions {
   /** Prints a line of the `console` channel. */
   writeLine(line: string): void;
   onEvent(event: SchedulerEvent): void;
-  /** Called with an error that ends the service. */
   onBug(error: unknown): void;
 }
 
@@ -50,7 +49,6 @@ export interface ServiceParts {
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
   readonly outputs: ServiceOutputs;
-  /** Replaces the config in all parts. */
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
@@ -156,7 +154,6 @@ interface Sharing {
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;
 }
 
-/** Creates the member of this process if its state is shared. */
 async function createSharing(
   options: ServicePartsOptions & { readonly repository: StateRepository; readonly limits: Limits },
   parts: () => Pick<ServiceParts, "notifying" | "scheduler">,

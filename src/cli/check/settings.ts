@@ -15,23 +15,19 @@ import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../do
 /** The names of the formats, as the help lists them. */
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
-/** The formats of the continuous mode. */
 const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
 
-/** A file for the results of a run. */
 export interface OutputFile {
   readonly format: FormatName;
   /** As it was typed. */
   readonly path: string;
 }
 
-/** The options of `monitor check`. */
 export interface CheckCommandSettings {
   /** Whether each check runs once, rather than on its schedule until a stop signal. */
   readonly once: boolean;
   /** Only checks whose planned time has come. */
   readonly due: boolean;
-  /** `null` when none was asked for. */
   readonly format: FormatName | null;
   /** The lowest severity that fails a run; only for `once`. */
   readonly failOn: FailOn;
@@ -50,7 +46,6 @@ export interface CheckCommandSettings {
   readonly outputs: readonly OutputFile[];
   /** The name of this member; `null`: the host's. */
   readonly member: string | null;
-  /** The location of this monitor; `null`: none. */
   readonly location: string | null;
 }
 

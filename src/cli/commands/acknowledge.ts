@@ -14,7 +14,6 @@ import {
 } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor acknowledge`: stops reminders and escalation of problems. */
 export const acknowledgeCommand: Command = {
   name: "acknowledge",
   summary: "stop reminders and escalation of a problem",

@@ -11,7 +11,6 @@ import { addChecks, partKnown, refuseTakenNames } from "../new_checks/add_checks
 import { openTarget } from "../new_checks/config_target.ts";
 import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
 
-/** `monitor add`: writes checks into the config. */
 export const addCommand: Command = {
   name: "add",
   summary: "try checks and add them to the config",

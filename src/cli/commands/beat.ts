@@ -25,7 +25,6 @@ import { locateState, STATE_OPTION, type StateLocation } from "../state_location
 import { stateAlongside } from "../read_state.ts";
 import { usesColor } from "../terminal.ts";
 
-/** `monitor beat`: runs a job and records the outcome. */
 export const beatCommand: Command = {
   name: "beat",
   summary: "run a command and record its result for a job check",
@@ -150,7 +149,6 @@ async function runJob(command: readonly string[], invocation: Invocation, system
   return end.code;
 }
 
-/** The stored runs of one job. */
 interface OpenJobLog {
   readonly name: string;
   readonly place: StateLocation;

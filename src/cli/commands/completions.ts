@@ -2,7 +2,6 @@ import { type Command, UsageError } from "../command_definition.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../completion/shells.ts";
 import { EXIT } from "../exit_code.ts";
 
-/** `monitor completions SHELL`: prints the completion script of a shell. */
 export const completionsCommand: Command = {
   name: "completions",
   summary: "print the completion script of a shell",

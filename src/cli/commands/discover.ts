@@ -11,7 +11,6 @@ import { addChecks } from "../new_checks/add_checks.ts";
 import { openTarget } from "../new_checks/config_target.ts";
 import { entryFor } from "../new_checks/open_new_checks.ts";
 
-/** `monitor discover`: proposes checks for this machine. */
 export const discoverCommand: Command = {
   name: "discover",
   summary: "propose checks for what runs on this machine",

@@ -22,7 +22,6 @@ import { printable } from "../../shared/printable.ts";
 import { wantsColor } from "../terminal.ts";
 import { textWidth } from "../../shared/text_width.ts";
 
-/** `monitor explain`: shows every effective setting and its source. */
 export const explainCommand: Command = {
   name: "explain",
   summary: "show every effective setting and where it comes from",
@@ -70,7 +69,6 @@ function toRow({ path, value, origin }: ExplainedSetting): Row {
   return [path, value, origin];
 }
 
-/** The named channels of included files. */
 function includedChannels({ files, reader }: OpenConfig): readonly Row[] {
   return files.slice(1).flatMap(({ source, written }) =>
     explainChannels(written, reader).map(({ path, value }): Row => [path, value, `config (${source.label})`])

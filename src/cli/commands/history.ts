@@ -22,7 +22,6 @@ import { STATE_OPTION } from "../state_location.ts";
 
 const CHANGES_SHOWN = 20;
 
-/** `monitor history NAME`: the past of a check. */
 export const historyCommand: Command = {
   name: "history",
   summary: "show the changes, availability and durations of a check",

@@ -22,7 +22,6 @@ import { nearest } from "../../config/nearest.ts";
 
 const FORMATS = ["jsonc", "json"] as const;
 
-/** `monitor import`: translates the config of another tool. */
 export const importCommand: Command = {
   name: "import",
   summary: "translate the config of another tool",

@@ -5,7 +5,6 @@ import { OutputError } from "../failure.ts";
 import { STARTER_CONFIG } from "../starter_config.ts";
 import { printable } from "../../shared/printable.ts";
 
-/** `monitor init`: writes a starter config. */
 export const initCommand: Command = {
   name: "init",
   summary: "write a starter config",

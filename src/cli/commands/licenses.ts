@@ -2,7 +2,6 @@ import type { System } from "../../domain/system.ts";
 import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 
-/** `monitor licenses`: prints the licenses of everything in the executable. */
 export const licensesCommand: Command = {
   name: "licenses",
   summary: "print the licenses of monitor and its dependencies",

@@ -22,7 +22,6 @@ import { STATE_OPTION } from "../state_location.ts";
 
 const ACTIONS = ["start", "list", "end"] as const;
 
-/** `monitor maintenance`: starts, lists and ends maintenance windows. */
 export const maintenanceCommand: Command = {
   name: "maintenance",
   summary: "start or end a maintenance window",
@@ -60,7 +59,6 @@ export const maintenanceCommand: Command = {
   run: runMaintenance,
 };
 
-/** A call without its action. */
 type Call = (invocation: Invocation, system: System) => Promise<void>;
 
 async function runMaintenance(invocation: Invocation, system: System): Promise<number> {
@@ -191,7 +189,6 @@ function ended(windows: readonly Silence[], nowMs: number): readonly Silence[] {
   return windows.map((window) => ({ ...window, untilMs: nowMs }));
 }
 
-/** Reads the started windows that are open. */
 async function readWindows(
   store: { silences(nowMs: number): Promise<readonly Silence[]> },
   nowMs: number,

@@ -21,7 +21,6 @@ import type { OpenConfig } from "../open_config.ts";
 import { readSharedState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor members`: the monitors that share a state. */
 export const membersCommand: Command = {
   name: "members",
   summary: "show the monitors that share a state",
@@ -57,7 +56,6 @@ async function runMembers(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
-/** A member for display. */
 interface MemberView extends MemberStatus {
   readonly isLive: boolean;
   /** A single run has none; `other`: most members have another one. */

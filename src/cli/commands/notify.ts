@@ -35,7 +35,6 @@ const CHANNEL_OPTION: OptionSpec = {
   description: "only this channel (repeatable)",
 };
 
-/** `monitor notify`: tries the channels. */
 export const notifyCommand: Command = {
   name: "notify",
   summary: "send a test notification through every channel",

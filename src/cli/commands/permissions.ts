@@ -125,7 +125,6 @@ async function sandboxed(
   return write({ ...sandbox, readOnly: [...sandbox.readOnly, ...source] }, [...program, ...words]);
 }
 
-/** Returns the command line of this program. */
 function programOf(
   { executable, sourceModule, environment }: System,
   required: readonly RequiredPermission[],

@@ -7,7 +7,6 @@ import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor reload`: makes a running service read its config again. */
 export const reloadCommand: Command = {
   name: "reload",
   summary: "make the running monitor load its config again",

@@ -15,7 +15,6 @@ import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor run NAME…`: runs checks now in the running service. */
 export const runCommand: Command = {
   name: "run",
   summary: "run checks now in the running monitor",

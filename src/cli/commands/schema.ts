@@ -3,7 +3,6 @@ import type { Command } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { readShape, SHAPE_OPTION } from "./validate.ts";
 
-/** `monitor schema`: prints a JSON schema. */
 export const schemaCommand: Command = {
   name: "schema",
   summary: "print the JSON schema of the config",

@@ -21,7 +21,6 @@ import {
 } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor silence`: suppresses notifications for a while. */
 export const silenceCommand: Command = {
   name: "silence",
   summary: "suppress notifications for a while",

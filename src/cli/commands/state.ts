@@ -10,7 +10,6 @@ import { StateHeldError } from "../state_errors.ts";
 
 const ACTIONS = ["copy", "schema"] as const;
 
-/** `monitor state`: copies a state, or prints the schema of one in PostgreSQL. */
 export const stateCommand: Command = {
   name: "state",
   summary: "copy a state, or print the schema for PostgreSQL",

@@ -44,7 +44,6 @@ const FORMAT_OPTION: OptionSpec = {
   description: "pretty, json or plugin (default: pretty)",
 };
 
-/** `monitor status`: prints the state of every check. */
 export const statusCommand: Command = {
   name: "status",
   summary: "show the condition of every check",
@@ -165,7 +164,6 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
 interface PrettyOptions extends TableOptions {
   readonly nowMs: number;
   readonly all: StatusSnapshot;
-  /** The number of inactive checks, which are not printed. */
   readonly inactiveCount: number;
   /** Whether the runs of each check are printed below it. */
   readonly detailed: boolean;
@@ -253,7 +251,6 @@ function describeRuns(
   ];
 }
 
-/** A line for each check in a maintenance window. */
 function maintenanceLines(
   statuses: readonly CheckStatus[],
   { nowMs, columns }: PrettyOptions,

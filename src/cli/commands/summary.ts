@@ -22,7 +22,6 @@ import { STATE_OPTION } from "../state_location.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
 
-/** `monitor summary`: outages, availability and more of a period. */
 export const summaryCommand: Command = {
   name: "summary",
   summary: "summarize outages and availability of a period",

@@ -16,7 +16,6 @@ import { CHECK_OPERANDS, type NewCheck, readOperands } from "../new_checks/read_
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
 import { shellWord } from "../../permissions/permission_flags.ts";
 
-/** `monitor try`: runs a check that is in no config. */
 export const tryCommand: Command = {
   name: "try",
   summary: "run a check that is not in a config",

@@ -6,7 +6,6 @@ import { TAG_OPTION } from "../open_config.ts";
 import { readSilences, renderSilences, requireTargets, withSilences } from "../silence_targets.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor unsilence`: ends silences. */
 export const unsilenceCommand: Command = {
   name: "unsilence",
   summary: "end silences and acknowledgements",

@@ -17,7 +17,6 @@ import { EXIT } from "../exit_code.ts";
 import { wantsColor } from "../terminal.ts";
 import { printable } from "../../shared/printable.ts";
 
-/** The option that validates a config against one specification profile. */
 export const SHAPE_OPTION: OptionSpec = {
   name: "shape",
   value: "SHAPE",
@@ -25,7 +24,6 @@ export const SHAPE_OPTION: OptionSpec = {
   description: "specification profile a or b instead of the default schema",
 };
 
-/** Reads `--shape`. */
 export function readShape(invocation: Invocation): Shape {
   const value = optionValue(invocation, "shape");
   if (value === undefined) return "monitor";
@@ -35,7 +33,6 @@ export function readShape(invocation: Invocation): Shape {
 
 const FORMATS = ["pretty", "json", "github"] as const;
 
-/** `monitor validate`: checks the config and stops. */
 export const validateCommand: Command = {
   name: "validate",
   summary: "check the config for errors",

@@ -1,6 +1,5 @@
 import { type Command, COMMON_OPTIONS, type ConfigNames, type OptionSpec } from "../command_definition.ts";
 
-/** One way to go on. */
 export interface Candidate {
   /** The whole word as an argument: without quotes. */
   readonly value: string;
@@ -8,7 +7,6 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** A candidate for the word at the cursor. */
 export type Completion =
   | { readonly offers: "words"; readonly candidates: readonly Candidate[] }
   /** The shell completes paths better than we could. */
@@ -65,7 +63,6 @@ export async function complete(
   );
 }
 
-/** The words before the one that is completed. */
 interface Typed {
   readonly word: string | null;
   readonly command: Command | null;

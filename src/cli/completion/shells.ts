@@ -2,10 +2,8 @@ import { quoteForBash, readBashLine } from "./bash_line.ts";
 import type { Candidate, Completion } from "./complete_line.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
-/** One of {@linkcode SHELLS}. */
 export type Shell = typeof SHELLS[number];
 
-/** How one shell asks for candidates and reads them. */
 interface ShellEntry {
   /** The script for the shell; it calls `monitor __complete SHELL -- …`. */
   readonly script: string;

@@ -5,17 +5,13 @@ import { findCommand } from "../../shared/find_command.ts";
 import { truncate } from "../../shared/truncate.ts";
 import type { CronJob } from "../new_checks/cron_line.ts";
 
-/** A check that could be added. */
 export interface Proposal {
   /** The operands of `monitor add`. */
   readonly words: readonly string[];
-  /** Why it is proposed. */
   readonly reason: string;
-  /** The job, if it is one of a crontab. */
   readonly cronJob?: CronJob;
 }
 
-/** The machine, for searching. */
 export interface Discovery {
   readonly system: System;
   /** The root of absolute paths. @default the root directory */
@@ -26,14 +22,12 @@ export interface Discovery {
   deny(what: string, need: Pick<RequiredPermission, "permission" | "value">): void;
 }
 
-/** One place where proposals come from. */
 export type ProposalSource = (discovery: Discovery) => Promise<readonly Proposal[]>;
 
 const TIMEOUT_MS = 10_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 const REASON_LENGTH_MAX = 120;
 
-/** A command that lists services. */
 interface PrintingCommand {
   readonly name: string;
   readonly arguments: readonly string[];

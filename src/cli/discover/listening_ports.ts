@@ -2,7 +2,6 @@ import { isLoopback } from "../../shared/ip_address.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { type Discovery, printedBy, type Proposal } from "./discovery.ts";
 
-/** A TCP port that a process of this machine listens on. */
 interface Listener {
   /** Without brackets; `*`: every address. */
   readonly host: string;

@@ -1,7 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Colors } from "../color.ts";
 
-/** The color of each condition, everywhere. */
 export function conditionPaints(colors: Colors): Readonly<Record<Condition, (text: string) => string>> {
   return {
     ok: colors.green,

@@ -4,7 +4,6 @@ import type { RunRecord } from "./format.ts";
 /** The number of checks in each condition, in ascending order of severity. */
 type ConditionCounts = Readonly<Record<Condition, number>>;
 
-/** Counts the conditions of finished checks. */
 export function countConditions(records: readonly RunRecord[]): ConditionCounts {
   const count = (condition: Condition) =>
     records.filter((record) => record.result.condition === condition).length;

@@ -1,7 +1,6 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 
-/** One finished check of a run, with its confirmed condition. */
 export interface RunRecord {
   readonly result: Result;
   /** Consecutive check results of at least this severity; for `ok`: that were `ok`. 1 or more. */
@@ -9,7 +8,6 @@ export interface RunRecord {
   readonly confirmed: Condition;
 }
 
-/** A finished run of `check --once`. */
 export interface RunSummary {
   /** The highest severity seen; `ok` when nothing ran. */
   readonly condition: Condition;

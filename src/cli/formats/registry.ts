@@ -1,6 +1,5 @@
 import type { Format } from "./format.ts";
 
-/** The name of a format, as accepted by `--format`. */
 export type FormatName = "pretty" | "json" | "ndjson" | "junit" | "tap" | "plugin";
 
 /** Every format of `check --once`, in the order of the help; a run reads the one that it prints. */

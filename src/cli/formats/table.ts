@@ -53,7 +53,6 @@ export function believableColumns(columns: number | null): number | null {
   return columns === null ? null : Math.max(columns, COLUMNS_MIN);
 }
 
-/** The positions of the table's columns. */
 interface Layout {
   readonly nameColumns: number;
   readonly durationColumns: number;

@@ -19,7 +19,6 @@ const LEFT_OUT_LENGTH_MAX = 16 * 1024 * 1024;
 
 /** Thrown if a file is not malformed but exceeds a limit; the message names it. */
 export class ImportLimitError extends RangeError {
-  /** The name of the class. */
   override readonly name = "ImportLimitError";
 }
 
@@ -78,7 +77,6 @@ export class ConfigDraft {
     return name;
   }
 
-  /** Replaces a check that was added. */
   changeCheck(name: string, changes: Partial<DraftCheck>): void {
     const check = this.#checks.get(name);
     if (check !== undefined) this.#checks.set(name, { ...check, ...changes });

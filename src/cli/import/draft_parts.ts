@@ -11,7 +11,6 @@ export interface DraftParameters {
   readonly [name: string]: DraftValue;
 }
 
-/** A weekly maintenance window. */
 export interface DraftWindow {
   readonly days?: readonly string[] | undefined;
   readonly from: string;
@@ -19,13 +18,11 @@ export interface DraftWindow {
   readonly time_zone?: string | undefined;
 }
 
-/** A note on the page. */
 export interface DraftAnnouncement {
   readonly date: string;
   readonly text: string;
 }
 
-/** Title, description and announcements of the page. */
 export interface DraftPage {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -50,7 +47,6 @@ export interface DraftSettings {
   readonly notifications?: readonly string[] | undefined;
 }
 
-/** A check as a config writes it. */
 export interface DraftCheck extends DraftSettings {
   /** The name for people; left out if it is that of the check. */
   readonly title?: string | undefined;
@@ -60,13 +56,11 @@ export interface DraftCheck extends DraftSettings {
   readonly parameters: DraftParameters;
 }
 
-/** A channel as a config writes it. */
 export interface DraftChannel {
   readonly kind: "email" | "webhook" | "command" | "console";
   readonly parameters: DraftParameters;
 }
 
-/** Something of the source that the config does not have. */
 export interface LeftOut {
   /** Its owner in the source, such as `endpoint "api"`. */
   readonly item: string;

@@ -20,7 +20,6 @@ import { translateTarget } from "./gatus_targets.ts";
 import type { Importer } from "./importer.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
-/** Imports the config of Gatus. */
 export const gatusImporter: Importer = {
   expects: 'a config of Gatus in YAML with "endpoints"',
   translate: async (file, draft) => {

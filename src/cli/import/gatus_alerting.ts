@@ -26,14 +26,12 @@ import {
 } from "./message_channels.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
-/** A channel that was made of a provider, and the defaults of its alerts. */
 interface Provider {
   /** `null`: the provider has no counterpart. */
   readonly channel: string | null;
   readonly defaults: Foreign;
 }
 
-/** The providers of a config by their type. */
 export type Providers = ReadonlyMap<string, Provider>;
 
 /** Makes a channel of each provider in `alerting`. */

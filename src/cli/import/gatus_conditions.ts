@@ -26,7 +26,6 @@ const MIRRORED: Readonly<Record<Operator, Operator>> = {
   "<": ">",
 };
 
-/** Reads a condition; `null` if it is none. */
 export function parseCondition(text: string): GatusCondition | null {
   const operator = OPERATORS.find((candidate) => text.includes(` ${candidate} `));
   if (operator === undefined) return null;
@@ -37,7 +36,6 @@ export function parseCondition(text: string): GatusCondition | null {
     : { text, left: first, operator, right: second };
 }
 
-/** Lists a condition that has no counterpart. */
 type LeaveCondition = (condition: string, reason: string) => void;
 
 /** The expectations of an HTTP response, as `response` of `http_request`. */

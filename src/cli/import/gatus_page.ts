@@ -1,4 +1,3 @@
-/** The page of Gatus: `ui` and `announcements`. */
 import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftAnnouncement } from "./draft_parts.ts";
 import { asBoolean, asList, asObject, asText, fieldOf, type Foreign } from "./foreign_value.ts";
@@ -6,7 +5,6 @@ import { asBoolean, asList, asObject, asText, fieldOf, type Foreign } from "./fo
 /** Keys of `ui` that become the title of the page: the first one that is set does. */
 const TITLE_KEYS = ["header", "title"];
 
-/** Translates the page of Gatus, except for the checks. */
 export function translatePage(config: Foreign, draft: ConfigDraft): void {
   const ui = asObject(fieldOf(config, "ui"));
   const [titleKey] = TITLE_KEYS.filter((key) => textOf(ui, key) !== undefined);

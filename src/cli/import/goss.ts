@@ -17,7 +17,6 @@ import { dnsCheck, httpCheck, tcpCheck, tcpPortCheck } from "./goss_network.ts";
 import type { Importer } from "./importer.ts";
 import { intervalText } from "./span_text.ts";
 
-/** Imports a gossfile. */
 export const gossImporter: Importer = {
   expects: 'a gossfile in YAML or JSON, rendered with "goss render"',
   translate: async (file, draft) => {

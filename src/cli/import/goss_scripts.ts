@@ -12,7 +12,6 @@ import {
 } from "./foreign_value.ts";
 import { escapePattern } from "./patterns.ts";
 
-/** A resource of a gossfile that is translated. */
 export interface GossContext {
   readonly resource: Foreign;
   /** The name in the list of lost settings. */

@@ -1,4 +1,3 @@
-/** A host with a port, if there is one. */
 interface HostAndPort {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;

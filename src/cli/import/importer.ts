@@ -13,7 +13,6 @@ export interface ForeignFile {
 /** A larger file is rejected. Parsers need about a second for one of this size. */
 export const FOREIGN_BYTES_MAX = 8 * 1024 * 1024;
 
-/** How one tool is imported. */
 export interface Importer {
   /** The file that is expected, for messages: "a config of Gatus in YAML". */
   readonly expects: string;

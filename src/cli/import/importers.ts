@@ -3,7 +3,6 @@ import type { Importer } from "./importer.ts";
 /** The tools whose configs can be imported, in the order in which the help lists them. */
 export const IMPORTED_TOOLS = ["gatus", "uptime-kuma", "monit", "nagios", "goss", "healthchecks"] as const;
 
-/** One of {@linkcode IMPORTED_TOOLS}. */
 export type ImportedTool = typeof IMPORTED_TOOLS[number];
 
 /** Reads the module of a tool. A tool without one does not compile. */

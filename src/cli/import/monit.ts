@@ -27,7 +27,6 @@ import {
 import { splitWords } from "./nagios_commands.ts";
 import { intervalText } from "./span_text.ts";
 
-/** Imports the control file of Monit. */
 export const monitImporter: Importer = {
   expects: "a control file of Monit with check statements",
   translate: (file, draft) => {
@@ -67,7 +66,6 @@ class Service {
   readonly #settings: MonitSettings;
   readonly #draft: ConfigDraft;
   readonly #keys: string[] = [];
-  /** The common settings of all checks of the service. */
   #common: Partial<DraftCheck> | undefined;
 
   constructor(
@@ -127,7 +125,6 @@ class Service {
     }));
   }
 
-  /** Adds the connections of a service as checks. */
   addConnections(host: string): void {
     for (const test of this.#tests.filter(isConnection)) {
       const options = { host, name: this.name, item: this.#item, draft: this.#draft };

@@ -3,7 +3,6 @@ import { emailChannel } from "./message_channels.ts";
 import { after, has, type MonitStatement, type MonitToken } from "./monit_statements.ts";
 import { intervalText } from "./span_text.ts";
 
-/** The values of `set` statements. */
 export interface MonitSettings {
   /** The time between two cycles. */
   readonly cycleMs: number;

@@ -6,7 +6,6 @@ import { spanText } from "./span_text.ts";
 /** Changes the parameters of a service's own check, or returns why a test has no counterpart. */
 export type ApplyTest = (test: readonly MonitToken[], parameters: Changing) => string | null;
 
-/** Parameters in the making. */
 type Changing = Record<string, DraftParameters[string]>;
 
 const SIZES: Readonly<Record<string, string>> = {
@@ -106,7 +105,6 @@ export function applyFileTest(test: readonly MonitToken[], parameters: Changing)
   return "use a script check";
 }
 
-/** Tests of the machine, each a check. */
 export function systemCheck(test: readonly MonitToken[]): MonitCheck | string {
   const comparison = comparisonIn(test);
   if (comparison === null || !comparison.operator.startsWith(">")) return "use a script check";

@@ -6,7 +6,6 @@ import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
 import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
 import { intervalText } from "./span_text.ts";
 
-/** Imports object definitions of Nagios and its relatives. */
 export const nagiosImporter: Importer = {
   expects: "object definitions of Nagios, such as objects.cache, or all object files in one",
   translate: (file, draft) => new Translation(parseNagios(file), draft).run(),

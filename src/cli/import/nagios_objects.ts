@@ -2,7 +2,6 @@ import { ImportLimitError } from "./config_draft.ts";
 import { decodeText, importError } from "./foreign_text.ts";
 import type { ForeignFile } from "./importer.ts";
 
-/** An object of Nagios with its directives. */
 export interface NagiosObject {
   readonly type: string;
   readonly directives: ReadonlyMap<string, string>;

@@ -3,7 +3,6 @@ import { truncate } from "../../shared/truncate.ts";
 import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftVariable, LeftOut } from "./draft_parts.ts";
 
-/** Returns the config of a draft, without comments. */
 export function renderConfig(draft: ConfigDraft): string {
   return `${JSON.stringify(configOf(draft), null, 2)}\n`;
 }
@@ -22,7 +21,6 @@ function configOf({ settings, channels, checks }: ConfigDraft): unknown {
   };
 }
 
-/** Returns each variable that the config needs, once. */
 export function variablesOf(draft: ConfigDraft): readonly DraftVariable[] {
   const names = renderConfig(draft).matchAll(/(?<!\$)\$\{env:(\w+)\}/g);
   return [...new Set([...names].map(([, name = ""]) => name))]

@@ -17,7 +17,6 @@ interface AddOptions {
   readonly invocation: Invocation;
   readonly system: System;
   readonly target: ConfigTarget;
-  /** Whether they are only printed. */
   readonly isDryRun: boolean;
 }
 
@@ -74,7 +73,6 @@ function warningsOf({ placedWarnings }: OpenConfig, checks: readonly NewCheck[])
     .map(({ path, message }) => `${path}: ${message}`);
 }
 
-/** The checks of a config as they are written, by name. */
 export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, JsonValue> {
   return new Map(
     (config?.files ?? []).flatMap(({ written: { checks } }) =>

@@ -15,7 +15,6 @@ import { OutputError } from "../failure.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { EMPTY_CONFIG } from "../starter_config.ts";
 
-/** The config that checks are added to. */
 export interface ConfigTarget {
   /** As messages name it. */
   readonly label: string;

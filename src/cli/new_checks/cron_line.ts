@@ -52,7 +52,6 @@ export function readCronLine(
   };
 }
 
-/** The schedules of names. */
 const NAMED: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *",
   "@daily": "0 0 * * *",

@@ -12,7 +12,6 @@ import { readKinds } from "../open_config.ts";
 import { type CronJob, readCronLine } from "./cron_line.ts";
 import { isKeyValue, readKeyValue, type TypedParameter, withParameter } from "./typed_parameter.ts";
 
-/** A check that is not in a config yet. */
 export interface NewCheck {
   readonly name: string;
   readonly kind: CheckKind;
@@ -25,11 +24,9 @@ export interface NewCheck {
 /** The accepted operands of `monitor add` and `monitor try`. */
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
 
-/** The options for reading operands. */
 interface Reading {
   readonly system: System;
   readonly reader: SchemaReader;
-  /** Every kind with its reading of a target. */
   readonly targets: ReadonlyMap<string, CheckTarget<CheckKind>>;
 }
 
@@ -69,7 +66,6 @@ function kindsOf(reader: SchemaReader): SchemaView | undefined {
   return reader.at({ checks: { check: {} } }, ["checks", "check", "kind"]);
 }
 
-/** Makes a check of a kind that was named. */
 async function ofKind(kind: CheckKind, text: string | null, { system, targets }: Reading): Promise<NewCheck> {
   const target = targets.get(kind);
   if (text === null || target === undefined) return { name: nameFor(kind), kind, parameters: {} };

@@ -17,7 +17,6 @@ import { wantsColor } from "../terminal.ts";
 interface TryOptions {
   readonly invocation: Invocation;
   readonly system: System;
-  /** The config that the checks are in. */
   readonly config: OpenConfig;
   /** Whether everything that a run does is printed. */
   readonly traces: boolean;
@@ -25,7 +24,6 @@ interface TryOptions {
   readonly required?: readonly RequiredPermission[];
 }
 
-/** The outcome of trying. */
 interface Tried {
   readonly records: readonly RunRecord[];
   /** The exit code of a signal that ended it; `null`: it came to its end. */

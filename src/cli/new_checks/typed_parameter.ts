@@ -4,14 +4,12 @@ import type { SchemaReader, SchemaView } from "../../config/schema_view.ts";
 import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import { UsageError } from "../command_definition.ts";
 
-/** A parameter of a check, as `KEY=VALUE` gives it. */
 export interface TypedParameter {
   /** The keys from `parameters` on. */
   readonly path: readonly string[];
   readonly value: JsonValue;
 }
 
-/** Returns whether a word is `KEY=VALUE`. */
 export function isKeyValue(word: string): boolean {
   return /^[a-z_]\w*(?:\.[^=]*)?=/i.test(word);
 }
@@ -103,7 +101,6 @@ function parsedJson(text: string): JsonValue | undefined {
   }
 }
 
-/** The names of JSON Schema for the type of a value. */
 function typesOf(value: JsonValue): readonly string[] {
   if (value === null) return ["null"];
   if (Array.isArray(value)) return ["array"];

@@ -28,7 +28,6 @@ interface PageFactsOptions {
   readonly notRunning: ReportSnapshot["notRunning"];
 }
 
-/** The facts of a page that is written to a path. */
 export function pageFacts(
   { label, page, text, path, notRunning }: PageFactsOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,

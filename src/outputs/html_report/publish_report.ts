@@ -48,7 +48,6 @@ export function publishedReportOf(
   return [{ what: "the HTML report", ...report, render }];
 }
 
-/** The HTML report of a service. */
 interface ReportPublisher {
   adopt(config: LoadedConfig): void;
   /** Renders the page again after relevant events. */
@@ -63,7 +62,6 @@ interface ReportPublisherOptions extends PublishedPageSource {
   readonly log: Log;
   /** Contains the file of the HTML report, if any. */
   readonly config: LoadedConfig;
-  /** Called with a bug. */
   onBug(error: unknown): void;
 }
 

@@ -136,7 +136,6 @@ function renderAnnouncements({ text }: ReportSnapshot, now: string): string {
   }</ul></section>\n`;
 }
 
-/** The latest changes of all checks. */
 function renderLatest(checks: readonly PageCheck[], time: TimeText): string {
   const latest = checks.flatMap((status) => status.changes.map((change) => ({ status, change })))
     .sort((one, other) => other.change.atMs - one.change.atMs).slice(0, LATEST_CHANGES);

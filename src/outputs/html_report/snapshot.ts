@@ -32,7 +32,6 @@ export interface PageSpan extends Availability, RunCounts {
   readonly ms: number;
 }
 
-/** The data of a check on the page. */
 export interface PageCheck extends CheckStatus {
   /** Its last 24 hours, 7 days and {@linkcode DAYS_SHOWN} days. */
   readonly spans: readonly PageSpan[];

@@ -7,7 +7,6 @@ import { respondText } from "./responses.ts";
 /** The access of a request: everything, or the public checks without their outputs. */
 export type Access = "full" | "public";
 
-/** Returns the access of a request, or its rejection. */
 export function accessOf(
   request: IncomingRequest,
   { token, public: publicTags }: Pick<ListenSettings, "token" | "public">,

@@ -10,7 +10,6 @@ import type { Redact } from "../../shared/redact.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
 import { respondText } from "./responses.ts";
 
-/** A job that may check in. */
 export interface PingTarget {
   /** The name of its check. */
   readonly name: string;
@@ -39,7 +38,6 @@ interface CheckInOptions {
 /** Scanned for secrets; less of it is stored. */
 const TAIL_BYTES_MAX = 65_536;
 
-/** The content of a check-in: a start, or an end with an exit code. */
 type Signal = "start" | Pick<JobEnd, "how" | "exitCode">;
 
 /** Handles `POST /ping/KEY`, `…/start`, `…/fail` and `…/EXITCODE`; the words are those behind `/ping/`. */

@@ -21,7 +21,6 @@ interface Adopted extends EndpointConfig {
   readonly views: Readonly<Record<Access, Views>>;
 }
 
-/** The endpoint of a service. */
 export class Endpoint {
   readonly #sources: EndpointSources;
   readonly #cache: RenderCache;
@@ -55,7 +54,6 @@ export class Endpoint {
     if (isMoved) await this.#listen();
   }
 
-  /** Stops to listen. */
   async close(): Promise<void> {
     await this.#server?.close();
     this.#server = null;

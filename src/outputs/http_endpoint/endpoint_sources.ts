@@ -19,7 +19,6 @@ export interface EndpointSources {
   readonly isWhole: boolean;
   /** The endpoint that a config asks for; `null`: none. */
   listenOf(config: LoadedConfig): ListenSettings | null;
-  /** Called with a bug. */
   onBug(error: unknown): void;
 }
 

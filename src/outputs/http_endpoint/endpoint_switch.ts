@@ -3,10 +3,8 @@ import type { LoadedConfig } from "../../config/load.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { EndpointConfig, EndpointSources } from "./endpoint_sources.ts";
 
-/** The endpoint of a service, there or not. */
 interface EndpointSwitch {
   adopt(config: LoadedConfig): void;
-  /** Stops to listen. */
   end(): Promise<void>;
 }
 

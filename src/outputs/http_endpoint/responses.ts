@@ -8,7 +8,6 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-/** Returns a response with the headers that all of them have. */
 export function respond(
   status: number,
   body: string | Uint8Array,
@@ -17,7 +16,6 @@ export function respond(
   return { status, headers: { ...SECURITY_HEADERS, "cache-control": "no-store", ...headers }, body };
 }
 
-/** Returns a response with one line of text. */
 export function respondText(
   status: number,
   text: string,

@@ -117,7 +117,6 @@ export class Views {
     return Promise.resolve(renderBadge(check.title ?? check.name, condition));
   }
 
-  /** The latest changes. */
   feed(): Promise<string> {
     const { system, repository, config } = this.#sources;
     return renderFeed({

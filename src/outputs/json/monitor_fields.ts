@@ -16,7 +16,6 @@ export interface MonitorStatus {
   readonly locations?: readonly LocationStatus[];
 }
 
-/** A location that checks of the config name. */
 interface LocationStatus {
   readonly location: string;
   /** `none`: no member of the location has joined, or none for a day. */

@@ -6,7 +6,6 @@ import { isoTime, roundedMs } from "../../shared/json_values.ts";
 import { locationFields } from "./location_fields.ts";
 import { monitorFields, type MonitorStatus } from "./monitor_fields.ts";
 
-/** The present status of all checks. */
 export interface StatusSnapshot {
   readonly statuses: readonly CheckStatus[];
   readonly notifications: QueuedNotifications;

@@ -1,6 +1,5 @@
 import { printable } from "../../shared/printable.ts";
 
-/** The types of metric that are used here. */
 type MetricType = "gauge" | "counter";
 
 /** The common part of all samples of one name. */
@@ -15,7 +14,6 @@ export interface Family {
 /** Prometheus' text format, version 0.0.4, or OpenMetrics 1.0. */
 export type MetricsFormat = "prometheus" | "openmetrics";
 
-/** Builds a text in one of the formats. */
 export interface Exposition {
   /**
    * Adds samples to a family; one without samples is omitted. Labels are those that `labelText` returned. Of two

@@ -28,7 +28,6 @@ const SUPPRESSIONS: Readonly<Record<string, CheckMetrics["suppressedBy"]>> = {
   maintenance: "maintenance",
 };
 
-/** Gathers the values of metrics. */
 export function gatherMetrics(
   { config, version, repository, notifying, member = null, nowMs, loop }: MetricSources,
 ): MetricValues {

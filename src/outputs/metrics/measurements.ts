@@ -14,7 +14,6 @@ export interface Measurement {
   readonly bounds: readonly Bound[];
 }
 
-/** A limit of a measurement. */
 interface Bound {
   /** Values beyond `warning` and `critical` are no longer ok; `low` is the lower end of such a range. */
   readonly kind: "warning" | "warning_low" | "critical" | "critical_low" | "min" | "max";

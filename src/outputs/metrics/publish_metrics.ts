@@ -10,9 +10,7 @@ import type { MetricsFormat } from "./exposition.ts";
 import { gatherMetrics } from "./gather_metrics.ts";
 import { renderMetrics, type SharingMetrics } from "./render_metrics.ts";
 
-/** The metrics of a service: a file, and responses to requests. */
 export interface MetricsPublisher {
-  /** Renders the metrics as they are now. */
   render(format: MetricsFormat): Promise<string>;
   adopt(config: LoadedConfig): void;
   reloaded(isSuccessful: boolean): void;
@@ -30,9 +28,7 @@ interface MetricsPublisherOptions {
   /** This process as a member; `null` if the state isn't shared. */
   readonly member: SharingMetrics | null;
   readonly version: string;
-  /** Has the metrics file, if any. */
   readonly config: LoadedConfig;
-  /** Called with a bug. */
   onBug(error: unknown): void;
 }
 

@@ -33,7 +33,6 @@ export interface CheckMetrics {
   readonly suppressedBy: "silence" | "maintenance" | null;
 }
 
-/** The metrics of the members that share a state. */
 export interface SharingMetrics {
   /** Whether the last heartbeat of this member succeeded. */
   readonly isConnected: boolean;
@@ -61,7 +60,6 @@ export interface MetricValues {
   /** The members that share the state; `null` if it isn't shared, or by a single run. */
   readonly sharing: SharingMetrics | null;
   readonly checks: readonly CheckMetrics[];
-  /** How many checks of the config are inactive. */
   readonly inactiveChecks: number;
   readonly channels: readonly ChannelMetrics[];
 }

@@ -1,4 +1,3 @@
-/** Traces certificates. */
 import type { Connections } from "../../domain/connections.ts";
 import type { CertificateReading } from "../../domain/tls.ts";
 import { messageOf } from "../../shared/describe_error.ts";

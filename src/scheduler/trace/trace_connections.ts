@@ -1,4 +1,3 @@
-/** Traces connections. */
 import type { Connection, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import type { TraceDepth } from "../../domain/trace.ts";

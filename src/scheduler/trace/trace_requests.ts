@@ -1,4 +1,3 @@
-/** Traces HTTP requests. */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connections } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";

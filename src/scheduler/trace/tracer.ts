@@ -6,7 +6,6 @@ export const EXCERPT_LENGTH_MAX = 1024;
 /** The length that is kept of a body or an output until it is redacted. */
 export const KEPT_LENGTH_MAX = 8 * EXCERPT_LENGTH_MAX;
 
-/** Collects the lines of a trace. */
 export interface Tracer {
   /** Adds a line, with the time since the begin of the run. */
   add(text: string): void;

@@ -145,7 +145,6 @@ function connectToAddress(
   });
 }
 
-/** Returns the connection under a socket. */
 function connectionOf(socket: Socket): Deno.TcpConn | null {
   const handle: object | null = Reflect.get(socket, "_handle");
   if (handle === null) return null;

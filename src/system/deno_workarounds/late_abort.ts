@@ -7,7 +7,6 @@
 import { setImmediate } from "node:timers";
 import { onAbort } from "../../shared/on_abort.ts";
 
-/** A signal that follows another one. */
 interface LateAbort {
   readonly signal: AbortSignal;
   stop(): void;

@@ -5,7 +5,6 @@
  * Upstream: no issue was found (in 2.7.11)
  */
 
-/** How a child has terminated. */
 export interface ChildEnd {
   /** 128 and the number of the signal, as in shells. */
   readonly code: number;

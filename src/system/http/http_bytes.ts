@@ -56,7 +56,6 @@ export class ByteReader {
     return bytes;
   }
 
-  /** Ends the reading. */
   close(): void {
     // A read that has not ended, or has failed, may still write.
     if (this.#status === "idle") giveBuffer(this.#buffer.buffer);

@@ -111,7 +111,6 @@ class Server implements Pick<HttpServer, "close"> {
   }
 }
 
-/** One connection with its request. */
 class Conversation {
   /** Never rejects. */
   readonly ended: Promise<void>;

@@ -24,7 +24,6 @@ export class ConnectError extends Error {
   override readonly name = "ConnectError";
   readonly target: ConnectionTarget;
 
-  /** The cause is the runtime's error. */
   constructor(target: ConnectionTarget, cause: unknown) {
     super("Cannot connect", { cause });
     this.target = target;
@@ -126,7 +125,6 @@ function headersOf({ fields }: ResponseHead, dropped: readonly string[]): Header
 
 const ENCODER = new TextEncoder();
 
-/** Head and content of a request. */
 function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uint8Array {
   const content = body === undefined ? null : ENCODER.encode(body);
   const fields = new Map([["host", url.host]]);

@@ -6,7 +6,6 @@ import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { MailEnd } from "../../domain/mail.ts";
 import { explainConnectionError } from "../tcp/connection_failure.ts";
 
-/** An email that was not sent. */
 type MailFailure = Extract<MailEnd, { readonly sent: false }>;
 
 /** The failure of an SMTP session; the message is one line for people. */

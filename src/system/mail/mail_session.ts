@@ -8,7 +8,6 @@ import type { SmtpConnection } from "./smtp_connection.ts";
 import { quoteReply, type Reply } from "./smtp_reply.ts";
 
 interface SessionOptions {
-  /** The email as it is sent. */
   readonly composed: Composed;
   readonly protection: Protection;
   readonly ownName: string;

@@ -58,7 +58,6 @@ export class SmtpConnection {
     return await this.#nextReply(SETUP_MS, "no greeting from the server");
   }
 
-  /** Sends a command and reads its reply. */
   async ask(command: string): Promise<Reply> {
     if (/[\r\n]/.test(command)) throw new TypeError("A command has one line");
     this.#begin("server");
@@ -117,7 +116,6 @@ export class SmtpConnection {
     }
   }
 
-  /** Ends the connection at once. */
   close(): void {
     this.#fail(new SmtpError("connection is closed"));
     this.#stopListening();

@@ -2,7 +2,6 @@
 import { oneLine } from "../../shared/truncate.ts";
 import { SmtpError } from "./mail_failure.ts";
 
-/** A whole reply. */
 export interface Reply {
   /** Three digits; of the last line. */
   readonly code: number;
@@ -22,7 +21,6 @@ export class ReplyReader {
   #lines: string[] = [];
   #lineCount = 0;
 
-  /** Whether a part of a reply has been read. */
   get isWithinReply(): boolean {
     return this.#text !== "" || this.#lines.length > 0;
   }
@@ -58,7 +56,6 @@ function refuseTooMuch(lineLength: number, lineCount: number): void {
   throw new SmtpError("reply is too long");
 }
 
-/** A reply as one line for people. */
 export function quoteReply({ lines }: Reply): string {
   return oneLine(lines.join(" "));
 }

@@ -26,7 +26,6 @@ const CODES = { unusable: 126, missing: 127 } as const;
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
-/** Signals that are forwarded. */
 const SIGNALS: readonly Deno.Signal[] = IS_WINDOWS
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR1", "SIGUSR2"];

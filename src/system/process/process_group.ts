@@ -40,7 +40,6 @@ type GroupAnswer = "sent" | "nobody" | "refused";
  */
 export const KILL_COMMAND_PATH = Deno.build.os === "darwin" ? "/bin/kill" : "/usr/bin/kill";
 
-/** Process groups of this machine. */
 export function createProcessGroups(clock: Clock, killPath: string = KILL_COMMAND_PATH): ProcessGroups {
   return Deno.build.os === "windows" ? createWindowsGroups() : createUnixGroups(clock, killPath);
 }

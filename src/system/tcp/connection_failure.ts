@@ -5,7 +5,6 @@ import { explainRequestError } from "../http/request_failure.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 import { explainTrustError } from "../tls/trust.ts";
 
-/** Describes an error of a connection in a phase. */
 export function explainConnectionError(
   error: unknown,
   { host, port, socket }: ConnectionTarget,

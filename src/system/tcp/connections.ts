@@ -29,7 +29,6 @@ import { explainRequestError } from "../http/request_failure.ts";
 import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
 import { type HandshakeTarget, tryHandshake } from "../tls/try_handshake.ts";
 
-/** The machine's connections. */
 export function createConnections(clock: Clock): Connections {
   const connectUnverified = createUnverifiedConnect(clock);
   const hanging = createHangingLimit(() => clock.monotonicMs());
@@ -188,7 +187,6 @@ class RefusedCertificate extends Error {
   }
 }
 
-/** The reason for a rejected certificate in an error; `null` for other errors. */
 function refusedCertificate(error: unknown): RefusedCertificate | null {
   if (!(error instanceof Error) || !error.message.includes("invalid peer certificate")) return null;
   return new RefusedCertificate(problemOf(explainRequestError(error, "https://server.invalid").reason));

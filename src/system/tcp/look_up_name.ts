@@ -2,7 +2,6 @@ import { lookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { onAbort } from "../../shared/on_abort.ts";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 
-/** The system's response for a name. */
 export interface KnownAddresses {
   /** In the order of the system. */
   readonly addresses: readonly LookupAddress[];

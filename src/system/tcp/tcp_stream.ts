@@ -1,7 +1,6 @@
 import { Duplex } from "node:stream";
 import type { ClearText } from "../tls/start_tls.ts";
 
-/** Returns an IPv6 address without brackets. */
 export function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, "$1");
 }
@@ -32,7 +31,6 @@ export class TcpStream extends Duplex {
     return super.write(chunk, ...rest);
   }
 
-  /** See `Duplex`. */
   override _read(): void {
     const buffer = new Uint8Array(READ_BYTES);
     this.#connection.read(buffer).then(
@@ -41,17 +39,14 @@ export class TcpStream extends Duplex {
     );
   }
 
-  /** See `Duplex`. */
   override _write(bytes: Uint8Array, _encoding: string, done: (error?: Error | null) => void): void {
     writeAll(this.#connection, bytes).then(() => done(), done);
   }
 
-  /** See `Duplex`. */
   override _final(done: (error?: Error | null) => void): void {
     this.#connection.closeWrite().then(() => done(), () => done());
   }
 
-  /** Ends the connection at once. */
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     closeQuietly(this.#connection);
     done(error);
@@ -71,7 +66,6 @@ export function closeQuietly(connection: Deno.Conn): void {
   }
 }
 
-/** A connection as a conversation in clear text. */
 export function clearTextOf(connection: Deno.Conn): ClearText {
   const buffer = new Uint8Array(READ_BYTES);
   return {

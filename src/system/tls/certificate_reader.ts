@@ -66,7 +66,6 @@ export async function readUnverified(
   return connection?.facts ?? null;
 }
 
-/** A connection in the making. */
 interface Attempt {
   /** Never rejects; when it resolves to `null`, the socket has been ended. */
   readonly connection: Promise<UnverifiedConnection | null>;

@@ -44,7 +44,6 @@ const EXTENSION = {
 /** A public key of the client, by the named group that it belongs to (RFC 8446, section 4.2.7). */
 type KeyShares = ReadonlyMap<number, Uint8Array>;
 
-/** Returns the first message of a client. */
 export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
   const groups = [...shares.keys()];
   const extensions = [
@@ -76,7 +75,6 @@ export function clientHello(serverName: string, shares: KeyShares): Uint8Array {
   );
 }
 
-/** The server's choice. */
 export interface ServerHello {
   readonly version: number;
   readonly suite: number;
@@ -126,7 +124,6 @@ export function parseCertificates(body: Uint8Array, version: number): readonly U
 
 type Bytes = Uint8Array | readonly number[];
 
-/** Joins bytes. */
 export function concat(...parts: readonly Bytes[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let end = 0;

@@ -2,7 +2,6 @@ import { quote } from "../../shared/quote.ts";
 import { oneLine } from "../../shared/truncate.ts";
 import type { StartTlsProtocol } from "../../domain/connections.ts";
 
-/** A conversation in clear text. */
 export interface ClearText {
   /** Returns the next bytes; `null` at its end. */
   read(): Promise<Uint8Array | null>;
@@ -11,7 +10,6 @@ export interface ClearText {
 
 /** The server does not start TLS; the message has its reply, on one line. */
 export class StartTlsRefusal extends Error {
-  /** See `Error`. */
   override readonly name = "StartTlsRefusal";
 }
 

@@ -5,7 +5,6 @@ export class TlsSettingsError extends Error {
   override readonly name = "TlsSettingsError";
 }
 
-/** The TLS options of a client of the runtime. */
 export type ClientTls = Pick<Deno.CreateHttpClientOptions, "caCerts"> & { cert?: string; key?: string };
 
 /**

@@ -7,7 +7,6 @@ import { askForTls } from "./start_tls.ts";
 import { clearTextOf, closeQuietly, TcpStream } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
 
-/** The server, and how TLS begins. */
 export interface HandshakeTarget extends ConnectionTarget {
   /** The name that the certificate must be for. */
   readonly tls: TlsExpectations;
