@@ -4,7 +4,8 @@
  * - Order: the notifications of a check are sent in order. A check contributes its first notification, its head, and
  *   those that directly follow.
  * - A message that may have arrived is sent again unchanged, under the same id.
- * - Other notifications of a batching channel are sent together, those of any other channel one at a time.
+ * - Other notifications of a batching channel are sent together, except summaries, and those of any other channel one at
+ *   a time.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
@@ -66,7 +67,7 @@ export function nextBatch(
   if (first === null) return null;
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
-  if (!batches) return [first];
+  if (!batches || isSummary(first)) return [first];
   return chosen.flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence).slice(0, BATCH_MAX);
 }
 
@@ -102,9 +103,13 @@ function checksOf(notifications: readonly QueuedNotification[]): readonly NonEmp
   return [...byCheck.values()].flatMap(([head, ...rest]) => head === undefined ? [] : [[head, ...rest]]);
 }
 
-/** Up to the first one of a message that may have arrived, or that is not wanted. */
+function isSummary({ notification }: QueuedNotification): boolean {
+  return notification.event === "summary";
+}
+
+/** Up to the first one of a message that may have arrived, that is not wanted, or that is sent alone. */
 function unsealed(own: NonEmpty, isExcluded: BatchOptions["isExcluded"]): readonly QueuedNotification[] {
-  const end = own.findIndex((queued) => queued.messageId !== null || isExcluded(queued));
+  const end = own.findIndex((queued) => queued.messageId !== null || isExcluded(queued) || isSummary(queued));
   return end === -1 ? own : own.slice(0, end);
 }
 

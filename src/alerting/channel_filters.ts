@@ -111,6 +111,8 @@ export function isExcluded(
     readonly missedProblem: Pick<Notification, "event"> | null;
   },
 ): boolean {
-  return events !== undefined && !events.includes(notification.event) &&
-    !(missedProblem !== null && events.includes(missedProblem.event));
+  if (events === undefined) return false;
+  const passes = ({ event }: Pick<Notification, "event">): boolean =>
+    event === "summary" || events.includes(event);
+  return !passes(notification) && !(missedProblem !== null && passes(missedProblem));
 }

@@ -1,13 +1,17 @@
 import { channelEntryOf } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
+import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
 
+/** A check, or the summary under its name, with its channels. */
+export type ChannelUser = Pick<Check, "name" | "notifications">;
+
 /** The parts of the config for notifications; a reload replaces it whole. */
 export interface NotifyingConfig {
-  /** All checks of the config: pending notifications of any of their channels can be sent. */
-  readonly checks: readonly Check[];
+  /** All checks of the config, and its summary: pending notifications of any of their channels can be sent. */
+  readonly users: readonly ChannelUser[];
   /** The checks that run here: active, and chosen by name or tag. Only these suppress checks that depend on them. */
   readonly running: readonly Check[];
   /** The config's directory, absolute. */
@@ -21,6 +25,14 @@ const ATTEMPT_MS = 60_000;
 /** The extra time for terminating a command after its own timeout. */
 const OWN_TIMEOUT_EXTRA_MS = 10_000;
 
+/** Returns the checks and the summary of a config, as far as they have channels. */
+export function channelUsers(
+  { checks, summary }: { readonly checks: readonly Check[]; readonly summary: SummarySettings | null },
+): readonly ChannelUser[] {
+  if (summary === null) return checks;
+  return [...checks, { name: SUMMARY_NAME, notifications: summary.notifications }];
+}
+
 /** The channels of one config. */
 export class ConfiguredChannels {
   readonly #redact: Redact;
@@ -28,11 +40,11 @@ export class ConfiguredChannels {
   /** The channels of each check, by key. */
   readonly #usesByCheck: ReadonlyMap<string, ReadonlyMap<string, Channel>>;
 
-  constructor({ checks, redact }: NotifyingConfig) {
+  constructor({ users, redact }: NotifyingConfig) {
     this.#redact = redact;
-    this.#byKey = new Map(checks.flatMap((check) => check.notifications.map((one) => [one.key, one])));
+    this.#byKey = new Map(users.flatMap(({ notifications }) => notifications.map((one) => [one.key, one])));
     this.#usesByCheck = new Map(
-      checks.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
+      users.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
     );
   }
 
@@ -59,6 +71,11 @@ export class ConfiguredChannels {
       staleAfterMs: entry.staleAfterMs,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
+  }
+
+  /** The channels of the summary, each once. */
+  get ofSummary(): readonly Channel[] {
+    return [...this.#usesByCheck.get(SUMMARY_NAME)?.values() ?? []];
   }
 
   /** Returns a channel with the filters of its use by a check. */

@@ -18,6 +18,7 @@ export function markersAfter(
   const cleared: { check: string; channelKey: string }[] = [];
   // In order: the last notification of a check decides.
   for (const { notification: { check, event, condition }, channelKey } of delivered) {
+    if (event === "summary") continue;
     const key = markerKey(check, channelKey);
     const known = now.has(key) ? now.get(key) : markers.get(key);
     if (event === "recovery") cleared.push({ check, channelKey });
@@ -34,7 +35,7 @@ export function markersAfter(
 /** Returns the markers of dropped notifications that may have arrived, so that their channels get a recovery. */
 export function markersOfDropped(dropped: readonly QueuedNotification[]): readonly DeliveryMarker[] {
   return dropped.flatMap(({ notification: { check, event, condition }, channelKey, messageId }) =>
-    messageId === null || event === "recovery"
+    messageId === null || event === "recovery" || event === "summary"
       ? []
       : [{ check, channelKey, messageId, condition, certain: false }]
   );

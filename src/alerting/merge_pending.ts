@@ -99,7 +99,8 @@ function losesChange(
 function mergePair(older: QueuedNotification, newer: QueuedNotification): QueuedNotification | null {
   const { notification: before } = older;
   const { notification: after } = newer;
-  if (older.messageId !== null || newer.messageId !== null || before.event === "recovery") return null;
+  if (older.messageId !== null || newer.messageId !== null) return null;
+  if (before.event === "recovery" || before.event === "summary") return null;
   const isFirst = before.event === "problem";
   const both = {
     ...older,

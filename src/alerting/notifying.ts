@@ -33,8 +33,10 @@ import {
   conditionAfter,
   type LastNotified,
   lastNotified,
+  newQueued,
   queueFor,
   type QueueOptions,
+  shortNotification,
 } from "./queued_notifications.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { findRekeyed, type Rekeyed } from "./rekey.ts";
@@ -209,6 +211,25 @@ export class Notifying {
     if (this.#member.isOpen) this.#dispatcher.add(queued.map(toSentOpen));
   }
 
+  /** Returns a summary as it is queued for each of its channels. */
+  queuedSummary(summary: Notification): readonly QueuedNotification[] {
+    const nowMs = this.#options.system.clock.wallMs();
+    return this.#channels.ofSummary.map((channel) =>
+      newQueued(shortNotification(summary, channelEntryOf(channel).textMax), {
+        channelKey: channel.key,
+        channelName: this.#channels.nameOf(channel),
+        sequence: this.#sequence++,
+        nowMs,
+      })
+    );
+  }
+
+  /** Sends a summary that is persisted. */
+  sendSummary(queued: readonly QueuedNotification[]): void {
+    if (this.#member === null) this.#dispatcher.add(queued);
+    else this.#member.poke();
+  }
+
   /** Sends notifications that the shared state does not have. */
   failOpen(): void {
     this.#dispatcher.add(this.#unsaved.map(toSentOpen));
@@ -283,13 +304,13 @@ export class Notifying {
   }
 
   reload(config: NotifyingConfig): void {
-    const { checks } = this.#config;
+    const { users } = this.#config;
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
     this.#dependents = new Dependents(config.running);
     if (!this.#options.notifies) return;
-    const rekeyed = findRekeyed(checks, config.checks, (channel) => this.#channels.nameOf(channel));
+    const rekeyed = findRekeyed(users, config.users, (channel) => this.#channels.nameOf(channel));
     this.#moveKnown(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
@@ -368,10 +389,13 @@ export class Notifying {
       this.#writer.isWritable && this.#member.claims(channelKey);
   }
 
-  /** A member has the state of its own checks only: the last notification of another check is the true one. */
+  /**
+   * A member has the state of its own checks only: the last notification of another check is the true one. So is the last
+   * summary.
+   */
   #isStillTrue({ id, channelKey, notification }: QueuedNotification): boolean {
-    const { check } = notification;
-    if (this.#member === null) {
+    const { check, event } = notification;
+    if (this.#member === null && event !== "summary") {
       const channel = this.#channels.useOf(check, channelKey) ?? {};
       return conditionFor(channel, this.#stateOf(check).confirmed) === conditionAfter(notification);
     }

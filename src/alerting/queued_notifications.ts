@@ -94,11 +94,15 @@ function notificationFor(
 }
 
 /** Without the parts that the channel would not send. */
-function shortNotification(notification: Notification, { output, detail }: TextMax): Notification {
+export function shortNotification(
+  { summary, ...notification }: Notification,
+  { output, detail }: TextMax,
+): Notification {
   return {
     ...notification,
     output: truncate(notification.output, output),
     detail: truncate(notification.detail, detail),
+    ...summary !== undefined && detail > 0 && { summary },
   };
 }
 

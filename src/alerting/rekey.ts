@@ -4,8 +4,8 @@
  * more, is taken for the same one. Pure: the caller applies it.
  */
 import type { Channel } from "../domain/channel.ts";
-import type { Check } from "../domain/check.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+import type { ChannelUser } from "./configured_channels.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { newQueued } from "./queued_notifications.ts";
 
@@ -17,8 +17,8 @@ export type Rekeyed = ReadonlyMap<string, NewChannel>;
 
 /** Returns the channels that were edited between two configs. */
 export function findRekeyed(
-  before: readonly Check[],
-  after: readonly Check[],
+  before: readonly ChannelUser[],
+  after: readonly ChannelUser[],
   nameOf: (channel: Channel) => string,
 ): Rekeyed {
   const lists = new Map(before.map(({ name, notifications }) => [name, notifications]));

@@ -2,7 +2,7 @@ import { messageOf } from "../shared/describe_error.ts";
 import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { NotificationEvent } from "../domain/condition_state.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { truncate } from "../shared/truncate.ts";
 
@@ -30,7 +30,7 @@ export const consoleKind: ChannelKindEntry<"console"> = {
   textMax: LINE_TEXT_MAX,
 };
 
-const EVENT_WORDS: Readonly<Record<Notification["event"], string>> = {
+const EVENT_WORDS: Readonly<Record<NotificationEvent, string>> = {
   problem: "",
   change: ", changed",
   recovery: ", recovered",
@@ -46,6 +46,7 @@ const NOTE_LENGTH_MAX = 100;
  */
 export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
+  if (event === "summary") return `${isoSeconds(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
   const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
   const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
   return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;

@@ -87,6 +87,9 @@ interface Notification {
 
 function notificationOf(item: MessageItem, isTest: boolean): Notification {
   const { condition, event, title, check } = item.notification;
+  if (event === "summary") {
+    return { title: plain(title ?? check), text: plain(describeOutput(item)), isUrgent: false };
+  }
   const recovered = event === "recovery" ? " again" : "";
   return {
     title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),

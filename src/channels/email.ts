@@ -36,12 +36,14 @@ async function deliverEmail(
 ): Promise<Delivery> {
   const { access, sender, receivers, tags } = channel.parameters;
   const domain = domainOf(sender);
+  const html = message.items[0]?.notification.summary?.html;
   const end = await context.system.mail.send({
     ...access,
     sender,
     receivers,
     subject: mailSubject(message, tags),
     text: mailText(message),
+    ...html !== undefined && { html },
     messageId: `<${message.id}@${domain}>`,
     references: threads(message).map((id) => `<${id}@${domain}>`),
     // Prevents automatic replies (RFC 3834).

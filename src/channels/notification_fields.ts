@@ -61,6 +61,8 @@ interface ItemFields extends NotificationFields {
   readonly missed_problem: NotificationFields | null;
   /** Older problems, of any check, that recovered before they could be sent and are not listed. */
   readonly summarized: number;
+  /** The fields of a summary. @default none */
+  readonly summary?: unknown;
 }
 
 interface ItemTelling {
@@ -79,6 +81,7 @@ const SHARED_LENGTH_MAX = 512 * 1024;
 
 /** Returns the fields of an item, with an output and a detail of a size that receivers accept. */
 export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling): ItemFields {
+  const { summary } = item.notification;
   const share = Math.floor(SHARED_LENGTH_MAX / 2 / itemCount);
   const bounded = (notification: Notification): NotificationFields => ({
     ...notificationFields(notification),
@@ -90,6 +93,7 @@ export function itemFields(item: MessageItem, { isTest, itemCount }: ItemTelling
     test: isTest,
     missed_problem: item.missedProblem === null ? null : bounded(item.missedProblem),
     summarized: item.summarized,
+    ...summary !== undefined && { summary: JSON.parse(summary.json) },
   };
 }
 

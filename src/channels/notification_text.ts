@@ -29,10 +29,13 @@ export function notificationTitle({ title, check }: Pick<Notification, "title" |
 }
 
 /**
- * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `OK: title` for a recovery, and `OK:
+ * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `title: sentence` for a summary, `OK: title` for a recovery, and `OK:
  * title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
  */
 export function notificationSubject({ notification, missedProblem }: MessageItem): string {
+  if (notification.event === "summary") {
+    return `${notificationTitle(notification)}: ${notificationOutput(notification)}`;
+  }
   const still = notification.event === "reminder" ? "still " : "";
   const line = `${still}${notification.condition.toUpperCase()}: ${notificationTitle(notification)}`;
   if (missedProblem === null) return line;
@@ -50,6 +53,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
  */
 export function notificationBody(item: MessageItem): string {
   const { notification } = item;
+  if (notification.event === "summary") return notification.detail;
   const detail = cleanLines(notification.detail, DETAIL_LIMITS);
   const output = notificationOutput(notification);
   const lines = [

@@ -262,7 +262,10 @@ const SEVERITIES: Readonly<Record<Condition, string>> = {
 };
 
 function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<TemplateField, string>> {
-  const { missed_problem: _, ...itemFieldsOfOne } = itemFields(item, { isTest, itemCount: 1 });
+  const { missed_problem: _missed, summary: _fields, ...itemFieldsOfOne } = itemFields(item, {
+    isTest,
+    itemCount: 1,
+  });
   return {
     ...itemFieldsOfOne,
     title: itemFieldsOfOne.title ?? itemFieldsOfOne.check,
@@ -273,7 +276,7 @@ function templateFields(item: MessageItem, isTest: boolean): Readonly<Record<Tem
     test: String(isTest),
     summarized: String(itemFieldsOfOne.summarized),
     summary: `${isTest ? "TEST " : ""}${describeItem(item)}`,
-    action: itemFieldsOfOne.event === "recovery" ? "resolve" : "trigger",
+    action: ["recovery", "summary"].includes(itemFieldsOfOne.event) ? "resolve" : "trigger",
     severity: SEVERITIES[itemFieldsOfOne.condition],
   };
 }

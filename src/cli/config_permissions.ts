@@ -49,7 +49,7 @@ export async function permissionsOfConfig(
     checks: withControls(checks, config.checks),
     heartbeat,
     notifies,
-    channels,
+    channels: [...channels, ...notifies ? config.summary?.notifications ?? [] : []],
   }, system);
   // The missing part may be a host.
   const isOnNetwork = config.lacks.length > 0 ||

@@ -12,6 +12,8 @@ export interface OutgoingMail {
   readonly subject: string;
   /** Plain text, lines ended by line feeds. */
   readonly text: string;
+  /** The same as a page, for clients that show HTML. @default none */
+  readonly html?: string;
   readonly messageId: string;
   /** Message ids with angle brackets, the oldest first. */
   readonly references: readonly string[];

@@ -1,14 +1,22 @@
 import type { Condition } from "./condition.ts";
 import type { NotificationEvent } from "./condition_state.ts";
 
-/** A notification of a check. Times are wall time, milliseconds since 1970. */
+/** The renderings of a summary, besides its text. */
+export interface RenderedSummary {
+  /** A whole page. */
+  readonly html: string;
+  /** Its fields in JSON. */
+  readonly json: string;
+}
+
+/** A notification of a check, or a summary, whose detail is its text. Times are wall time, milliseconds since 1970. */
 export interface Notification {
   /** Unique; the same in every channel and at every attempt. Letters, digits and `-`. */
   readonly id: string;
   readonly check: string;
   /** The check's title; `null` if the config has none. */
   readonly title: string | null;
-  readonly event: NotificationEvent;
+  readonly event: NotificationEvent | "summary";
   readonly condition: Condition;
   readonly previous: Condition;
   /** The output of the check result that decided it: one line without secrets, may be empty. */
@@ -29,4 +37,6 @@ export interface Notification {
   readonly flapping: boolean;
   /** How many checks depend on the check, also by way of others; their problems are suppressed. 0 in a recovery. */
   readonly dependents: number;
+  /** With the event `summary`; it is sent alone. @default none */
+  readonly summary?: RenderedSummary;
 }

@@ -166,6 +166,14 @@ export class StoreError extends Error {
   }
 }
 
+/** The summary that was queued last, or the time when it was first looked for. */
+export interface QueuedSummary {
+  /** Its cron expression and time zone: with another one, it begins anew. */
+  readonly schedule: string;
+  /** Its scheduled time; wall time, milliseconds since 1970. */
+  readonly scheduledMs: number;
+}
+
 export interface KeptOutbox {
   readonly notifications: readonly QueuedNotification[];
   /** In the order in which they were first set. */
@@ -242,6 +250,17 @@ export interface Store {
   monitorRun(): Promise<MonitorRun | null>;
   /** Replaces the recorded process that runs the checks. Persisted once this resolves. */
   keepMonitorRun(run: MonitorRun): Promise<void>;
+  /** Returns the summary that was queued last; `null`: none was. */
+  queuedSummary(): Promise<QueuedSummary | null>;
+  /**
+   * Queues a summary for its channels in one transaction, if `before` still is the one that was queued last. Returns
+   * whether it was. Persisted once this resolves.
+   */
+  queueSummary(
+    summary: QueuedSummary,
+    before: QueuedSummary | null,
+    queued: readonly QueuedNotification[],
+  ): Promise<boolean>;
   /**
    * Prunes data that is too old: checks not seen for 30 days, changes after 400 days and beyond the newest 1,000 of a
    * check, roll-ups after 100 days. Hourly roll-ups of days (in UTC) that ended 8 days ago become daily ones. With a

@@ -113,6 +113,11 @@ export class Member implements WorkShare {
     return this.#checkShare.isHere("prune");
   }
 
+  /** Whether it queues the summary: one member does. */
+  get summarizes(): boolean {
+    return this.#checkShare.isHere("summary");
+  }
+
   /** Whether it sends without the shared state, which is unreachable. */
   get isOpen(): boolean {
     return this.#isOpen;

@@ -4,11 +4,11 @@
  */
 import type { JsonTemplate } from "../domain/channel.ts";
 import { CONDITIONS } from "../domain/condition.ts";
-import type { NotificationEvent } from "../domain/condition_state.ts";
+import type { Notification } from "../domain/notification.ts";
 import { fillTemplate, onlyFieldOf, type TemplateField } from "./template.ts";
 
 export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly string[]>>> = {
-  event: ["problem", "change", "recovery", "reminder"] satisfies readonly NotificationEvent[],
+  event: ["problem", "change", "recovery", "reminder", "summary"] satisfies readonly Notification["event"][],
   condition: CONDITIONS,
   previous: CONDITIONS,
   action: ["trigger", "resolve"],

@@ -23,6 +23,8 @@ export const NO_STORE: Store = {
   keepJobRun: nothing,
   monitorRun: () => Promise.resolve(null),
   keepMonitorRun: nothing,
+  queuedSummary: () => Promise.resolve(null),
+  queueSummary: () => Promise.resolve(false),
   prune: () => Promise.resolve({ finished: true, forgotten: [] }),
   close: nothing,
 };

@@ -6,18 +6,13 @@
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
 import type { ChannelCount } from "../domain/channel_count.ts";
-import type {
-  ConditionCounts,
-  ConditionState,
-  ConditionTimes,
-  NotificationEvent,
-} from "../domain/condition_state.ts";
+import type { ConditionCounts, ConditionState, ConditionTimes } from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job_runs.ts";
 import type { LocationVote } from "../domain/location.ts";
 import type { MonitorRun } from "../domain/monitor_run.ts";
-import type { Notification } from "../domain/notification.ts";
+import type { Notification, RenderedSummary } from "../domain/notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
-import type { CheckRecord, ConditionChange, KeptResult, Rollup } from "../domain/store.ts";
+import type { CheckRecord, ConditionChange, KeptResult, QueuedSummary, Rollup } from "../domain/store.ts";
 import {
   byName,
   type Codec,
@@ -153,11 +148,13 @@ export const ROLLUPS: Table<Omit<Rollup, "name"> & { readonly checkId: number }>
   failedStreakMax: integer("failed_streak_max", { merge: "max" }),
 }, { primary: ["check_id", "start_ms", "span_ms"] });
 
+const RENDERED_SUMMARY: Codec<RenderedSummary> = object({ html: text, json: text });
+
 const NOTIFICATION: Codec<Notification> = object({
   id: text,
   check: text,
   title: nullable(text),
-  event: word<NotificationEvent>(["problem", "change", "recovery", "reminder"]),
+  event: word<Notification["event"]>(["problem", "change", "recovery", "reminder", "summary"]),
   condition,
   previous: condition,
   output: text,
@@ -170,6 +167,7 @@ const NOTIFICATION: Codec<Notification> = object({
   acknowledged: nullable(text),
   flapping: flag,
   dependents: number,
+  summary: optional(RENDERED_SUMMARY),
 });
 
 /** The queues of all channels. `sequence` isn't unique, so that no error with it makes a `save` fail. */
@@ -281,6 +279,13 @@ export const MONITOR: Table<{ readonly id: number; readonly run: MonitorRun }> =
   run: jsonField("run", MONITOR_RUN),
 }, { primary: ["id"] });
 
+/** The summary that was queued last. */
+export const SUMMARY: Table<QueuedSummary & { readonly id: number }> = table("summary", {
+  id: integer("id"),
+  schedule: string("schedule"),
+  scheduledMs: integer("scheduled_at_ms"),
+}, { primary: ["id"] });
+
 export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" | "primary" | "unique">[] = [
   CHECKS,
   RECENT_RUNS,
@@ -294,6 +299,7 @@ export const TABLES: readonly Pick<Table<never>, "name" | "create" | "declared" 
   JOB_RUNS,
   CLOCK,
   MONITOR,
+  SUMMARY,
 ];
 
 /** The indexes of the tables, in every kind of database. */

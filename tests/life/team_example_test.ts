@@ -99,7 +99,13 @@ const STORY: readonly Chapter[] = [
     shop: "critical",
     search: "warning",
   }, {}],
-  ["2026-03-29 03:40", "well again before the window ends", { shop: "ok", search: "ok" }, {}],
+  ["2026-03-29 03:40", "well again before the window ends; on Monday, the summary", {
+    shop: "ok",
+    search: "ok",
+  }, {
+    chat: ["Mon 08:00 Summary: 1 of 4 checks was down, 4 h 40 min in all; 1 missed its objective"],
+    mail: ["Mon 08:00 Summary: 1 of 4 checks was down, 4 h 40 min in all; 1 missed its objective"],
+  }],
   ["2026-03-30 09:00", "payments begins to flap", { payments: "critical" }, {
     chat: ["Mon 09:00 CRITICAL: payments"],
     mail: ["Mon 09:00 CRITICAL: payments"],
@@ -159,8 +165,12 @@ const STORY: readonly Chapter[] = [
     pager: ["Sat 21:22 WARNING, recovered: queue"],
     mail: ["Sat 21:22 WARNING: queue"],
   }],
-  ["2026-04-04 23:00", "the recovery of the rest", { queue: "ok" }, {
-    mail: ["Sat 23:02 OK: queue"],
+  ["2026-04-04 23:00", "the recovery of the rest, and the summary of the second week", { queue: "ok" }, {
+    chat: ["Mon 08:00 Summary: 3 of 4 checks were down, 1 h 46 min in all; 2 missed their objectives"],
+    mail: [
+      "Sat 23:02 OK: queue",
+      "Mon 08:00 Summary: 3 of 4 checks were down, 1 h 46 min in all; 2 missed their objectives",
+    ],
   }],
 ];
 
@@ -224,6 +234,7 @@ function byReceiver(messages: readonly Message[]): Chapter[3] {
 function wordsOf(body: string): string {
   const { text, message } = JSON.parse(body) as { readonly text?: string; readonly message?: string };
   const line = text ?? message ?? "";
+  if (line.includes(" Summary: ")) return line.replace(/^\S+Z /, "");
   const [, words] = /^\S+Z ([A-Z]+(?:, \w+)?: \w+): /.exec(line) ?? assert.fail(line);
   return `${words}${line.includes("acknowledged") ? " (acknowledged)" : ""}${
     line.includes("flapping") ? " (flapping)" : ""

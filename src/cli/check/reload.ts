@@ -1,7 +1,7 @@
 import { ConfigError, type PlacedProblem } from "../../config/problem.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
-import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import { channelUsers, type NotifyingConfig } from "../../alerting/configured_channels.ts";
 import type { ScheduledConfig } from "../../scheduler/scheduler.ts";
 import { type Invocation, UsageError } from "../command_definition.ts";
 import {
@@ -96,7 +96,7 @@ export function toNotified(
   config: OpenConfig,
   { checks, directory, redact }: ScheduledConfig,
 ): NotifyingConfig {
-  return { checks: config.checks, running: checks, directory, redact };
+  return { users: channelUsers(config), running: checks, directory, redact };
 }
 
 export function factsOf(config: OpenConfig, scheduled: ScheduledConfig): ServiceFacts {

@@ -1,11 +1,12 @@
 import { type Check } from "../../domain/check.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import type { SharedState } from "../../domain/membership.ts";
-import type { StoreError } from "../../domain/store.ts";
+import { StoreError } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { sendHeartbeat } from "../../outputs/heartbeat_sender.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import { channelUsers } from "../../alerting/configured_channels.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
 import { isCheckDue } from "../../scheduler/next_run.ts";
 import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
@@ -177,7 +178,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     ? null
     : sending.createGuest({ shared, system, config, notifying: () => notifying, onBug });
   const notifying = startNotifying({
-    checks: config.checks,
+    users: channelUsers(config),
     running: options.selected,
     directory: config.source.directory,
     redact: config.redact,
@@ -202,6 +203,7 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
     await notifying.know(names, shared.store.known);
   }
   const code = await runChosen(checks, { ...options, notifying, printer, onBug });
+  if (settings.due && settings.notifies) await queueSummary({ ...options, notifying, printer });
   const deadlineMs = system.clock.wallMs() + DRAIN_MS;
   if (settings.notifies && isKept) {
     if (guest === null || shared === null) await notifying.drain(deadlineMs);
@@ -221,6 +223,21 @@ async function runNotifying(checks: readonly Check[], options: NotifyingRunOptio
   // cron would send an email at each call.
   if (!settings.due) printer.message(`${describePending(pending)}, see: monitor status`);
   return EXIT.undelivered;
+}
+
+/** Queues the summary if it is due. */
+async function queueSummary(
+  { config, printer, ...options }: NotifyingRunOptions & Pick<ChosenOptions, "notifying" | "printer">,
+): Promise<void> {
+  const { summary: settings, checks } = config;
+  if (settings === null) return;
+  const { queueDueSummary } = await import("../../outputs/summary/queue_summary.ts");
+  try {
+    await queueDueSummary({ ...options, settings, checks });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    printer.message(`the summary waits: ${error.message}`);
+  }
 }
 
 /** Writes the config's metrics file, if any. A failure to write it is printed and doesn't fail the run. */

@@ -8,13 +8,16 @@ import { startHeartbeat } from "../../outputs/heartbeat_schedule.ts";
 import { startReportPublisher } from "../../outputs/html_report/publish_report.ts";
 import { startEndpoint } from "../../outputs/http_endpoint/endpoint_switch.ts";
 import { startMetricsPublisher } from "../../outputs/metrics/publish_metrics.ts";
+import { SummarySchedule } from "../../outputs/summary/summary_schedule.ts";
 import type { Scheduler, SchedulerEvent } from "../../scheduler/scheduler.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
 import { listenOf } from "../listen_option.ts";
 import type { LocatedWork } from "./located_work.ts";
 import { isEverything, readSelection, selectChecks } from "../open_config.ts";
+import type { OwnedState } from "../owned_state.ts";
 import { VERSION } from "../version.ts";
+import type { CheckCommandSettings } from "./settings.ts";
 
 interface ServiceOutputsOptions {
   readonly invocation: Invocation;
@@ -22,6 +25,9 @@ interface ServiceOutputsOptions {
   readonly log: Log;
   /** Whether a state is stored, so that jobs can check in. */
   readonly hasState: boolean;
+  /** The state, if several processes share it. */
+  readonly state: Pick<OwnedState, "shared">;
+  readonly settings: Pick<CheckCommandSettings, "notifies">;
   readonly repository: StateRepository;
   readonly notifying: Notifying;
   readonly scheduler: Scheduler;
@@ -57,6 +63,7 @@ export function startOutputs(config: LoadedConfig, options: ServiceOutputsOption
   };
   const isWell = (): boolean =>
     scheduler.isAdvancing && located?.isAdvancing !== false && member?.isConnected !== false;
+  const summary = options.settings.notifies ? startSummary(config, options) : null;
   const heartbeat = startHeartbeat({ ...options, config, isWell });
   const report = startReportPublisher({ ...options, ...selected, config });
   const metrics = startMetricsPublisher({ ...options, version: VERSION, config });
@@ -72,7 +79,7 @@ export function startOutputs(config: LoadedConfig, options: ServiceOutputsOption
       });
     },
     adopt: (next) => {
-      for (const output of [heartbeat, report, metrics, endpoint]) output?.adopt(next);
+      for (const output of [heartbeat, report, metrics, endpoint, summary]) output?.adopt(next);
     },
     reloaded: metrics.reloaded,
     stopped: async (atMs) => {
@@ -80,7 +87,18 @@ export function startOutputs(config: LoadedConfig, options: ServiceOutputsOption
     },
     end: async () => {
       for (const output of [heartbeat, report, metrics]) output.end();
+      await summary?.end();
       await endpoint?.end();
     },
   };
+}
+
+function startSummary(config: LoadedConfig, options: ServiceOutputsOptions): SummarySchedule {
+  const { state: { shared }, member } = options;
+  return new SummarySchedule({
+    ...options,
+    config,
+    shared,
+    isHere: () => member === null || member.summarizes,
+  });
 }

@@ -1,5 +1,5 @@
 /** A service as one of several members that share a state. Only a shared state loads this. */
-import type { NotifyingConfig } from "../../alerting/configured_channels.ts";
+import { channelUsers } from "../../alerting/configured_channels.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { Log } from "../../domain/log.ts";
 import type { SharedState } from "../../domain/membership.ts";
@@ -107,8 +107,10 @@ export function toWork(
   };
 }
 
-export function channelKeysOf({ checks }: Pick<NotifyingConfig, "checks">): readonly string[] {
-  return [...new Set(checks.flatMap(({ notifications }) => notifications.map(({ key }) => key)))];
+export function channelKeysOf(config: Pick<OpenConfig, "checks" | "summary">): readonly string[] {
+  return [
+    ...new Set(channelUsers(config).flatMap(({ notifications }) => notifications.map(({ key }) => key))),
+  ];
 }
 
 function logMemberEvent(event: MemberEvent, log: Log): void {

@@ -1307,10 +1307,10 @@ validate97.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate105(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate102.evaluated;
+const evaluated0 = validate105.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1735,10 +1735,10 @@ vErrors.push(err26);
 }
 errors++;
 }
-validate102.errors = vErrors;
+validate105.errors = vErrors;
 return errors === 0;
 }
-validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate105.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -2704,18 +2704,11 @@ vErrors.push(err71);
 errors++;
 }
 }
-if(data.checks !== undefined){
-let data42 = data.checks;
+if(data.summary !== undefined){
+let data42 = data.summary;
 if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
-for(const key9 in data42){
-if(!(validate102(data42[key9], {instancePath:instancePath+"/checks/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data42,parentDataProperty:key9,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err72 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(data42.cron === undefined){
+const err72 = {instancePath:instancePath+"/summary",keyword:"required",params:{missingProperty: "cron"}};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -2724,15 +2717,176 @@ vErrors.push(err72);
 }
 errors++;
 }
-}
-}
-else {
-const err73 = {instancePath,keyword:"type",params:{type: "object"}};
+if(data42.notifications === undefined){
+const err73 = {instancePath:instancePath+"/summary",keyword:"required",params:{missingProperty: "notifications"}};
 if(vErrors === null){
 vErrors = [err73];
 }
 else {
 vErrors.push(err73);
+}
+errors++;
+}
+for(const key9 in data42){
+if(!(((((key9 === "cron") || (key9 === "time_zone")) || (key9 === "period")) || (key9 === "notifications")) || (key9 === "tags"))){
+const err74 = {instancePath:instancePath+"/summary",keyword:"additionalProperties",params:{additionalProperty: key9}};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+}
+if(data42.cron !== undefined){
+if(!(typeof data42.cron === "string")){
+const err75 = {instancePath:instancePath+"/summary/cron",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+}
+if(data42.time_zone !== undefined){
+if(!(validate73(data42.time_zone, {instancePath:instancePath+"/summary/time_zone",parentData:data42,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
+errors = vErrors.length;
+}
+}
+if(data42.period !== undefined){
+if(!(validate67(data42.period, {instancePath:instancePath+"/summary/period",parentData:data42,parentDataProperty:"period",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+if(data42.notifications !== undefined){
+let data46 = data42.notifications;
+if(Array.isArray(data46)){
+if(data46.length < 1){
+const err76 = {instancePath:instancePath+"/summary/notifications",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+const len5 = data46.length;
+for(let i5=0; i5<len5; i5++){
+if(!(validate87(data46[i5], {instancePath:instancePath+"/summary/notifications/" + i5,parentData:data46,parentDataProperty:i5,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err77 = {instancePath:instancePath+"/summary/notifications",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+}
+if(data42.tags !== undefined){
+let data48 = data42.tags;
+if(Array.isArray(data48)){
+if(data48.length < 1){
+const err78 = {instancePath:instancePath+"/summary/tags",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+const len6 = data48.length;
+for(let i6=0; i6<len6; i6++){
+let data49 = data48[i6];
+if(typeof data49 === "string"){
+if(data49.length < 1){
+const err79 = {instancePath:instancePath+"/summary/tags/" + i6,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+}
+else {
+const err80 = {instancePath:instancePath+"/summary/tags/" + i6,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+}
+}
+else {
+const err81 = {instancePath:instancePath+"/summary/tags",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+}
+else {
+const err82 = {instancePath:instancePath+"/summary",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+}
+if(data.checks !== undefined){
+let data50 = data.checks;
+if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
+for(const key10 in data50){
+if(!(validate105(data50[key10], {instancePath:instancePath+"/checks/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data50,parentDataProperty:key10,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate105.errors : join(vErrors, validate105.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err83 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+}
+}
+}
+else {
+const err84 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
 }
 errors++;
 }
@@ -2748,4 +2902,4 @@ function join(all, more) {
 const schema32 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema20 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema38 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
-const schema19 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"checks":1};
+const schema19 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};

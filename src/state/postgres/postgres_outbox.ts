@@ -1,13 +1,13 @@
 /** The outbox, delivery markers, counts of channels, and silences in PostgreSQL. */
 import { addCounts, type ChannelCount } from "../../domain/channel_count.ts";
-import type { OutboxChange, Silence } from "../../domain/outbox.ts";
-import type { KeptOutbox } from "../../domain/store.ts";
+import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
+import type { KeptOutbox, QueuedSummary } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX } from "../sqlite/outbox_statements.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX, SELECT_SUMMARY } from "../sqlite/outbox_statements.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import { encodeRows, lastByKey, toArrays, upsertRows } from "./postgres_tables.ts";
-import { arrayText } from "./protocol.ts";
+import { arrayText, type Parameter } from "./protocol.ts";
 
 /** Implements `outbox()` of the store. */
 export async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {
@@ -73,6 +73,41 @@ export function addedCounts(counted: readonly ChannelCount[]): readonly ChannelC
   const sums = new Map<string, ChannelCount>();
   for (const count of counted) sums.set(count.channelKey, addCounts(sums.get(count.channelKey), count));
   return [...sums.values()];
+}
+
+/** Implements `queuedSummary()` of the store. */
+export async function readQueuedSummary(client: PostgresClient): Promise<QueuedSummary | null> {
+  const [row] = (await client.query(SELECT_SUMMARY)).rows;
+  if (row === undefined) return null;
+  const { schedule, scheduledMs } = SUMMARY.decode(row);
+  return { schedule, scheduledMs };
+}
+
+const INSERT_SUMMARY = `INSERT INTO summary (id, schedule, scheduled_at_ms) VALUES (${ONLY_ROW}, $1, $2)
+  ON CONFLICT DO NOTHING`;
+const UPDATE_SUMMARY = `UPDATE summary SET schedule = $1, scheduled_at_ms = $2
+  WHERE schedule = $3 AND scheduled_at_ms = $4`;
+
+/** Implements `queueSummary()` of the store. */
+export async function queueSummary(
+  client: PostgresClient,
+  { summary, before, queued }: {
+    readonly summary: QueuedSummary;
+    readonly before: QueuedSummary | null;
+    readonly queued: readonly QueuedNotification[];
+  },
+): Promise<boolean> {
+  const values = ({ schedule, scheduledMs }: QueuedSummary): readonly Parameter[] => [
+    columnText.encode(schedule),
+    scheduledMs,
+  ];
+  return await client.transaction(async (session) => {
+    const { count } = before === null
+      ? await session.run(INSERT_SUMMARY, values(summary))
+      : await session.run(UPDATE_SUMMARY, [...values(summary), ...values(before)]);
+    if (count > 0 && queued.length > 0) await session.run(upsertRows(OUTBOX), encodeRows(OUTBOX, queued));
+    return count > 0;
+  });
 }
 
 const SELECT_SILENCES = `SELECT ${SILENCES.columns} FROM silences WHERE until_ms > $1 ORDER BY until_ms, id`;

@@ -4,7 +4,15 @@ import { StoreError } from "../../domain/store.ts";
 import { readChanges, readRecentRuns, readRollups, readRollupSums, RecordWriter } from "./postgres_checks.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
-import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./postgres_outbox.ts";
+import {
+  addSilences,
+  changeOutbox,
+  endSilences,
+  queueSummary,
+  readOutbox,
+  readQueuedSummary,
+  readSilences,
+} from "./postgres_outbox.ts";
 import { createPruner } from "./postgres_prune.ts";
 import { readLocationResults, saveLocationResults } from "./postgres_locations.ts";
 import { readMembers } from "./postgres_members.ts";
@@ -152,6 +160,8 @@ function createPostgresStore(
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(client, name, { run, nowMs })),
     monitorRun: () => read(() => readMonitorRun(client)),
     keepMonitorRun: (run) => write(() => keepMonitorRun(client, run)),
+    queuedSummary: () => read(() => readQueuedSummary(client)),
+    queueSummary: (summary, before, queued) => write(() => queueSummary(client, { summary, before, queued })),
     prune: async (nowMs) => {
       const progress = await write(() => pruneSome(nowMs));
       writer.forget(progress.forgotten);

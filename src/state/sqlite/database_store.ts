@@ -10,7 +10,15 @@ import {
 } from "./sqlite_checks.ts";
 import { keepJobRun, readJob } from "./sqlite_jobs.ts";
 import { keepMonitorRun, readMonitorRun } from "./sqlite_monitor.ts";
-import { addSilences, changeOutbox, endSilences, readOutbox, readSilences } from "./sqlite_outbox.ts";
+import {
+  addSilences,
+  changeOutbox,
+  endSilences,
+  queueSummary,
+  readOutbox,
+  readQueuedSummary,
+  readSilences,
+} from "./sqlite_outbox.ts";
 import { type Patience, whileBusy } from "./patience.ts";
 import { createPruner } from "./sqlite_prune.ts";
 import { explainStoreFailure } from "./store_failure.ts";
@@ -44,6 +52,9 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
     keepJobRun: (name, run, nowMs) => write(() => keepJobRun(connection, name, { run, nowMs })),
     monitorRun: () => read(() => readMonitorRun(connection)),
     keepMonitorRun: (run) => write(() => keepMonitorRun(connection, run)),
+    queuedSummary: () => read(() => readQueuedSummary(connection)),
+    queueSummary: (summary, before, queued) =>
+      write(() => queueSummary(connection, { summary, before, queued })),
     prune: (nowMs) => write(() => pruneSome(nowMs)),
     close: () => {
       connection.close();

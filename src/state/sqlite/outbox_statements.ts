@@ -2,7 +2,7 @@
  * The statements on the outbox, delivery markers, counts of channels, and silences that are more than an upsert of a
  * row. Names and keys are encoded as column text.
  */
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES, SUMMARY } from "../tables.ts";
 
 /** All queued notifications, by sequence. */
 export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
@@ -29,6 +29,9 @@ export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_coun
 
 /** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
+
+/** The summary that was queued last. */
+export const SELECT_SUMMARY = `SELECT ${SUMMARY.columns} FROM summary`;
 
 /** The silences that end after a time; their index has them in this order. */
 export const SELECT_SILENCES =

@@ -1,6 +1,6 @@
 /** The part of the store for notifications in a database. Each function is synchronous, and throws errors. */
 import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
-import type { KeptOutbox } from "../../domain/store.ts";
+import type { KeptOutbox, QueuedSummary } from "../../domain/store.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, nullable } from "../codec.ts";
 import {
@@ -12,8 +12,9 @@ import {
   SELECT_MARKERS,
   SELECT_OUTBOX,
   SELECT_SILENCES,
+  SELECT_SUMMARY,
 } from "./outbox_statements.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES } from "../tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */
 export function keepQueued(connection: SqliteConnection, row: QueuedNotification): void {
@@ -42,6 +43,32 @@ export function changeOutbox(connection: SqliteConnection, change: OutboxChange)
     }
     for (const marker of markers) connection.run(DELIVERY_MARKERS.upsert, ...DELIVERY_MARKERS.encode(marker));
     for (const count of counted) connection.run(CHANNEL_COUNTS.upsert, ...CHANNEL_COUNTS.encode(count));
+  });
+}
+
+/** Implements `queuedSummary()` of the store. */
+export function readQueuedSummary(connection: SqliteConnection): QueuedSummary | null {
+  const row = connection.first(SELECT_SUMMARY);
+  if (row === undefined) return null;
+  const { schedule, scheduledMs } = SUMMARY.decode(row);
+  return { schedule, scheduledMs };
+}
+
+/** Implements `queueSummary()` of the store. */
+export function queueSummary(
+  connection: SqliteConnection,
+  { summary, before, queued }: {
+    readonly summary: QueuedSummary;
+    readonly before: QueuedSummary | null;
+    readonly queued: readonly QueuedNotification[];
+  },
+): boolean {
+  return connection.transaction(() => {
+    const present = readQueuedSummary(connection);
+    if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) return false;
+    connection.run(SUMMARY.upsert, ...SUMMARY.encode({ id: ONLY_ROW, ...summary }));
+    for (const row of queued) keepQueued(connection, row);
+    return true;
   });
 }
 

@@ -19,6 +19,8 @@ export async function compose(mail: OutgoingMail): Promise<Composed> {
     subject: mail.subject,
     // Empty content is none to the composer.
     text: { content: mail.text === "" ? "\n" : mail.text, contentTransferEncoding: "quoted-printable" },
+    ...mail.html !== undefined &&
+      { html: { content: mail.html, contentTransferEncoding: "quoted-printable" } },
     messageId: mail.messageId,
     date: new Date(mail.dateMs),
     headers: { ...mail.headers },

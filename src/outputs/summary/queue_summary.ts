@@ -1,0 +1,82 @@
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Check } from "../../domain/check.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import type { QueuedSummary } from "../../domain/store.ts";
+import type { SummarySettings } from "../../domain/summary_settings.ts";
+import type { System } from "../../domain/system.ts";
+import { DAY_MS } from "../../shared/time_units.ts";
+import { createYield } from "../../shared/yielding.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import { gatherSummary } from "./gather_summary.ts";
+import type { Period } from "./outages.ts";
+import type { Summary } from "./summary.ts";
+import { summaryNotification } from "./summary_notification.ts";
+import { lastTime, periodOf } from "./summary_times.ts";
+
+interface QueueSummaryOptions {
+  readonly settings: SummarySettings;
+  /** All checks of the config. */
+  readonly checks: readonly Check[];
+  readonly repository: StateRepository;
+  /** The state, if several processes share it. */
+  readonly shared: SharedState | null;
+  readonly notifying: Pick<Notifying, "queuedSummary" | "sendSummary">;
+  readonly system: Pick<System, "clock" | "hostName">;
+}
+
+/**
+ * Queues the summary of the last scheduled time, unless it was queued. After a downtime that is one summary, however many
+ * were missed; with a new schedule, the first one comes at its next time.
+ *
+ * @throws {StoreError} If the state can't be read or written; a further call queues it.
+ */
+export async function queueDueSummary(options: QueueSummaryOptions): Promise<void> {
+  const { settings, repository, system, notifying } = options;
+  const { times } = settings;
+  const { store } = repository;
+  const nowMs = system.clock.wallMs();
+  const schedule = `${times.expression} ${times.timeZone}`;
+  const last = await store.queuedSummary();
+  if (last === null || last.schedule !== schedule || isAhead(last, nowMs)) {
+    await store.queueSummary({ schedule, scheduledMs: nowMs }, last, []);
+    return;
+  }
+  if (times.after(last.scheduledMs) > nowMs) return;
+  const scheduledMs = lastTime(times, nowMs);
+  if (scheduledMs === null || scheduledMs <= last.scheduledMs) return;
+  await repository.flush();
+  const summary = await readSummary(options, periodOf(settings, scheduledMs));
+  const queued = notifying.queuedSummary(
+    summaryNotification(summary, {
+      id: `summary-${scheduledMs}`,
+      nowMs,
+      nextAtMs: times.after(scheduledMs),
+    }),
+  );
+  if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) notifying.sendSummary(queued);
+}
+
+async function readSummary(
+  { settings: { times, tags }, checks, repository, shared, system }: QueueSummaryOptions,
+  period: Period,
+): Promise<Summary> {
+  const { clock } = system;
+  // Those that other members run.
+  const others = await shared?.store.readOthers(checks.map(({ name }) => name)) ?? [];
+  const byName = new Map(others.map((record) => [record.name, record]));
+  return await gatherSummary({
+    ...period,
+    store: repository.store,
+    checks,
+    tags,
+    recordOf: (name) => byName.get(name) ?? repository.recordOf(name, clock.wallMs()),
+    timeZone: times.timeZone,
+    hostName: system.hostName(),
+    pause: createYield(clock),
+  });
+}
+
+/** Returns whether the clock was set back since. The clocks of several members differ by less. */
+function isAhead({ scheduledMs }: QueuedSummary, nowMs: number): boolean {
+  return scheduledMs - nowMs > DAY_MS;
+}

@@ -1,0 +1,89 @@
+import type { Notifying } from "../../alerting/notifying.ts";
+import type { Check } from "../../domain/check.ts";
+import type { Log } from "../../domain/log.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import { StoreError } from "../../domain/store.ts";
+import type { SummarySettings } from "../../domain/summary_settings.ts";
+import type { System } from "../../domain/system.ts";
+import { MINUTE_MS } from "../../shared/time_units.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+
+/** The part of a config that the summary needs. */
+interface SummaryConfig {
+  /** `null`: none is sent. */
+  readonly summary: SummarySettings | null;
+  readonly checks: readonly Check[];
+}
+
+interface ScheduleOptions {
+  readonly config: SummaryConfig;
+  readonly system: Pick<System, "clock" | "hostName">;
+  readonly log: Log;
+  readonly repository: StateRepository;
+  readonly notifying: Notifying;
+  /** Returns whether this process queues the summary: of several members one does. */
+  isHere(): boolean;
+  /** The state, if several processes share it. */
+  readonly shared: SharedState | null;
+  /** Called with errors that must not happen. */
+  onBug(error: unknown): void;
+}
+
+/** How often a member looks whether it is the one, and after a failure, and whether the clock was set. */
+const LOOK_EVERY_MS = MINUTE_MS;
+
+/** Queues the summaries of a service at their times. */
+export class SummarySchedule {
+  readonly #options: ScheduleOptions;
+  #config: SummaryConfig;
+  #cancel = (): void => {};
+  #looking: Promise<void> = Promise.resolve();
+  #isFailing = false;
+  #hasEnded = false;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#config = options.config;
+    this.#plan(0);
+  }
+
+  adopt(config: SummaryConfig): void {
+    this.#config = config;
+    this.#plan(0);
+  }
+
+  /** Resolves when nothing of it reads or writes the state any more. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    this.#cancel();
+    await this.#looking;
+  }
+
+  #plan(waitMs: number): void {
+    this.#cancel();
+    if (this.#config.summary === null || this.#hasEnded) return;
+    const { clock } = this.#options.system;
+    this.#cancel = clock.after(waitMs, () => {
+      this.#looking = this.#looking.then(() => this.#look()).catch(this.#options.onBug);
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { system: { clock }, log, isHere } = this.#options;
+    const { summary: settings, checks } = this.#config;
+    if (settings === null || this.#hasEnded) return;
+    if (isHere()) {
+      try {
+        const { queueDueSummary } = await import("./queue_summary.ts");
+        await queueDueSummary({ ...this.#options, settings, checks });
+        this.#isFailing = false;
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        if (!this.#isFailing) log.warning(`the summary waits: ${error.message}`);
+        this.#isFailing = true;
+      }
+    }
+    const nowMs = clock.wallMs();
+    this.#plan(Math.min(LOOK_EVERY_MS, settings.times.after(nowMs) - nowMs));
+  }
+}
