@@ -41,9 +41,9 @@ export function describeRow(row: QueuedNotification, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
-  return `${
-    STATE_WORDS[row.state]
-  }: ${row.notification.condition} of "${row.notification.check}"${counted} to ${row.channelName}, ` +
+  const { event, condition, check } = row.notification;
+  const what = event === "summary" ? "summary" : `${condition} of "${check}"`;
+  return `${STATE_WORDS[row.state]}: ${what}${counted} to ${row.channelName}, ` +
     `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
 }
 

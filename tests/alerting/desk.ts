@@ -104,5 +104,5 @@ export function configOf(
   checks: readonly Check[],
   running: readonly Check[] = checks,
 ): Parameters<typeof startNotifying>[0] {
-  return { checks, running, directory: "/", redact: (text) => text.replaceAll("swordfish", "***") };
+  return { users: checks, running, directory: "/", redact: (text) => text.replaceAll("swordfish", "***") };
 }

@@ -142,7 +142,8 @@ function harness(options: HarnessOptions = {}): Harness {
       return Promise.resolve();
     },
     isStillTrue: () => options.holds ?? true,
-    isExcluded: ({ notification }) => options.excluded?.includes(notification.event) ?? false,
+    isExcluded: ({ notification }) =>
+      options.excluded?.some((event) => event === notification.event) ?? false,
     onEvent: (event) => void events.push(event),
     onBug: (error) => {
       throw error;

@@ -192,7 +192,7 @@ async function runTrace(seed: number, { reloads }: { readonly reloads: boolean }
     throw error;
   };
   const configOf = (): Parameters<typeof startNotifying>[0] => ({
-    checks,
+    users: checks,
     running: checks,
     directory: "/",
     redact: (text) => text,

@@ -55,7 +55,7 @@ async function startMember(check = CHECK): Promise<Member> {
     hostName: "host",
   });
   const notifying = startNotifying(
-    { checks: [check], running: [check], directory: "/", redact: (text) => text },
+    { users: [check], running: [check], directory: "/", redact: (text) => text },
     {
       system: { ...createMemorySystem(), clock },
       repository,

@@ -299,7 +299,7 @@ async function startMonitor({ checks, system, store, onEvent }: MonitorOptions):
 }
 
 function configOf(checks: readonly Check[]): Parameters<typeof startNotifying>[0] {
-  return { checks, running: checks, directory: "/", redact: (text) => text };
+  return { users: checks, running: checks, directory: "/", redact: (text) => text };
 }
 
 async function observe(

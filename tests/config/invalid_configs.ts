@@ -5,7 +5,7 @@ const INTERVAL = 'whole seconds from 1 on, or text such as "5 minutes" or "1 h 3
 const VALUE = "a string in double quotes, a number, true, false, null, { or [";
 const CHANNEL_KINDS = '"console", "file_touch", "email", "desktop_notification", "webhook", "command"';
 const TOP_KEYS =
-  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, page, metrics, listen, channels, checks";
+  "$schema, include, defaults, state, heartbeat, maintenance_windows, report, page, metrics, listen, channels, summary, checks";
 const DEFAULTS_KEYS =
   "tags, active, threshold, recovery_threshold, within, flapping, annoy, schedule, maintenance_windows, objective, locations, notifications";
 const CRON = "expected minute, hour, day of the month, month and day of the week, " +

@@ -3,6 +3,7 @@
  * all run at the same time.
  */
 import "./due_cases.ts";
+import "./summary_cases.ts";
 import "./hostile_texts_cases.ts";
 import "./notifications_cases.ts";
 import "./secrets_cases.ts";

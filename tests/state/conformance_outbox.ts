@@ -54,6 +54,34 @@ export function testOutbox(test: StoreTest): void {
     assert.deepEqual((await store.outbox()).notifications, rows);
   });
 
+  test("queues a summary once, with its rows", async (store) => {
+    const first = { schedule: "0 8 * * mon Europe/Zürich", scheduledMs: NOW_MS + 0.5 };
+    const next = { ...first, scheduledMs: NOW_MS + 7 * DAY_MS };
+    const rows = [1, 2].map((sequence) =>
+      queuedOf(`summary ${sequence}`, sequence, {
+        notification: notificationOf("summary", {
+          event: "summary",
+          summary: { html: "<p>ä</p>", json: '{"sentence":"all were up"}' },
+        }),
+      })
+    );
+    assert.equal(await store.queuedSummary(), null);
+    assert.equal(await store.queueSummary(next, first, rows), false, "there was none before");
+    assert.equal(await store.queueSummary(first, null, []), true);
+    assert.deepEqual(await store.queuedSummary(), first);
+    assert.equal(await store.queueSummary(next, null, rows), false, "there was one before");
+    for (const other of [{ ...first, scheduledMs: NOW_MS }, { ...first, schedule: "@daily UTC" }]) {
+      assert.equal(await store.queueSummary(next, other, rows), false, "it was another one");
+    }
+    assert.deepEqual((await store.outbox()).notifications, []);
+    assert.deepEqual(await Promise.all([1, 2].map(() => store.queueSummary(next, first, rows))), [
+      true,
+      false,
+    ]);
+    assert.deepEqual(await store.queuedSummary(), next);
+    assert.deepEqual((await store.outbox()).notifications, rows);
+  });
+
   test("tells rows by sequence, whatever order they came in", async (store) => {
     const row = (sequence: number): QueuedNotification => queuedOf(`row ${sequence}`, sequence);
     await store.save([updateOf("b", { queued: [row(30), row(4)] }), updateOf("a", { queued: [row(100)] })]);

@@ -157,7 +157,7 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
     {
       name: "an event",
       sql: "UPDATE outbox SET notification = json_set(notification, '$.event', 'party')",
-      reason: /"event" of a row is not one of problem, change, recovery, reminder$/,
+      reason: /"event" of a row is not one of problem, change, recovery, reminder, summary$/,
     },
     {
       name: "a time in a notification",

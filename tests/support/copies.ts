@@ -109,6 +109,7 @@ export function copyNotification(notification: Notification): Notification {
     acknowledged: notification.acknowledged,
     flapping: notification.flapping,
     dependents: notification.dependents,
+    ...notification.summary !== undefined && { summary: { ...notification.summary } },
   };
 }
 

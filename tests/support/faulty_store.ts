@@ -90,5 +90,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
     keepJobRun: guard(inner.keepJobRun),
     monitorRun: guard(inner.monitorRun),
     keepMonitorRun: guard(inner.keepMonitorRun),
+    queuedSummary: guard(inner.queuedSummary),
+    queueSummary: guard(inner.queueSummary),
   };
 }

@@ -5,6 +5,7 @@ import {
   type CheckRecord,
   type CheckUpdate,
   type ConditionChange,
+  type QueuedSummary,
   type Rollup,
   type RollupEntry,
   type RollupSum,
@@ -32,6 +33,7 @@ export function createMemoryStore(): Store {
   const jobs = createMemoryJobs();
   let clock: ClockReadings | null = null;
   let monitorRun: MonitorRun | null = null;
+  let queuedSummary: QueuedSummary | null = null;
   let isClosed = false;
 
   const answer = <T>(work: () => T): Promise<T> =>
@@ -93,6 +95,14 @@ export function createMemoryStore(): Store {
     keepJobRun: (name, run, nowMs) => answer(() => jobs.keep(name, run, nowMs)),
     monitorRun: () => answer(() => monitorRun === null ? null : copyMonitorRun(monitorRun)),
     keepMonitorRun: (run) => answer(() => void (monitorRun = copyMonitorRun(run))),
+    queuedSummary: () => answer(() => queuedSummary),
+    queueSummary: (summary, before, queued) =>
+      answer(() => {
+        if (JSON.stringify(before) !== JSON.stringify(queuedSummary)) return false;
+        queuedSummary = summary;
+        queued.forEach(outbox.keepRow);
+        return true;
+      }),
     prune: (nowMs) =>
       answer(() => {
         clock = addReading(clock, nowMs);

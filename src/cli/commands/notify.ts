@@ -1,11 +1,8 @@
-import { startDeadline } from "../../shared/deadline.ts";
-import { channelEntryOf, deliverTo } from "../../channels/registry.ts";
 import type { Channel } from "../../domain/channel.ts";
 import type { Check } from "../../domain/check.ts";
-import type { Delivery, Message } from "../../domain/delivery.ts";
+import type { Message } from "../../domain/delivery.ts";
 import type { System } from "../../domain/system.ts";
 import { regularRunAfter } from "../../alerting/overdue.ts";
-import { redactProcesses } from "../../shared/redact.ts";
 import {
   type Command,
   CONFIG_OPTION,
@@ -25,7 +22,7 @@ import {
 import { nearest } from "../../config/nearest.ts";
 import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
 import { EXIT } from "../exit_code.ts";
-import { printable } from "../../shared/printable.ts";
+import { sendNow } from "../send_now.ts";
 
 const CHANNEL_OPTION: OptionSpec = {
   name: "channel",
@@ -55,8 +52,6 @@ export const notifyCommand: Command = {
   run: runNotify,
 };
 
-const ATTEMPT_MS = 30_000;
-
 async function runNotify(invocation: Invocation, system: System): Promise<number> {
   const config = await openConfig(invocation, system);
   const selection = readSelection(invocation);
@@ -81,7 +76,7 @@ async function runNotify(invocation: Invocation, system: System): Promise<number
   );
   let failures = 0;
   for (const { channel, check } of trials) {
-    const delivered = await tryChannel(channel, check, { system, config });
+    const delivered = await sendNow(channel, testMessage(check, system), { system, config });
     if (!delivered) failures++;
   }
   if (trials.length === 0) system.stdout.write("no channel to test\n");
@@ -133,40 +128,6 @@ function unknownChannel(name: string, known: readonly string[]): UsageError {
     `unknown channel "${name}"`,
     meant === undefined ? list : `did you mean "${meant}"?`,
   );
-}
-
-interface TrialContext {
-  readonly system: System;
-  readonly config: OpenConfig;
-}
-
-async function tryChannel(
-  channel: Channel,
-  check: Check | null,
-  { system, config }: TrialContext,
-): Promise<boolean> {
-  const { redact } = config;
-  const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
-  const receiver = channelEntryOf(channel).describe(channel);
-  say(channel.name === undefined ? receiver : `${channel.name} (${receiver})`);
-  using deadline = startDeadline(system.clock, ATTEMPT_MS);
-  let delivery: Delivery;
-  try {
-    delivery = await deliverTo(channel, testMessage(check, system), {
-      system: { ...system, processes: redactProcesses(system.processes, redact) },
-      directory: config.source.directory,
-      writeLine: say,
-      onStep: (step) => say(`  ${step}`),
-      signal: deadline.signal,
-    });
-  } catch (error) {
-    if (!deadline.signal.aborted) throw error;
-    const reason = `no response within ${ATTEMPT_MS / 1000} s`;
-    delivery = { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
-  }
-  if (delivery.delivered) say(delivery.note === null ? "  delivered" : `  delivered, but ${delivery.note}`);
-  else say(`  not delivered: ${delivery.reason}`);
-  return delivery.delivered;
 }
 
 function testMessage(check: Check | null, system: System): Message {

@@ -16,8 +16,11 @@ import {
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { checksOfState, openKnownConfig } from "../known_config.ts";
-import { type OpenConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
+import { type OpenConfig, openConfig, readSelection, selectChecks, TAG_OPTION } from "../open_config.ts";
 import { readState } from "../read_state.ts";
+import { dropOtherPermissions, permissionsOfConfig } from "../config_permissions.ts";
+import { summaryNotification } from "../../outputs/summary/summary_notification.ts";
+import { sendNow } from "../send_now.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
 const FORMATS = ["text", "html", "json"] as const;
@@ -30,7 +33,7 @@ export const summaryCommand: Command = {
   operandKind: "check",
   description:
     "Prints outages, availability against objectives, slow and flapping checks, certificates that expire soon, and " +
-    "notifications that were not delivered.",
+    'notifications that were not delivered. With --send, it goes to the channels of the key "summary" instead.',
   page: "guides/summary.md",
   options: [
     CONFIG_OPTION,
@@ -47,21 +50,51 @@ export const summaryCommand: Command = {
       choices: FORMATS,
       description: "text, html or json (default: text)",
     },
+    { name: "send", description: 'send it now to the channels of the key "summary"' },
   ],
   examples: [
     ["monitor summary", "print the last week as text"],
     ["monitor summary --period 30d --format html >month.html", "write 30 days as an HTML page"],
+    ["monitor summary --send", "send it now, and print each step"],
   ],
-  uses: ["read", "write", "net", "env", "sys"],
-  endings: ["done", "name", "state", "permission", "config"],
+  uses: ["read", "write", "net", "run", "env", "sys"],
+  endings: ["done", "name", "undelivered", "state", "permission", "config"],
   run: runSummary,
 };
 
 async function runSummary(invocation: Invocation, system: System): Promise<number> {
-  const format = optionChoice(invocation, "format", FORMATS) ?? "text";
+  const format = optionChoice(invocation, "format", FORMATS);
+  if (invocation.options.has("send")) {
+    if (format !== undefined) throw new UsageError("--send and --format exclude each other");
+    return await sendSummary(invocation, system);
+  }
+  system.permissions.drop("run");
   const summary = await readSummary(invocation, system);
-  system.stdout.write(await RENDERERS[format](summary));
+  system.stdout.write(await RENDERERS[format ?? "text"](summary));
   return EXIT.ok;
+}
+
+/** Past the queues: the scheduled summary is sent all the same. */
+async function sendSummary(invocation: Invocation, system: System): Promise<number> {
+  const config = await openConfig(invocation, system);
+  const { summary: settings } = config;
+  if (settings === null) {
+    throw new UsageError("--send requires channels for it", 'add the key "summary" to the config');
+  }
+  const channels = settings.notifications;
+  const options = { invocation, system, checks: [], channels, listens: false };
+  dropOtherPermissions(await permissionsOfConfig(config, options), { system, config });
+  const summary = await readSummary(invocation, system);
+  const nowMs = system.clock.wallMs();
+  const id = `summary-${system.randomId()}`;
+  const notification = summaryNotification(summary, { id, nowMs, nextAtMs: settings.times.after(nowMs) });
+  const item = { notification, missedProblem: null, summarized: 0, threadId: null };
+  let failures = 0;
+  for (const channel of channels) {
+    const message = { id, items: [item], isTest: false, decidedAtMs: nowMs };
+    if (!await sendNow(channel, message, { system, config })) failures++;
+  }
+  return failures === 0 ? EXIT.ok : EXIT.undelivered;
 }
 
 const RENDERERS: Readonly<Record<typeof FORMATS[number], (summary: Summary) => Promise<string>>> = {

@@ -5,7 +5,7 @@ import type { SharedState } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { SummarySettings } from "../../domain/summary_settings.ts";
 import type { System } from "../../domain/system.ts";
-import { MINUTE_MS } from "../../shared/time_units.ts";
+import { SECOND_MS } from "../../shared/time_units.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 
 /** The part of a config that the summary needs. */
@@ -29,8 +29,8 @@ interface ScheduleOptions {
   onBug(error: unknown): void;
 }
 
-/** How often a member looks whether it is the one, and after a failure, and whether the clock was set. */
-const LOOK_EVERY_MS = MINUTE_MS;
+/** How often it looks whether a member is the one, whether a failure is over, and whether the clock was set. */
+const LOOK_EVERY_MS = 10 * SECOND_MS;
 
 /** Queues the summaries of a service at their times. */
 export class SummarySchedule {

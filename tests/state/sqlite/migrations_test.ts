@@ -39,6 +39,7 @@ Deno.test("migrate() migrates an empty database to the present version", () => {
     "recent_runs",
     "rollups",
     "silences",
+    "summary",
   ]);
   assert.deepEqual(connection.all("PRAGMA foreign_key_check"), []);
   assert.equal(connection.first("PRAGMA foreign_keys")?.["foreign_keys"], 1);

@@ -1,0 +1,45 @@
+import { channelEntryOf, deliverTo } from "../channels/registry.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { Delivery, Message } from "../domain/delivery.ts";
+import type { System } from "../domain/system.ts";
+import { startDeadline } from "../shared/deadline.ts";
+import { printable } from "../shared/printable.ts";
+import { redactProcesses } from "../shared/redact.ts";
+import type { OpenConfig } from "./open_config.ts";
+
+const ATTEMPT_MS = 30_000;
+
+interface SendContext {
+  readonly system: System;
+  readonly config: OpenConfig;
+}
+
+/** Sends a message to a channel past its queue, and prints each step. Returns whether it was delivered. */
+export async function sendNow(
+  channel: Channel,
+  message: Message,
+  { system, config }: SendContext,
+): Promise<boolean> {
+  const { redact } = config;
+  const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);
+  const receiver = channelEntryOf(channel).describe(channel);
+  say(channel.name === undefined ? receiver : `${channel.name} (${receiver})`);
+  using deadline = startDeadline(system.clock, ATTEMPT_MS);
+  let delivery: Delivery;
+  try {
+    delivery = await deliverTo(channel, message, {
+      system: { ...system, processes: redactProcesses(system.processes, redact) },
+      directory: config.source.directory,
+      writeLine: say,
+      onStep: (step) => say(`  ${step}`),
+      signal: deadline.signal,
+    });
+  } catch (error) {
+    if (!deadline.signal.aborted) throw error;
+    const reason = `no response within ${ATTEMPT_MS / 1000} s`;
+    delivery = { delivered: false, retryable: true, mayHaveArrived: true, reason, retryAfterMs: null };
+  }
+  if (delivery.delivered) say(delivery.note === null ? "  delivered" : `  delivered, but ${delivery.note}`);
+  else say(`  not delivered: ${delivery.reason}`);
+  return delivery.delivered;
+}

@@ -1,0 +1,107 @@
+/** What each kind of channel makes of a summary. */
+import assert from "node:assert/strict";
+import PostalMime from "postal-mime";
+import { commandKind } from "../../src/channels/command.ts";
+import { consoleKind } from "../../src/channels/console.ts";
+import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
+import { emailKind } from "../../src/channels/email.ts";
+import { webhookKind } from "../../src/channels/webhook.ts";
+import type { WebhookChannel } from "../../src/domain/channel.ts";
+import type { ProcessCommand } from "../../src/domain/processes.ts";
+import { createMail } from "../../src/system/mail/mail.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { deliverOver, makeItem, makeMessage } from "../support/channel_delivery.ts";
+import { startMailServer } from "../support/mail_server.ts";
+
+const SENTENCE = "1 of 2 checks was down, 5 min in all";
+const FIELDS = { sentence: SENTENCE, checks: 2 };
+const MESSAGE = makeMessage([makeItem({
+  id: "summary-1",
+  check: "summary",
+  title: "Summary",
+  event: "summary",
+  condition: "ok",
+  output: SENTENCE,
+  detail: `${SENTENCE}.\n\nDown\n- Größe: 5 min\n`,
+  summary: { html: "<!DOCTYPE html><p>Größe</p>", json: JSON.stringify(FIELDS) },
+})]);
+
+Deno.test("emailKind sends a summary as text and HTML, through a real server", async () => {
+  await using server = await startMailServer();
+  const { delivery } = await deliverOver(emailKind, {
+    kind: "email",
+    key: "k",
+    parameters: {
+      access: { host: "localhost", port: server.port, username: "", password: "" },
+      sender: "monitor@example.org",
+      receivers: ["team@example.org"],
+      tags: ["home"],
+    },
+  }, { message: MESSAGE, system: { mail: createMail(createRealClock()) } });
+  assert.deepEqual(delivery, { delivered: true, note: null });
+  const raw = server.mails[0]?.raw ?? "";
+  assert.match(raw, /^Content-Type: multipart\/alternative/m);
+  const { subject, text, html } = await PostalMime.parse(raw);
+  assert.equal(subject, `[home] Summary: ${SENTENCE}`);
+  assert.equal(text?.trim(), `${SENTENCE}.\n\nDown\n- Größe: 5 min`);
+  assert.equal(html?.trim(), "<!DOCTYPE html><p>Größe</p>");
+});
+
+Deno.test("webhookKind posts the fields of a summary, or fills a template with its sentence", async () => {
+  const bodies: { readonly notifications?: readonly Readonly<Record<string, unknown>>[] }[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    bodies.push(await request.json());
+    return new Response(null, { status: 204 });
+  });
+  const post = async (parameters: Partial<WebhookChannel["parameters"]>): Promise<void> => {
+    const target = `http://127.0.0.1:${server.addr.port}/`;
+    const { delivery } = await deliverOver(webhookKind, {
+      kind: "webhook",
+      key: "k",
+      parameters: { target, method: "POST", headers: {}, timeoutMs: 60_000, ...parameters },
+    }, { message: MESSAGE });
+    assert.deepEqual(delivery, { delivered: true, note: null });
+  };
+  await post({});
+  await post({ body: { text: "{{summary}}", action: "{{action}}", event: { "{{event}}": { summary: 1 } } } });
+  const [plain, filled] = bodies;
+  const [first] = plain?.notifications ?? [];
+  assert.deepEqual([first?.["event"], first?.["check"], first?.["output"]], ["summary", "summary", SENTENCE]);
+  assert.deepEqual(first?.["summary"], FIELDS);
+  assert.deepEqual(filled, {
+    text: `2026-01-31T10:00:00Z Summary: ${SENTENCE}`,
+    action: "resolve",
+    event: 1,
+  });
+});
+
+Deno.test("commandKind and desktopNotificationKind tell the sentence of a summary, consoleKind in a line", async () => {
+  const commands: ProcessCommand[] = [];
+  const none = { text: "", truncated: false };
+  const system = {
+    processes: {
+      run: (command: ProcessCommand) => {
+        commands.push(command);
+        return Promise.resolve(
+          { ended: "exited", code: 0, leftovers: false, stdout: none, stderr: none } as const,
+        );
+      },
+    },
+  };
+  await deliverOver(commandKind, {
+    kind: "command",
+    key: "k",
+    parameters: { path: "/bin/true", arguments: [], environment: {}, timeoutMs: 1000 },
+  }, { message: MESSAGE, system });
+  const desktop = { kind: "desktop_notification", key: "k", parameters: {} } as const;
+  await deliverOver(desktopNotificationKind, desktop, { message: MESSAGE, system });
+  const [command, notifier] = commands;
+  assert.equal(command?.environment["MONITOR_SUMMARY"], `2026-01-31T10:00:00Z Summary: ${SENTENCE}`);
+  const input = typeof command?.input === "string" ? JSON.parse(command.input) : null;
+  assert.deepEqual([input.event, input.summary], ["summary", FIELDS]);
+  assert.deepEqual(notifier?.arguments.slice(-2), ["Summary", SENTENCE]);
+  const { lines } = await deliverOver(consoleKind, { kind: "console", key: "k", parameters: {} }, {
+    message: MESSAGE,
+  });
+  assert.deepEqual(lines, [`2026-01-31T10:00:00Z Summary: ${SENTENCE}`]);
+});
