@@ -4,9 +4,7 @@ import type { Check } from "../domain/check.ts";
 import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { DeliveryTarget, DispatcherOptions } from "./dispatcher.ts";
-
-/** A check, or the summary under its name, with its channels. */
-export type ChannelUser = Pick<Check, "name" | "notifications">;
+import type { ChannelUser } from "./rekey.ts";
 
 /** The parts of the config for notifications; a reload replaces it whole. */
 export interface NotifyingConfig {

@@ -4,10 +4,13 @@
  * more, is taken for the same one. Pure: the caller applies it.
  */
 import type { Channel } from "../domain/channel.ts";
+import type { Check } from "../domain/check.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
-import type { ChannelUser } from "./configured_channels.ts";
 import { markerKey } from "./delivery_markers.ts";
 import { newQueued } from "./queued_notifications.ts";
+
+/** A check, or the summary under its name, with its channels. */
+export type ChannelUser = Pick<Check, "name" | "notifications">;
 
 /** The channel in the place of another, as queued notifications name it. */
 type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;

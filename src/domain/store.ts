@@ -166,7 +166,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The summary that was queued last, or the time when it was first looked for. */
+/** The summary that was queued last, or the time of the first search for one. */
 export interface QueuedSummary {
   /** Its cron expression and time zone: with another one, it begins anew. */
   readonly schedule: string;

@@ -1,4 +1,4 @@
-/** What each kind of channel makes of a summary. */
+/** Summaries in each kind of channel. */
 import assert from "node:assert/strict";
 import PostalMime from "postal-mime";
 import { commandKind } from "../../src/channels/command.ts";

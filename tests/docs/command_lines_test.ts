@@ -93,7 +93,8 @@ function configFor({ words }: CommandLine): string {
   // A warning would report that no check uses it.
   const channels = words[0] === "notify" ? { pager: { kind: "console", parameters: {} } } : undefined;
   const checks = { web: well, website: well, mail: well, shop: well, page: well, backup };
-  return JSON.stringify({ defaults: {}, channels, checks });
+  const summary = { cron: "@daily", notifications: [{ kind: "console", parameters: {} }] };
+  return JSON.stringify({ defaults: {}, channels, checks, ...words.includes("--send") && { summary } });
 }
 
 /** Returns whether it runs until it is stopped. */

@@ -26,6 +26,8 @@ interface Schema {
   }[];
 }
 
+const FILTERS: readonly string[] = ["conditions", "events", "after", "hours"];
+
 /** Further keys that a key depends on without requiring them. */
 const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "schedule.time_zone": { cron: "@daily" },
@@ -43,7 +45,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
   ...Object.fromEntries(
-    ["conditions", "events", "after", "hours"].map((name) => [`notifications.${name}`, { channel: "pager" }]),
+    FILTERS.map((name) => [`notifications.${name}`, { channel: "pager" }]),
   ),
 };
 
@@ -99,6 +101,8 @@ function examplesOf(root: Schema): Iterable<Example> {
       const keyPath = `${path}.${name}`;
       // A channel with a name is no use of another one.
       if (short === "channels.channel") continue;
+      // Filters are about single notifications.
+      if (path.endsWith("summary.notifications") && FILTERS.includes(name)) continue;
       if ((own.examples ?? []).length === 0) yield { path: keyPath, config: null };
       for (const example of own.examples ?? []) yield { path: keyPath, config: place(example) };
       yield* visitWithin(own, keyPath, place);

@@ -29,15 +29,15 @@ interface ScheduleOptions {
   onBug(error: unknown): void;
 }
 
-/** How often it looks whether a member is the one, whether a failure is over, and whether the clock was set. */
-const LOOK_EVERY_MS = 10 * SECOND_MS;
+/** The longest time between two searches: another member may have died, a failure ended, or the clock been set. */
+const SEARCH_EVERY_MS = 10 * SECOND_MS;
 
 /** Queues the summaries of a service at their times. */
 export class SummarySchedule {
   readonly #options: ScheduleOptions;
   #config: SummaryConfig;
   #cancel = (): void => {};
-  #looking: Promise<void> = Promise.resolve();
+  #searching: Promise<void> = Promise.resolve();
   #isFailing = false;
   #hasEnded = false;
 
@@ -56,7 +56,7 @@ export class SummarySchedule {
   async end(): Promise<void> {
     this.#hasEnded = true;
     this.#cancel();
-    await this.#looking;
+    await this.#searching;
   }
 
   #plan(waitMs: number): void {
@@ -64,11 +64,11 @@ export class SummarySchedule {
     if (this.#config.summary === null || this.#hasEnded) return;
     const { clock } = this.#options.system;
     this.#cancel = clock.after(waitMs, () => {
-      this.#looking = this.#looking.then(() => this.#look()).catch(this.#options.onBug);
+      this.#searching = this.#searching.then(() => this.#search()).catch(this.#options.onBug);
     });
   }
 
-  async #look(): Promise<void> {
+  async #search(): Promise<void> {
     const { system: { clock }, log, isHere } = this.#options;
     const { summary: settings, checks } = this.#config;
     if (settings === null || this.#hasEnded) return;
@@ -84,6 +84,6 @@ export class SummarySchedule {
       }
     }
     const nowMs = clock.wallMs();
-    this.#plan(Math.min(LOOK_EVERY_MS, settings.times.after(nowMs) - nowMs));
+    this.#plan(Math.min(SEARCH_EVERY_MS, settings.times.after(nowMs) - nowMs));
   }
 }

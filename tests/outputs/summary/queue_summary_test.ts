@@ -15,12 +15,12 @@ import { queuedOf } from "../../state/records.ts";
 /** A Monday. */
 const MONDAY_MS = Date.UTC(2026, 2, 23, 8);
 
-/** A process that looks for the summary. */
+/** A process that queues the summary. */
 interface Process {
   readonly store: Store;
   /** The ids that it gave to its channels, in order. */
   readonly sent: readonly string[];
-  /** Looks at a time. */
+  /** Queues the summary that is due at a time. */
   look(atMs: number, options?: { readonly cron?: string; readonly dies?: "before" | "after" }): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ Deno.test("queueDueSummary() loses and doubles nothing if it is killed", async (
     assert.deepEqual(await queuedIn(store), dies === "before" ? [] : idsAt(MONDAY_MS));
     await look(MONDAY_MS + MINUTE_MS);
     assert.deepEqual(await queuedIn(store), idsAt(MONDAY_MS));
-    // What was queued before the kill is sent from the outbox at the start.
+    // Rows that were queued before the kill are sent from the outbox at the start.
     assert.deepEqual(sent, dies === "before" ? idsAt(MONDAY_MS) : []);
     await store.close();
   }
