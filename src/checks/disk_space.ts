@@ -54,7 +54,7 @@ async function observeDiskSpace(
       thresholds: freeInodes,
     }],
   ];
-  const { metrics, ...evaluated } = evaluateMeasures(measures);
+  const evaluated = evaluateMeasures(measures);
   const totals = { total_bytes: totalBytes, ...inodes !== null && { total_inodes: inodes.total } };
-  return { ...evaluated, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
+  return { ...evaluated, metrics: { ...evaluated.metrics, ...totals } };
 }

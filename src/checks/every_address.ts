@@ -1,6 +1,6 @@
 import type { Connections, ConnectionTarget } from "../domain/connections.ts";
 import { highestSeverity } from "../domain/condition.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;
@@ -55,17 +55,15 @@ function join(results: readonly AddressResult[], uncheckedCount: number): CheckR
     : `${failing.length} of ${results.length} addresses failed${unchecked}: ${
       failing.slice(0, SHOWN_MAX).map(({ address, result }) => `${address}: ${result.output}`).join("; ")
     }${rest > 0 ? `; and ${rest} more` : ""}`;
-  return {
-    condition: highestSeverity(results.map(({ result }) => result.condition)),
+  return checkResult(
+    highestSeverity(results.map(({ result }) => result.condition)),
     output,
-    detail: "",
-    metrics: {
+    {
       addresses: results.length,
       failed_addresses: failing.length,
       ...worstMetrics(results.map(({ result }) => result.metrics)),
     },
-    performanceData: "",
-  };
+  );
 }
 
 const SHOWN_MAX = 5;

@@ -1,13 +1,12 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
 import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";
 import { quote } from "../shared/quote.ts";
 import { describeSize } from "../domain/describe_size.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, checkResult } from "../domain/result.ts";
 import type { FileFacts } from "../domain/files.ts";
 import { nameForPath } from "./targets.ts";
 
@@ -194,14 +193,6 @@ function describeAge(ageMs: number, limits: Readonly<Record<string, number>>): s
 
 function unknown(path: string, reason: string): CheckResult {
   return checkResult("unknown", `cannot read "${path}": ${reason}`);
-}
-
-function checkResult(
-  condition: Condition,
-  output: string,
-  metrics: CheckResult["metrics"] = {},
-): CheckResult {
-  return { condition, output, detail: "", metrics, performanceData: "" };
 }
 
 function findWarnings(

@@ -1,7 +1,7 @@
 import type { GroupCheck } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { type Condition, severity } from "../domain/condition.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { quote } from "../shared/quote.ts";
 
 /** The `group` kind: it uses only the results of other checks. */
@@ -53,15 +53,11 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
   const expected = okCount >= needed
     ? ""
     : `, expected ${needed === found.length ? "all" : `at least ${needed}`}`;
-  return Promise.resolve({
-    condition: conditions[needed - 1] ?? "unknown",
-    output: `${okCount} of ${found.length} ok${describeUnconfirmed(unconfirmed)}${expected}${
-      describeFailing(failing)
-    }`,
-    detail: "",
-    metrics: { ok_count: okCount, check_count: found.length },
-    performanceData: "",
-  });
+  const output = `${okCount} of ${found.length} ok${describeUnconfirmed(unconfirmed)}${expected}${
+    describeFailing(failing)
+  }`;
+  const metrics = { ok_count: okCount, check_count: found.length };
+  return Promise.resolve(checkResult(conditions[needed - 1] ?? "unknown", output, metrics));
 }
 
 /** Checks that count as ok though their last run was not: they have not failed often enough. */

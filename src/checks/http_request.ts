@@ -4,7 +4,7 @@ import type { HttpRequestCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import type { HttpRequest } from "../domain/http_check.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, checkResult } from "../domain/result.ts";
 import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
 import { observeSteps } from "./http/steps.ts";
@@ -105,13 +105,7 @@ export async function observeHttpRequest(
       startedMs: system.clock.monotonicMs(),
       ...address !== undefined && { address },
     });
-    return {
-      condition: conditionOf(findings, asWarning),
-      output: describeFindings(findings),
-      detail: "",
-      metrics: findings.metrics,
-      performanceData: "",
-    };
+    return checkResult(conditionOf(findings, asWarning), describeFindings(findings), findings.metrics);
   };
   const options = { connections: system.connections, isEvery: true, signal: deadline.signal };
   const result = request.everyAddress === true

@@ -4,7 +4,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
 import { isCron } from "../domain/schedule.ts";
 import { StoreError } from "../domain/store.ts";
 
@@ -37,7 +37,7 @@ async function observeJob(
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   if (jobs === null) {
-    return unknown("no data: no state is stored");
+    return unknownResult("no data: no state is stored");
   }
   const nowMs = clock.wallMs();
   let facts: JobFacts;
@@ -45,7 +45,7 @@ async function observeJob(
     facts = await jobs.recall(check.name, nowMs);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    return unknown(`no data: ${error.message}`);
+    return unknownResult(`no data: ${error.message}`);
   }
   signal.throwIfAborted();
   return evaluate(facts, { parameters: check.parameters, nowMs });
@@ -64,11 +64,8 @@ interface Fault {
 
 function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
-  const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)].filter(
-    (
-      fault,
-    ) => fault !== null,
-  );
+  const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)]
+    .filter((fault) => fault !== null);
   return {
     condition: highestSeverity(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
@@ -219,10 +216,6 @@ function unshownOutput(last: EndedJobRun | null): string {
   const line = wholeLastLine(output);
   const isShown = exitCode !== 0 && line !== "" && line.trim().length <= LINE_LENGTH_MAX;
   return isShown ? output.slice(0, output.lastIndexOf(line)) : output;
-}
-
-function unknown(output: string): CheckResult {
-  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }
 
 function findWarnings({ parameters, schedule }: JobCheck): readonly ParameterProblem[] {

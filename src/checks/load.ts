@@ -1,6 +1,6 @@
 import type { LoadCheck } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { describeHostError } from "../shared/describe_error.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
 
@@ -41,11 +41,5 @@ function observeLoad(
     thresholds: parameters[name],
   }));
   const { condition, output, metrics } = evaluateMeasures(measures);
-  return {
-    condition,
-    output: `${output} per processor`,
-    metrics: { ...metrics, processors },
-    detail: "",
-    performanceData: "",
-  };
+  return checkResult(condition, `${output} per processor`, { ...metrics, processors });
 }

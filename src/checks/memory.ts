@@ -35,10 +35,10 @@ function observeMemory(
   }
   const { availableBytes, totalBytes, swapUsedBytes, swapTotalBytes } = facts;
   if (totalBytes === 0) return unknownResult("the system does not tell its memory");
-  const { metrics, ...evaluated } = evaluateMeasures([
+  const evaluated = evaluateMeasures([
     { name: "available", value: availableBytes, total: totalBytes, unit: "bytes", thresholds: available },
     { name: "swap_used", value: swapUsedBytes, total: swapTotalBytes, unit: "bytes", thresholds: swapUsed },
   ]);
   const totals = { total_bytes: totalBytes, swap_total_bytes: swapTotalBytes };
-  return { ...evaluated, metrics: { ...metrics, ...totals }, detail: "", performanceData: "" };
+  return { ...evaluated, metrics: { ...evaluated.metrics, ...totals } };
 }

@@ -1,7 +1,7 @@
 import type { PingCheck } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import { truncate } from "../shared/truncate.ts";
 import { evaluateMeasures, type Measure, thresholdWarnings } from "./thresholds.ts";
@@ -53,13 +53,15 @@ async function observePing(
     outputBytesMax: OUTPUT_BYTES_MAX,
   }, signal);
   if (end.ended === "not_started") return unknownResult(`cannot start "${command}": ${end.reason}`);
-  if (end.ended === "timed_out") return failure(`timeout after ${timeoutMs / 1000} s while pinging ${host}`);
+  if (end.ended === "timed_out") {
+    return checkResult("critical", `timeout after ${timeoutMs / 1000} s while pinging ${host}`);
+  }
   const counts = COUNTS.exec(end.stdout.text);
   const [sent = 0, received = 0] = counts?.slice(1).map(Number) ?? [];
   if (sent === 0) return withoutCounts(end, command);
   if (received === 0) {
     const { metrics } = evaluateMeasures([lossOf({ sent, received }, check)]);
-    return failure(`no reply from ${host} to ${sent} pings`, metrics);
+    return checkResult("critical", `no reply from ${host} to ${sent} pings`, metrics);
   }
   return evaluate({ sent, received, averageMs: TIMES.exec(end.stdout.text)?.[1] }, check);
 }
@@ -87,7 +89,7 @@ function withoutCounts(
   command: string,
 ): CheckResult {
   const text = truncate(`${stderr.text}\n${stdout.text}`.trim().split("\n")[0] ?? "", TEXT_LENGTH_MAX);
-  if (OF_TARGET.test(text)) return failure(text);
+  if (OF_TARGET.test(text)) return checkResult("critical", text);
   const reason = end.ended === "signalled"
     ? `terminated by ${end.signal}`
     : end.ended === "exited"
@@ -97,10 +99,6 @@ function withoutCounts(
 }
 
 const TEXT_LENGTH_MAX = 200;
-
-function failure(output: string, metrics: CheckResult["metrics"] = {}): CheckResult {
-  return { condition: "critical", output, metrics, detail: "", performanceData: "" };
-}
 
 interface Summary {
   readonly sent: number;
@@ -126,7 +124,7 @@ function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckRes
     const thresholds = plain(parameters.roundTrip);
     measures.push({ name: "round_trip", value: Number(averageMs), unit: "milliseconds", thresholds });
   }
-  return { ...evaluateMeasures(measures), detail: "", performanceData: "" };
+  return evaluateMeasures(measures);
 }
 
 function plain(

@@ -152,7 +152,7 @@ function evaluate(found: readonly Process[], { count, age, memory }: ProcessPara
       },
     );
   }
-  return { ...evaluateMeasures(measures), detail: "", performanceData: "" };
+  return evaluateMeasures(measures);
 }
 
 function ageThresholds(age: ProcessParameters["age"]): Thresholds {

@@ -2,7 +2,7 @@ import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environmen
 import type { ScriptCheck, ScriptParameters } from "../domain/check.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { CapturedText, ProcessEnd } from "../domain/processes.ts";
 import { readPlainOutput, readPluginOutput } from "./plugin_output.ts";
 import { nameForPath } from "./targets.ts";
@@ -40,13 +40,7 @@ export async function observeScript(check: ScriptCheck, context: ObserveContext)
     outputBytesMax: OUTPUT_BYTES_MAX,
   }, context.signal);
   if (end.ended === "not_started") {
-    return {
-      condition: "unknown",
-      output: `cannot start "${check.parameters.path}": ${end.reason}`,
-      detail: "",
-      metrics: {},
-      performanceData: "",
-    };
+    return unknownResult(`cannot start "${check.parameters.path}": ${end.reason}`);
   }
   return await describe(end, check);
 }

@@ -1,7 +1,7 @@
 import type { SystemdUnitCheck, SystemdUnitParameters } from "../domain/check.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { runSystemCommand } from "./system_command.ts";
 import { evaluateMeasures, thresholdWarnings } from "./thresholds.ts";
 import { nameFor } from "./targets.ts";
@@ -88,7 +88,7 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
   if (units.length === 0) {
     const output = isPattern ? `no loaded unit matches "${name}"` : `systemctl printed no state of "${name}"`;
     const condition = isPattern ? violation : "unknown";
-    return { condition, output, metrics: {}, detail: "", performanceData: "" };
+    return checkResult(condition, output);
   }
   const wrong = units.filter((unit) => !isExpected(unit, state));
   const restarts = evaluateMeasures([{

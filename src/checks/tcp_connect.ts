@@ -2,7 +2,7 @@ import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TcpConnectCheck, TcpConnectParameters } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type CheckResult, unknownResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { CertificateFacts, TlsExpectations } from "../domain/tls.ts";
 import type { Connection, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { ANSWER_BYTES_MAX, type AnswerSearch, searchAnswer } from "./answer_search.ts";
@@ -119,7 +119,9 @@ async function observe(
     if (signal.aborted) return limitReached();
     const verdict = failureVerdict(connections.explain(error, target, course.phase), target);
     const text = `${verdict.text}${soFar(search)}`;
-    return verdict.isObstacle ? checkResult("unknown", text, course) : violated(check, course, text);
+    return verdict.isObstacle
+      ? checkResult("unknown", text, course.metrics())
+      : violated(check, course, text);
   } finally {
     connection?.close();
   }
@@ -192,15 +194,12 @@ function soFar(search: AnswerSearch | null): string {
 
 function passed({ parameters: { expect, tls } }: TcpConnectCheck, course: Course): CheckResult {
   const how = tls ? "connected with TLS" : "connected";
-  return checkResult("ok", expect === undefined ? how : `${how}, response contains ${quote(expect)}`, course);
+  const output = expect === undefined ? how : `${how}, response contains ${quote(expect)}`;
+  return checkResult("ok", output, course.metrics());
 }
 
 function violated({ parameters: { asWarning } }: TcpConnectCheck, course: Course, text: string): CheckResult {
-  return checkResult(asWarning ? "warning" : "critical", text, course);
-}
-
-function checkResult(condition: CheckResult["condition"], output: string, course: Course): CheckResult {
-  return { condition, output, detail: "", metrics: course.metrics(), performanceData: "" };
+  return checkResult(asWarning ? "warning" : "critical", text, course.metrics());
 }
 
 function findWarnings(

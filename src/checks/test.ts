@@ -1,10 +1,11 @@
 import type { CheckKindEntry } from "../domain/check_kind.ts";
+import { checkResult } from "../domain/result.ts";
 
 /** The `test` kind: it has no target and returns the result in its parameters. */
 export const testKind: CheckKindEntry<"test"> = {
   observe({ parameters: { condition, output } }, { signal }) {
     if (signal.aborted) return Promise.reject(signal.reason);
-    return Promise.resolve({ condition, output, detail: "", metrics: {}, performanceData: "" });
+    return Promise.resolve(checkResult(condition, output));
   },
   limit: "none",
   target: {

@@ -2,7 +2,7 @@ import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { exactSize, roundedSize } from "../domain/describe_size.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { ParameterProblem } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, checkResult } from "../domain/result.ts";
 import type { Limit, Thresholds } from "../domain/thresholds.ts";
 
 export interface Measure {
@@ -29,15 +29,13 @@ const SIDES = [
 type Side = typeof SIDES[number];
 
 /** Compares measured values with their thresholds. The output has all of them, with the threshold that is crossed. */
-export function evaluateMeasures(
-  measures: readonly Measure[],
-): Pick<CheckResult, "condition" | "output" | "metrics"> {
+export function evaluateMeasures(measures: readonly Measure[]): CheckResult {
   const evaluated = measures.map((measure) => ({ measure, crossed: crossedSide(measure) }));
-  return {
-    condition: highestSeverity(evaluated.map(({ crossed }) => crossed?.condition ?? "ok")),
-    output: evaluated.map(({ measure, crossed }) => describe(measure, crossed)).join("; "),
-    metrics: Object.fromEntries(measures.flatMap(metricsOf)),
-  };
+  return checkResult(
+    highestSeverity(evaluated.map(({ crossed }) => crossed?.condition ?? "ok")),
+    evaluated.map(({ measure, crossed }) => describe(measure, crossed)).join("; "),
+    Object.fromEntries(measures.flatMap(metricsOf)),
+  );
 }
 
 /** Warns of a warning that is never reached; `path` leads to the thresholds. */

@@ -2,7 +2,7 @@ import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import type { TlsCertificateCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import type { CheckResult } from "../domain/result.ts";
+import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import type { ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 import { evaluateCertificate, fingerprintErrors, timeLeftWarnings } from "./certificate_verdict.ts";
 import { failureVerdict, timeoutText } from "./connection_words.ts";
@@ -45,9 +45,9 @@ async function observeTlsCertificate(
   const authorities = await unlessAborted(readAuthorities(files, caFile), deadline.signal).catch(() => null);
   signal.throwIfAborted();
   if (authorities === null) {
-    return checkResult("unknown", `timeout after ${check.timeoutMs / 1000} s while reading ca_file`);
+    return unknownResult(`timeout after ${check.timeoutMs / 1000} s while reading ca_file`);
   }
-  if (!Array.isArray(authorities)) return checkResult("unknown", `${authorities}`);
+  if (!Array.isArray(authorities)) return unknownResult(`${authorities}`);
   const run = { check, clock, connections, signal: deadline.signal, tls: { serverName, authorities } };
   const options = { connections, isEvery: everyAddress, signal: deadline.signal };
   const result = await observeAddresses({ host: connectTo, port }, options, (target) => observe(target, run));
@@ -74,24 +74,14 @@ async function observe(
       { onPhase: (next) => phase = next, signal },
     );
     const { condition, text, leftSeconds } = evaluateCertificate(reading, check.parameters, clock.wallMs());
-    return checkResult(condition, text, leftSeconds);
+    return checkResult(
+      condition,
+      text,
+      leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
+    );
   } catch (error) {
     if (signal.aborted) return checkResult("critical", timeoutText(check.timeoutMs, phase, target));
     const { isObstacle, text } = failureVerdict(connections.explain(error, target, phase), target);
     return checkResult(isObstacle ? "unknown" : "critical", text);
   }
-}
-
-function checkResult(
-  condition: CheckResult["condition"],
-  output: string,
-  leftSeconds: number | null = null,
-): CheckResult {
-  return {
-    condition,
-    output,
-    detail: "",
-    metrics: leftSeconds === null ? {} : { certificate_left_seconds: leftSeconds },
-    performanceData: "",
-  };
 }

@@ -267,97 +267,50 @@ export interface GroupParameters {
   readonly atLeast?: number;
 }
 
-export interface TestCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "test";
-  readonly parameters: TestParameters;
+/** The resolved parameters of each kind. */
+interface ParametersByKind {
+  readonly test: TestParameters;
+  readonly script: ScriptParameters;
+  readonly file_timestamp: FileTimestampParameters;
+  readonly http_request: HttpRequestParameters;
+  readonly tcp_connect: TcpConnectParameters;
+  readonly tls_certificate: TlsCertificateParameters;
+  readonly disk_space: DiskSpaceParameters;
+  readonly memory: MemoryParameters;
+  readonly load: LoadParameters;
+  readonly dns_lookup: DnsLookupParameters;
+  readonly ping: PingParameters;
+  readonly process: ProcessParameters;
+  readonly systemd_unit: SystemdUnitParameters;
+  readonly job: JobParameters;
+  readonly group: GroupParameters;
 }
 
-export interface ScriptCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "script";
-  readonly parameters: ScriptParameters;
-}
+export type CheckKind = keyof ParametersByKind;
 
-export interface FileTimestampCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "file_timestamp";
-  readonly parameters: FileTimestampParameters;
-}
+/** A check of some kinds; `kind` is as in the config. */
+export type CheckOf<K extends CheckKind> = {
+  readonly [Kind in K]: CheckSettings & { readonly kind: Kind; readonly parameters: ParametersByKind[Kind] };
+}[K];
 
-export interface HttpRequestCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "http_request";
-  readonly parameters: HttpRequestParameters;
-}
+/** One check of the config: resolved, validated, with every default filled in. */
+export type Check = CheckOf<CheckKind>;
 
-export interface TcpConnectCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "tcp_connect";
-  readonly parameters: TcpConnectParameters;
-}
-
-export interface TlsCertificateCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "tls_certificate";
-  /** The server of the certificate, and its minimum time until expiry. */
-  readonly parameters: TlsCertificateParameters;
-}
-
-export interface DiskSpaceCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "disk_space";
-  readonly parameters: DiskSpaceParameters;
-}
-
-export interface MemoryCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "memory";
-  readonly parameters: MemoryParameters;
-}
-
-export interface LoadCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "load";
-  readonly parameters: LoadParameters;
-}
-
-export interface DnsLookupCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "dns_lookup";
-  readonly parameters: DnsLookupParameters;
-}
-
-export interface PingCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "ping";
-  readonly parameters: PingParameters;
-}
-
-export interface ProcessCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "process";
-  readonly parameters: ProcessParameters;
-}
-
-export interface SystemdUnitCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "systemd_unit";
-  readonly parameters: SystemdUnitParameters;
-}
-
-export interface JobCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "job";
-  /** Expectations of the job that has the check's name. */
-  readonly parameters: JobParameters;
-}
-
-export interface GroupCheck extends CheckSettings {
-  /** The discriminant of {@linkcode Check}; as in the config. */
-  readonly kind: "group";
-  readonly parameters: GroupParameters;
-}
+export type TestCheck = CheckOf<"test">;
+export type ScriptCheck = CheckOf<"script">;
+export type FileTimestampCheck = CheckOf<"file_timestamp">;
+export type HttpRequestCheck = CheckOf<"http_request">;
+export type TcpConnectCheck = CheckOf<"tcp_connect">;
+export type TlsCertificateCheck = CheckOf<"tls_certificate">;
+export type DiskSpaceCheck = CheckOf<"disk_space">;
+export type MemoryCheck = CheckOf<"memory">;
+export type LoadCheck = CheckOf<"load">;
+export type DnsLookupCheck = CheckOf<"dns_lookup">;
+export type PingCheck = CheckOf<"ping">;
+export type ProcessCheck = CheckOf<"process">;
+export type SystemdUnitCheck = CheckOf<"systemd_unit">;
+export type JobCheck = CheckOf<"job">;
+export type GroupCheck = CheckOf<"group">;
 
 export function dependencyNames({ dependsOn }: Pick<CheckSettings, "dependsOn">): readonly string[] {
   return dependsOn.flatMap(alternativesOf);
@@ -372,25 +325,3 @@ export function alternativesOf(dependency: Dependency): readonly string[] {
 export function combinedChecks({ parameters }: Pick<Check, "parameters">): readonly string[] {
   return "checks" in parameters ? parameters.checks : [];
 }
-
-/** One check of the config: resolved, validated, with every default filled in. */
-export type Check =
-  | TestCheck
-  | ScriptCheck
-  | FileTimestampCheck
-  | HttpRequestCheck
-  | TcpConnectCheck
-  | TlsCertificateCheck
-  | DiskSpaceCheck
-  | MemoryCheck
-  | LoadCheck
-  | ProcessCheck
-  | SystemdUnitCheck
-  | DnsLookupCheck
-  | PingCheck
-  | JobCheck
-  | GroupCheck;
-
-export type CheckKind = Check["kind"];
-
-export type CheckOf<K extends CheckKind> = Extract<Check, { readonly kind: K }>;

@@ -17,9 +17,17 @@ export interface CheckResult {
   readonly locations?: readonly LocationVote[];
 }
 
+export function checkResult(
+  condition: Condition,
+  output: string,
+  metrics: CheckResult["metrics"] = {},
+): CheckResult {
+  return { condition, output, detail: "", metrics, performanceData: "" };
+}
+
 /** A result without metrics: the check could not run. */
 export function unknownResult(output: string): CheckResult {
-  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
+  return checkResult("unknown", output);
 }
 
 export interface Result extends CheckResult {

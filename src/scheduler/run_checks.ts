@@ -4,7 +4,7 @@ import { type Check, combinedChecks } from "../domain/check.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
-import type { CheckResult, Result } from "../domain/result.ts";
+import { type Result, unknownResult } from "../domain/result.ts";
 import type { TraceDepth } from "../domain/trace.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { StallSafeRuns } from "./stall_safe.ts";
@@ -129,7 +129,7 @@ export async function runCheck(
   };
   const checkResult = check.lack === undefined
     ? await entry.observe(check, context)
-    : unknownFor(`cannot run: ${check.lack}`);
+    : unknownResult(`cannot run: ${check.lack}`);
   const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
@@ -147,8 +147,4 @@ export async function runCheck(
     startedAtMs,
     durationMs,
   };
-}
-
-function unknownFor(output: string): CheckResult {
-  return { condition: "unknown", output, detail: "", metrics: {}, performanceData: "" };
 }

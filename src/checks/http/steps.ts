@@ -2,7 +2,7 @@ import type { Condition } from "../../domain/condition.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { HttpStep } from "../../domain/http_check.ts";
-import type { CheckResult } from "../../domain/result.ts";
+import { type CheckResult, checkResult } from "../../domain/result.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, fillRequest, textsOf } from "./captures.ts";
 import { withCookies } from "./cookies.ts";
@@ -53,13 +53,11 @@ export async function observeSteps(
   const secrets = [...captured.values(), ...jar.secrets()];
   hide?.(secrets);
   const redact = createRedactor(secrets);
-  return {
-    condition: highestSeverity(conditions),
-    output: redact(texts.length === 0 ? passed : texts.join("; ")),
-    detail: "",
+  return checkResult(
+    highestSeverity(conditions),
+    redact(texts.length === 0 ? passed : texts.join("; ")),
     metrics,
-    performanceData: "",
-  };
+  );
 }
 
 export function stepName({ name }: Pick<HttpStep, "name">, index: number): string {
