@@ -15,22 +15,25 @@ export function cleanLine(text: string, lengthMax: number): string {
   return truncate(line, lengthMax);
 }
 
-/** Splits a text into lines without trailing space, each of limited length, and returns how many there were. */
+const LINES_MAX = 20;
+/** {@linkcode cleanLines} reads 16 times as many. */
+export const LINES_LENGTH_MAX = 4096;
+
+/** Returns the first lines of a text without trailing space, and whether there are more. */
 export function cleanLines(
   text: string,
-  { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
 ): { readonly lines: readonly string[]; readonly isCut: boolean } {
   const lines: string[] = [];
-  let left = charactersMax;
-  const all = clean(text.slice(0, 16 * charactersMax)).split("\n").map((line) => line.trimEnd());
+  let left = LINES_LENGTH_MAX;
+  const all = clean(text.slice(0, 16 * LINES_LENGTH_MAX)).split("\n").map((line) => line.trimEnd());
   while (all.at(-1) === "") all.pop();
   for (const line of all) {
-    if (lines.length === linesMax || left <= 0) break;
+    if (lines.length === LINES_MAX || left <= 0) break;
     const shortened = truncate(line, left);
     lines.push(shortened);
     left -= shortened.length + 1;
   }
-  const isCut = lines.length < all.length || text.length > 16 * charactersMax || left < 0;
+  const isCut = lines.length < all.length || text.length > 16 * LINES_LENGTH_MAX || left < 0;
   return { lines, isCut };
 }
 

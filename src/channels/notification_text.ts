@@ -6,12 +6,11 @@ import type { TextMax } from "../domain/channel_kind.ts";
 import type { MessageItem } from "../domain/delivery.ts";
 import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
-import { cleanLine, cleanLines } from "./clean_text.ts";
+import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
 import { countResults, describeDependents, describeSummarized } from "./console.ts";
 
 const TITLE_LENGTH_MAX = 120;
 const OUTPUT_LENGTH_MAX = 500;
-const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
 
 /**
  * The length that is read of a text for an email: more than is shown, since escape sequences and the like are
@@ -19,7 +18,7 @@ const DETAIL_LIMITS = { linesMax: 20, charactersMax: 4096 };
  */
 export const BODY_TEXT_MAX: TextMax = {
   output: 16 * OUTPUT_LENGTH_MAX,
-  detail: 16 * DETAIL_LIMITS.charactersMax + 2,
+  detail: 16 * LINES_LENGTH_MAX + 2,
 };
 
 /** How people call the check: its title, else its name; one line of at most 120 characters. */
@@ -54,7 +53,7 @@ function notificationOutput({ output }: Pick<Notification, "output">): string {
 export function notificationBody(item: MessageItem): string {
   const { notification } = item;
   if (notification.event === "summary") return notification.detail;
-  const detail = cleanLines(notification.detail, DETAIL_LIMITS);
+  const detail = cleanLines(notification.detail);
   const output = notificationOutput(notification);
   const lines = [
     notificationSubject(item),

@@ -1,3 +1,4 @@
+import { decodeComponent } from "../shared/decode_component.ts";
 import { startDeadline } from "../shared/deadline.ts";
 import type { JsonTemplate, WebhookChannel } from "../domain/channel.ts";
 import { hostAndPortOf, permissionsOfTls } from "../domain/runtime_permissions.ts";
@@ -212,23 +213,15 @@ function hiddenParts(channel: WebhookChannel): Redact {
   const written = targetsOf(channel).flatMap(partsOfTarget);
   const given = Object.entries(channel.parameters.headers).filter(([name]) => !/^content-type$/i.test(name))
     .flatMap(([, value]) => literalsOf(value)).flatMap((text) => [text, ...text.split(/\s+/)]);
-  const parts = [...written.map(decoded), ...given];
+  const parts = [...written.map(decodeComponent), ...given];
   return createRedactor(parts.filter((part) => part.length >= SECRET_LENGTH_MIN));
 }
 
 function partsOfTarget(target: string): readonly string[] {
   const { pathname, search, searchParams } = new URL(target);
   const query = [...search.slice(1).split(/[&=]/), ...searchParams.values()];
-  const literals = literalsOf(decoded(pathname + search)).flatMap((text) => text.split(/[/?&=]/));
+  const literals = literalsOf(decodeComponent(pathname + search)).flatMap((text) => text.split(/[/?&=]/));
   return [pathname + search, pathname, ...pathname.split("/"), ...query, ...literals];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const RETRY_AFTER_MS_MAX = 3_600_000;

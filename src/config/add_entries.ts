@@ -7,20 +7,19 @@ const LINE_BREAK = 14;
 const SPACE = 15;
 
 /**
- * Returns the text of a config with entries added to an object at its top, such as `checks`; the object is added if it
- * is missing. Everything else stays as it is: comments, indentation, newlines. The text must be valid.
+ * Returns the text of a config with checks added; `checks` is added if it is missing. Everything else stays as it is: comments, indentation, newlines. The text must be valid.
  */
 export function addEntries(
   text: string,
-  key: string,
   entries: readonly (readonly [name: string, value: unknown])[],
 ): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   if (root === undefined) throw new SyntaxError("The text has no value");
-  const section = propertiesOf(root).find((property) => property.children?.[0]?.value === key)?.children?.[1];
+  const section = propertiesOf(root).find((property) => property.children?.[0]?.value === "checks")?.children
+    ?.[1];
   const indent = indentOf(text, root);
   return section === undefined
-    ? insertInto(text, root, { indent, entries: [[key, Object.fromEntries(entries)]] })
+    ? insertInto(text, root, { indent, entries: [["checks", Object.fromEntries(entries)]] })
     : insertInto(text, section, { indent, entries });
 }
 

@@ -71,7 +71,9 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
     ? NO_COMMANDS
     : await findCommands(values.ofFormats("command"), source.directory, system);
   const cronExpressions = values.ofFormats("cron");
-  const createCronTimes = cronExpressions.length === 0 ? null : await loadCron();
+  const createCronTimes = cronExpressions.length === 0
+    ? null
+    : (await import("./cron_times.ts")).createCronReader();
   const cronProblems = createCronTimes === null ? [] : findCronProblems(cronExpressions, createCronTimes);
   const expressionProblems = await findExpressionProblems(values.ofFormats("pattern", "json_path"));
   const scheduleProblems = schema.wider === null && isObject(written) ? findScheduleProblems(written) : [];
@@ -205,8 +207,3 @@ function isUsableWithout({ isLack = false, path }: Problem): boolean {
 }
 
 const NO_COMMANDS: FoundCommands = { commands: new Map(), problems: [] };
-
-/** Only a config with cron schedules requires the parser. */
-async function loadCron(): Promise<CreateCronTimes> {
-  return (await import("./cron_times.ts")).createCronReader();
-}

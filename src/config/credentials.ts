@@ -1,4 +1,5 @@
 /** Finds credentials in a config by their position and name, including those in plain text. */
+import { decodeComponent } from "../shared/decode_component.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret, maskPlaceholders } from "./placeholders.ts";
 
@@ -45,7 +46,7 @@ export function hideInAddress(
   if (user !== null) spans.push({ start: user[1]?.length ?? 0, end: user[0].length - 1 });
   for (const { 0: parameter, 1: name = "", 2: value = "", index } of masked.matchAll(PARAMETER)) {
     const end = index + parameter.length;
-    if (isCredentialName(decoded(name))) spans.push({ start: end - value.length, end });
+    if (isCredentialName(decodeComponent(name))) spans.push({ start: end - value.length, end });
   }
   let shown = "";
   let done = 0;
@@ -73,7 +74,7 @@ export function* formsOfCredential(
   if (item.format === "url") {
     const url = URL.parse(value);
     if (url === null) return;
-    const [username, password] = [decoded(url.username), decoded(url.password)];
+    const [username, password] = [decodeComponent(url.username), decodeComponent(url.password)];
     // A name without a password is a token; one with it is a word like any other.
     yield* password === "" ? [username] : [password];
     if (username !== "" || password !== "") yield `${username}:${password}`;
@@ -96,13 +97,5 @@ function* formsOfLogin(token: string): Generator<string> {
     yield login.slice(login.indexOf(":") + 1);
   } catch {
     // It is not base64, so it is sent as it is and can't be decoded.
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

@@ -1,5 +1,5 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import { missingPermission } from "../domain/runtime_permissions.ts";
+import { missingUserId } from "../domain/runtime_permissions.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
@@ -87,7 +87,7 @@ function parentDirectory(path: string): string {
 function refuseStranger(label: string, ownerId: number | null, userId: number | null): void {
   if (ownerId === null || ownerId === 0 || ownerId === userId) return;
   if (userId === null) {
-    throw missingPermission("sys", "uid", `to compare the owner of config ${quoteValue(label)} is`);
+    throw missingUserId(`to compare the owner of config ${quoteValue(label)} is`);
   }
   throw new ConfigError(
     `cannot use config "${label}": it was found, not named, and belongs to another user (id ${ownerId})`,

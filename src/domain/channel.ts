@@ -13,14 +13,12 @@ export type JsonTemplate =
 
 /** Writes one line for each notification. */
 interface ConsoleChannel {
-  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "console";
   /** None; the config gives an empty object. */
   readonly parameters: Readonly<Record<never, never>>;
 }
 
 interface FileTouchChannel {
-  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "file_touch";
   readonly parameters: {
     /** Absolute path. */
@@ -39,7 +37,6 @@ interface MailAccess {
 }
 
 export interface EmailChannel {
-  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "email";
   readonly parameters: {
     readonly access: MailAccess;
@@ -52,7 +49,6 @@ export interface EmailChannel {
 
 /** Shows a notification on this machine's desktop. */
 export interface DesktopNotificationChannel {
-  /** The discriminant of {@linkcode Channel}; as in the config. */
   readonly kind: "desktop_notification";
   /** `icon` is the name or path of an icon, as the config gives it. */
   readonly parameters: { readonly icon?: string };

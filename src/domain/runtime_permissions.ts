@@ -59,10 +59,11 @@ export function hostAndPortOf(target: string): string {
 }
 
 /**
- * Makes the runtime's error for a missing permission that was found without the runtime. The purpose, such as
- * `ownership of files`, is for people.
+ * Makes the runtime's error for the missing permission to read the user's id, which was found without the runtime. The
+ * purpose, such as `ownership of files`, is for people.
  */
-export function missingPermission(permission: PermissionClass, value: string, purpose?: string): Error {
-  const what = `Requires ${permission} access to "${value}"${purpose === undefined ? "" : ` ${purpose}`}`;
-  return new Deno.errors.NotCapable(`${what}, run again with the --allow-${permission}=${value} flag`);
+export function missingUserId(purpose: string): Error {
+  return new Deno.errors.NotCapable(
+    `Requires sys access to "uid" ${purpose}, run again with the --allow-sys=uid flag`,
+  );
 }

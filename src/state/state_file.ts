@@ -1,5 +1,5 @@
 /** The file of a state before the database has a look at it. */
-import { missingPermission } from "../domain/runtime_permissions.ts";
+import { missingUserId } from "../domain/runtime_permissions.ts";
 import { COMPANIONS, type PathFacts, type StoreFiles } from "../domain/store_files.ts";
 import { StoreError } from "../domain/store.ts";
 import { APPLICATION_ID, MIGRATIONS, newerVersion, NewerVersionError } from "./sqlite/migrations.ts";
@@ -101,7 +101,7 @@ function refuseOwner(
   },
 ): void {
   if (file.ownerId === null || owners.includes(file.ownerId)) return;
-  if (userId === null) throw missingPermission("sys", "uid", "ownership of files");
+  if (userId === null) throw missingUserId("ownership of files");
   throw refusal(
     path,
     `"${found}" belongs to another user (id ${file.ownerId}); run as that user, or name another file`,

@@ -4,7 +4,7 @@ import { describeFailure, OutputError } from "../../src/cli/failure.ts";
 import { rememberSecrets } from "../../src/cli/known_secrets.ts";
 import { StateHeldError } from "../../src/cli/state_errors.ts";
 import { ConfigError } from "../../src/config/problem.ts";
-import { missingPermission } from "../../src/domain/runtime_permissions.ts";
+import { missingUserId } from "../../src/domain/runtime_permissions.ts";
 import { StoreError } from "../../src/domain/store.ts";
 
 Deno.test("describeFailure() puts an error into words and an exit code", async (t) => {
@@ -62,7 +62,7 @@ Deno.test("describeFailure() puts an error into words and an exit code", async (
     {
       name: "a permission that the state requires",
       error: new StoreError('cannot open state "/x/s": a permission is missing', "denied", {
-        cause: missingPermission("sys", "uid", "ownership of files"),
+        cause: missingUserId("ownership of files"),
       }),
       code: 77,
       text: 'monitor: error: missing permission: Requires sys access to "uid" ownership of files\n' +

@@ -51,14 +51,14 @@ const ROWS: Readonly<Record<string, readonly [before: string, after: string]>> =
 
 Deno.test("addEntries() adds a check, and keeps everything else", async (t) => {
   for (const [name, [before, after]] of Object.entries(ROWS)) {
-    await t.step(name, () => assert.equal(addEntries(before, "checks", [["n", NEW]]), after));
+    await t.step(name, () => assert.equal(addEntries(before, [["n", NEW]]), after));
   }
 });
 
 Deno.test("addEntries() breaks a long check into lines", () => {
   const path = `/${"x".repeat(60)}`;
   assert.equal(
-    addEntries('{\n  "checks": {}\n}', "checks", [["n", { kind: "x", parameters: { path } }], ["m", 1]]),
+    addEntries('{\n  "checks": {}\n}', [["n", { kind: "x", parameters: { path } }], ["m", 1]]),
     `{\n  "checks": {\n    "n": {\n      "kind": "x",\n      "parameters": { "path": "${path}" }\n    },\n    "m": 1\n  }\n}`,
   );
 });
@@ -90,7 +90,7 @@ Deno.test("addEntries() changes no value and removes no comment, however a confi
   fc.assert(
     fc.property(space, object, space, (before, checks, after) => {
       const text = `${before}{"defaults": {}${after},"checks":${checks}}${after}`;
-      const added = addEntries(text, "checks", [["n", NEW], ["m", [1]]]);
+      const added = addEntries(text, [["n", NEW], ["m", [1]]]);
       const { value: old, problems } = parseText(text);
       assert.deepEqual(problems, []);
       const parsed = parseText(added);
@@ -99,7 +99,7 @@ Deno.test("addEntries() changes no value and removes no comment, however a confi
       Object.assign(expected.checks, { n: NEW, m: [1] });
       assert.equal(JSON.stringify(parsed.value), JSON.stringify(expected));
       assert.equal(added.split(/\/\/ c|\/\* c/).length, text.split(/\/\/ c|\/\* c/).length);
-      assert.equal(addEntries(text, "checks", [["n", NEW], ["m", [1]]]), added);
+      assert.equal(addEntries(text, [["n", NEW], ["m", [1]]]), added);
     }),
     { numRuns: 2000 },
   );

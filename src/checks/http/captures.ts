@@ -1,8 +1,9 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import type { HttpCapture, HttpRequest } from "../../domain/http_check.ts";
 import { searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
 import { quote } from "../../shared/quote.ts";
-import { DEPTH_MAX, isDeeperThan, selectValues } from "./json_paths.ts";
+import { isTooDeep, selectValues } from "./json_paths.ts";
 import { readHeader } from "./response_headers.ts";
 
 /** Longer values are not captured. */
@@ -63,19 +64,11 @@ async function findSource(
     return value === null ? { reason: `header ${quote(header)} is missing` } : { value: value.trim() };
   }
   if (json === undefined) return { value: start };
-  const body = isWhole ? parse(start) : undefined;
-  if (body === undefined || isDeeperThan(body, DEPTH_MAX)) return { reason: "body is not JSON" };
+  const body = isWhole ? parseJson(start) : undefined;
+  if (body === undefined || isTooDeep(body)) return { reason: "body is not JSON" };
   const [first] = await selectValues(json, body) ?? [];
   if (["string", "number", "boolean"].includes(typeof first)) return { value: String(first) };
   return { reason: `json ${quote(json)} finds ${first === undefined ? "nothing" : "no text or number"}` };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const CAPTURED = /\$\{captured:([^{}]*)\}/g;

@@ -1,6 +1,7 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import type { HttpExpectation, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
 import { type Comparison, compileExpectation, show } from "./json_comparisons.ts";
-import { DEPTH_MAX, isDeeperThan, REACHED_MAX, selectValues } from "./json_paths.ts";
+import { DEPTH_MAX, isTooDeep, REACHED_MAX, selectValues } from "./json_paths.ts";
 import { START_LENGTH_MAX } from "./response_body.ts";
 import { quote } from "../../shared/quote.ts";
 
@@ -26,7 +27,7 @@ export async function evaluateJson(
   if (!isWhole) {
     return cannotEvaluate(`body is too long for JSON, at most ${START_LENGTH_MAX} characters are read`);
   }
-  const value = parse(text);
+  const value = parseJson(text);
   if (value === undefined) {
     return {
       violations: [text.trim() === "" ? "body is empty, expected JSON" : "body is not JSON"],
@@ -34,7 +35,7 @@ export async function evaluateJson(
     };
   }
   await pause();
-  if (isDeeperThan(value, DEPTH_MAX)) {
+  if (isTooDeep(value)) {
     return cannotEvaluate(`body is JSON nested deeper than ${DEPTH_MAX} levels`);
   }
   const violations: string[] = [];
@@ -56,15 +57,6 @@ export async function evaluateJson(
 
 function cannotEvaluate(obstacle: string): JsonFindings {
   return { violations: [], obstacle };
-}
-
-function parse(text: string): unknown {
-  try {
-    // The decoder has removed a byte-order mark.
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isAbsenceExpected(wish: JsonExpectation | JsonPlain): boolean {

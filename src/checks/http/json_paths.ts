@@ -50,12 +50,12 @@ function* containersIn(value: Json): Generator<Json> {
 }
 
 /**
- * Returns whether a value is nested deeper. Goes level by level: a hostile value is deep enough for the end of any
+ * Returns whether a value is nested deeper than {@linkcode DEPTH_MAX}. Goes level by level: a hostile value is deep enough for the end of any
  * stack.
  */
-export function isDeeperThan(value: unknown, depthMax: number): boolean {
+export function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= depthMax; depth++) {
+  for (let depth = 0; depth <= DEPTH_MAX; depth++) {
     const next: unknown[] = [];
     for (const item of level) {
       if (typeof item !== "object" || item === null) continue;

@@ -1,3 +1,4 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import type { DraftChannel } from "./draft_parts.ts";
 import { asBody, asBoolean, asNumber, asObject, asText, fieldOf, type Foreign } from "./foreign_value.ts";
 import {
@@ -12,7 +13,6 @@ import {
   telegramChannel,
   webhook,
 } from "./message_channels.ts";
-import { parseOr } from "./uptime_kuma_records.ts";
 
 /** Makes a channel of a notification, or returns why there is none. */
 export function kumaChannel(settings: Foreign, options: MessageOptions): DraftChannel | string {
@@ -95,7 +95,7 @@ const CHANNELS: Readonly<Record<string, MakeChannel>> = {
       body === undefined ? "body" : "webhookCustomBody",
       "the receiver gets the JSON of monitor",
     );
-    const headers = Object.entries(asObject(parseOr(text("webhookAdditionalHeaders") ?? "{}", {})))
+    const headers = Object.entries(asObject(parseJson(text("webhookAdditionalHeaders") ?? "{}", {})))
       .flatMap(([header, value]) => typeof value === "string" ? [[header, value]] : []);
     return webhook({
       target: draft.secret(url, `${name} webhook url`, source),

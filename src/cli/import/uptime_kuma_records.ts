@@ -1,3 +1,4 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import {
   asBoolean,
   asList,
@@ -73,16 +74,7 @@ function tagOf(tag: Foreign): string {
 /** The settings are JSON within a text. */
 function withSettings(notification: Foreign): Foreign {
   const text = asText(fieldOf(notification, "config")) ?? "{}";
-  return { ...notification, settings: parseOr(text, {}) };
-}
-
-/** Parses JSON within a field; broken JSON counts as missing. */
-export function parseOr(text: string, missing: unknown): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return missing;
-  }
+  return { ...notification, settings: parseJson(text, {}) };
 }
 
 const TABLES = [

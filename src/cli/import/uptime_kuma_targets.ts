@@ -1,3 +1,4 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import { canonicalAddress } from "../../shared/ip_address.ts";
 import type { JsonValue } from "../../config/syntax.ts";
 import type { ConfigDraft } from "./config_draft.ts";
@@ -6,7 +7,7 @@ import { asBody, asBoolean, asNumber, asObject, asText, asTexts, fieldOf } from 
 import { standardJsonPath } from "./json_path.ts";
 import { intervalText } from "./span_text.ts";
 import { statusesThat } from "./status_codes.ts";
-import { kumaField, type KumaMonitor, parseOr } from "./uptime_kuma_records.ts";
+import { kumaField, type KumaMonitor } from "./uptime_kuma_records.ts";
 
 interface TargetOptions {
   readonly monitor: KumaMonitor;
@@ -113,7 +114,7 @@ function loginOf(
 function headersOf({ monitor: { fields }, item, draft }: TargetOptions): Record<string, string> | null {
   const text = asText(fieldOf(fields, "headers"));
   if (text === undefined) return null;
-  const headers = Object.entries(asObject(parseOr(text, null)))
+  const headers = Object.entries(asObject(parseJson(text, null)))
     .flatMap(([header, value]) =>
       asText(value) === undefined ? [] : [[header, asText(value) ?? ""] as const]
     );
@@ -124,7 +125,7 @@ function headersOf({ monitor: { fields }, item, draft }: TargetOptions): Record<
 /** Codes and ranges such as `200-299`. */
 function statusOf(fields: KumaMonitor["fields"]) {
   const written = kumaField(fields, "accepted_statuscodes") ??
-    parseOr(asText(fieldOf(fields, "accepted_statuscodes_json")) ?? "[]", []);
+    parseJson(asText(fieldOf(fields, "accepted_statuscodes_json")) ?? "[]", []);
   const ranges = asTexts(written).map((text) => {
     const [from = NaN, to = from] = text.split("-").map(Number);
     return { from, to };

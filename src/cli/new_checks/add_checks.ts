@@ -29,7 +29,7 @@ interface AddOptions {
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
   const { invocation, system, target, isDryRun } = options;
   if (checks.length === 0) return EXIT.ok;
-  const text = addEntries(target.text, "checks", checks.map((check) => [check.name, entryFor(check)]));
+  const text = addEntries(target.text, checks.map((check) => [check.name, entryFor(check)]));
   const edited = await openConfigAt({ path: target.path, label: target.label, named: true, text }, {
     invocation,
     system,

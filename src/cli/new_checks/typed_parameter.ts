@@ -1,3 +1,4 @@
+import { parseJson } from "../../shared/parse_json.ts";
 import { nearest } from "../../config/nearest.ts";
 import { quoteValue } from "../../config/problem.ts";
 import type { SchemaReader, SchemaView } from "../../config/schema_view.ts";
@@ -84,21 +85,13 @@ function unknownKey(path: readonly string[], { kind, view, inner }: Unknown): Us
 function typedValue(text: string, view: SchemaView | undefined, reader: SchemaReader): JsonValue {
   const types = view?.types ?? [];
   if (types.length === 1 && types[0] === "string") return text;
-  const json = parsedJson(text);
+  const json = parseJson(text) as JsonValue | undefined;
   if (json !== undefined && (types.length === 0 || typesOf(json).some((type) => types.includes(type)))) {
     return json;
   }
   if (!types.includes("array") || types.includes("string") || view?.items === undefined) return text;
   const items = reader.view(view.items, undefined);
   return text === "" ? [] : text.split(",").map((item) => typedValue(item, items, reader));
-}
-
-function parsedJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 function typesOf(value: JsonValue): readonly string[] {

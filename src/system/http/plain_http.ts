@@ -7,6 +7,7 @@
  * server ends the connection before a head (denoland/deno#32566). Over TLS the stall does not happen, because there a
  * read brings little at a time.
  */
+import { decodeComponent } from "../../shared/decode_component.ts";
 import { setImmediate } from "node:timers";
 import type { ConnectionTarget } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../domain/requests.ts";
@@ -151,14 +152,6 @@ function requestBytes({ method, headers, body }: OutgoingRequest, url: URL): Uin
 }
 
 function basicCredentials({ username, password }: URL): string {
-  const bytes = ENCODER.encode(`${unescaped(username)}:${unescaped(password)}`);
+  const bytes = ENCODER.encode(`${decodeComponent(username)}:${decodeComponent(password)}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
