@@ -5,7 +5,6 @@
 import { replaceUnsafe } from "../shared/printable.ts";
 import { truncate } from "../shared/truncate.ts";
 
-/** Escape sequences of terminals: colors and the like. */
 const TERMINAL_SEQUENCE = new RegExp("(?:\u001b\\[|\u009b)[0-9;:?]*[@-~]", "g");
 
 /** Any text as one line of at most so many characters, an ellipsis included. */

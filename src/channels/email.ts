@@ -13,7 +13,6 @@ import {
   notificationTitle,
 } from "./notification_text.ts";
 
-/** The email channel: one email for all pending notifications, to all receivers. */
 export const emailKind: ChannelKindEntry<"email"> = {
   deliver: deliverEmail,
   batches: () => true,

@@ -17,7 +17,6 @@ export function notDelivered(reason: string, options: FailureOptions): Delivery 
 /** A message that was delivered without a note. */
 export const DELIVERED: Delivery = { delivered: true, note: null };
 
-/** The first line of a command's output, for a reason. */
 export function firstLine(text: string): string {
   return oneLine(text.trim().split(/[\r\n]/)[0] ?? "");
 }

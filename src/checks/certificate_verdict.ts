@@ -12,7 +12,6 @@ interface CertificateVerdict {
   readonly leftSeconds: number | null;
 }
 
-/** Compares a certificate with the time and with the outcome of the handshake. */
 export function evaluateCertificate(
   { problem, facts }: CertificateReading,
   { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: TimeLeft & {
@@ -81,7 +80,6 @@ export function pinnedRefusal(facts: CertificateFacts, fingerprint: string, nowM
   return condition === "ok" ? null : text;
 }
 
-/** Returns errors of a fingerprint among the parameters of a check. */
 export function fingerprintErrors(
   { fingerprint, caFile }: { readonly fingerprint?: string; readonly caFile?: string },
 ): readonly ParameterProblem[] {

@@ -1,7 +1,6 @@
 import { hostAndPort } from "../domain/runtime_permissions.ts";
 import type { ConnectionFailure, ConnectionPhase, ConnectionTarget } from "../domain/connections.ts";
 
-/** The reason for a result without data from the target. */
 interface ConnectionVerdict {
   readonly isObstacle: boolean;
   readonly text: string;

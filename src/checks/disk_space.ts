@@ -25,7 +25,6 @@ export const diskSpaceKind: CheckKindEntry<"disk_space"> = {
   requiredPermissions: ({ parameters }) => ({ read: [parameters.path], sys: ["statfs"] }),
 };
 
-/** Compares the free space and the free inodes of a path's file system with thresholds. */
 async function observeDiskSpace(
   { parameters: { path, free, freeInodes }, timeoutMs }: DiskSpaceCheck,
   { system: { clock, host }, signal }: ObserveContext,

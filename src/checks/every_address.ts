@@ -4,7 +4,6 @@ import { type CheckResult, checkResult, unknownResult } from "../domain/result.t
 
 interface AddressesOptions {
   readonly connections: Pick<Connections, "resolve">;
-  /** Whether every IP address is checked, or the target as it is. */
   readonly isEvery: boolean;
   /** Ends the look-up: the timeout, or the end of the run. */
   readonly signal: AbortSignal;

@@ -21,7 +21,6 @@ export const memoryKind: CheckKindEntry<"memory"> = {
   requiredPermissions: () => ({ sys: ["systemMemoryInfo"] }),
 };
 
-/** Compares the available memory and the used swap of this machine with thresholds. */
 function observeMemory(
   { parameters: { available, swapUsed } }: MemoryCheck,
   { system: { host }, signal }: ObserveContext,

@@ -105,7 +105,6 @@ export function hintForFile(word: string): string | undefined {
   return `name the config file with: -c ${word}`;
 }
 
-/** The formats of a command that prints the stored state. */
 export const REPORT_FORMATS = ["pretty", "json"] as const;
 
 export const REPORT_FORMAT_OPTION: OptionSpec = {

@@ -1,6 +1,5 @@
 import type { Command } from "./command_definition.ts";
 
-/** Reads a command's module. */
 export type CommandLoader = () => Promise<Command>;
 
 /**

@@ -38,7 +38,6 @@ interface ConfigPermissionsOptions {
   readonly outputs?: readonly string[];
 }
 
-/** Lists the permissions that running some checks of a config requires. */
 export async function permissionsOfConfig(
   config: OpenConfig,
   { invocation, system, checks, notifies = true, channels = [], listens = true, outputs = [] }:

@@ -79,7 +79,6 @@ export const FAIL_ON_CONDITIONS = ["unknown", "warning", "critical"] as const;
 /** The lowest severity that fails a run. `unknown` always does: there is no data. */
 export type FailOn = typeof FAIL_ON_CONDITIONS[number];
 
-/** Makes the rule that decides which conditions fail a run. */
 export function failRule(failOn: FailOn): (condition: Condition) => boolean {
   return (condition) =>
     condition === "unknown" || (condition !== "ok" && severity(condition) >= severity(failOn));

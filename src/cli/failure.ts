@@ -50,7 +50,6 @@ function isFullDevice(error: unknown): error is Error {
   return error instanceof Error && "code" in error && FULL_DEVICE_CODES.includes(error.code);
 }
 
-/** Thrown if the output of a command can't be written. */
 export class OutputError extends Error {
   override readonly name = "OutputError";
 }

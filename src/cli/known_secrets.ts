@@ -8,7 +8,6 @@ export function rememberSecrets(secrets: readonly string[]): void {
   for (const secret of secrets) known.add(secret);
 }
 
-/** Removes every remembered value from a text. */
 export function hideKnownSecrets(text: string): string {
   return createRedactor([...known])(text);
 }

@@ -30,7 +30,6 @@ export async function readKinds(
   return new Map(checks.map((check) => [check.kind, entryOf(check)]));
 }
 
-/** A config and everything that deserves a warning in it. */
 export interface OpenConfig extends LoadedConfig {
   /** In the text's order, file by file. */
   readonly placedWarnings: readonly PlacedProblem[];

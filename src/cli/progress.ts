@@ -2,7 +2,6 @@ import type { Check } from "../domain/check.ts";
 import type { System } from "../domain/system.ts";
 import { printable } from "../shared/printable.ts";
 
-/** A line on stderr that shows how far a run is. */
 export interface Progress {
   finished(check: Check): void;
   /** Clears the line before other output; it is shown again soon. */

@@ -10,7 +10,6 @@ import { describeFailure } from "./failure.ts";
 import { usesColor } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
-/** Runs the program with its arguments; returns the exit code. */
 export async function run(args: readonly string[], system: System): Promise<number> {
   try {
     return await dispatch(args, system);

@@ -91,7 +91,6 @@ export function renderWithoutProblem(names: readonly (string | null)[], verb: st
   return names.map((name) => printable(`${name ?? "all checks"}: no problem to ${verb}`) + "\n").join("");
 }
 
-/** Returns the silences and acknowledgements that still apply. */
 export async function readSilences(
   store: Pick<Store, "silences" | "records">,
   nowMs: number,

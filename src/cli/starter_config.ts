@@ -54,7 +54,6 @@ const SETTINGS = `// The config of monitor: checks, their schedules and notifica
 
 `;
 
-/** A new config that other checks are added to. */
 export const EMPTY_CONFIG = `${SETTINGS}  "checks": {}\n}\n`;
 
 /** The config of `monitor init`: valid and useful as it is on any Unix. A test proves it. */

@@ -10,7 +10,6 @@ export function usesColor(sink: TextSink, system: Pick<System, "environment">): 
   return sink.isTerminal && !system.environment("NO_COLOR") && system.environment("TERM") !== "dumb";
 }
 
-/** Returns whether a command may color its output on a sink. */
 export function wantsColor(
   invocation: Invocation,
   sink: TextSink,

@@ -2,7 +2,6 @@
 import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 import type { LocationVote } from "../domain/location.ts";
 
-/** The combined result of the locations of a check. */
 interface Agreement {
   readonly condition: Condition;
   /** One line that names every location. */

@@ -17,7 +17,6 @@ export interface Counters {
   readonly atMost: ConditionCounts;
 }
 
-/** The number of check results that moves the confirmed condition. */
 export interface ConfirmationThresholds {
   /** To raise it; 1 or more. */
   readonly threshold: number;
@@ -34,13 +33,11 @@ export interface ConfirmedChange {
   readonly reason: string;
 }
 
-/** The counters before the first check result. */
 export const NO_RESULTS: Counters = {
   atLeast: { ok: 0, unknown: 0, warning: 0, critical: 0 },
   atMost: { ok: 0, unknown: 0, warning: 0, critical: 0 },
 };
 
-/** Returns the counters after one more check result. */
 export function count(counters: Counters, observed: Condition): Counters {
   const level = severity(observed);
   return {

@@ -3,7 +3,6 @@ import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
 
 const LETTERS: Readonly<Record<Condition, string>> = { ok: "o", unknown: "u", warning: "w", critical: "c" };
 
-/** Returns the results with one more, and no more than so many. */
 export function addResult(recent: string, condition: Condition, max: number): string {
   return (recent + LETTERS[condition]).slice(-max);
 }

@@ -32,7 +32,6 @@ interface Insertion {
   readonly entries: readonly (readonly [name: string, value: unknown])[];
 }
 
-/** The indentation of the config's first key. */
 function indentOf(text: string, root: Node): string {
   const [first] = propertiesOf(root);
   return first !== undefined && startsLine(text, first.offset) && marginAt(text, first.offset) || "  ";
@@ -92,7 +91,6 @@ function startsLine(text: string, offset: number): boolean {
   return /(?:^|\n)[ \t]*$/.test(text.slice(0, offset));
 }
 
-/** The white space that a line begins with. */
 function marginAt(text: string, offset: number): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   return /^[ \t]*/.exec(text.slice(start))?.[0] ?? "";

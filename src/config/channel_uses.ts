@@ -8,7 +8,6 @@ import type { JsonObject, JsonValue } from "./syntax.ts";
 /** The keys of filters; they don't concern the channel itself. */
 export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours"];
 
-/** A channel as a list names it, once resolved. */
 export interface ChannelUse extends ChannelFilters {
   readonly channel: string;
 }

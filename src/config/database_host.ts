@@ -1,4 +1,3 @@
-/** A database server as a config names it. */
 type DatabaseHost =
   | { readonly host: string; readonly port: number }
   | { readonly socketPath: string };

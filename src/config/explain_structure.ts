@@ -90,7 +90,6 @@ interface Place extends StructureOptions {
 
 type Explain = (error: StructureError, place: Place) => Problem;
 
-/** The explanation for each keyword that rejects values. */
 const EXPLANATIONS: Readonly<Record<string, Explain>> = {
   additionalProperties: explainUnknownKey,
   required: explainMissingKey,
@@ -280,7 +279,6 @@ function isWordOf(types: readonly string[], text: string): boolean {
     types.includes("null") && text === "null";
 }
 
-/** The JSON schema's name for the type of a value. */
 function typeOf(value: JsonValue | undefined): string {
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
   return isObject(value) || typeof value !== "object" ? typeof value : "array";

@@ -10,7 +10,6 @@ import { absolutePath, type ConfigLocation, readSource } from "./source.ts";
 import { postgresIn, type PostgresSettings } from "./postgres_settings.ts";
 import type { Source } from "./source_text.ts";
 
-/** The parts of a config that {@linkcode readJobIndex} reads. */
 interface JobIndex {
   /** The text and its source, without the included files. */
   readonly source: Source;

@@ -30,7 +30,6 @@ export function listWarnings(
 
 const UNKNOWN_KIND = "is unknown without secrets, so the parameters are not validated";
 
-/** Describes the effect of something missing at a location. */
 function describeLoss(path: ConfigPath): string {
   const [section, , key] = path;
   if (section === "channels" || (section === "checks" ? key : path[1]) === "notifications") {

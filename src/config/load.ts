@@ -35,7 +35,6 @@ export interface LoadedConfig extends Omit<ResolvedConfig, "fileOf" | "isKindKno
   readonly listedDirectories: readonly string[];
   /** In the config's order, inactive ones included; without those whose kind is in an unresolved placeholder. */
   readonly checks: readonly Check[];
-  /** The database that stores the state, if the config names one. */
   readonly postgres: PostgresSettings | null;
   /** The warnings, in no order, including those about this machine. */
   readonly warnings: readonly Problem[];

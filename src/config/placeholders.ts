@@ -79,7 +79,6 @@ function* escapesIn(text: string, from: number): Generator<Placeholder> {
   }
 }
 
-/** The names in the placeholders of a config, each once. */
 interface NamedInPlaceholders {
   readonly variables: readonly string[];
   readonly files: readonly string[];

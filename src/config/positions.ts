@@ -42,7 +42,6 @@ function createLocator(text: string): (path: ConfigPath, at: "name" | "value") =
   const tokens = createTokenReader(text);
   const containers = new Map<number, ReadonlyMap<string | number, Entry>>();
 
-  /** Goes on to the end of the value that begins with the given token. */
   const skipValue = (first: number): void => {
     let depth = 0;
     for (let token = first;; token = tokens.next()) {

@@ -434,7 +434,6 @@ function readWindows(
 
 const LACKS_SHOWN_MAX = 3;
 
-/** Describes things that the machine lacks in one line. */
 export function describeLacks(lacks: readonly string[]): string {
   const different = [...new Set(lacks)];
   const rest = different.length - LACKS_SHOWN_MAX;

@@ -37,7 +37,6 @@ export interface ResolvedConfig {
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
-  /** Returns whether the kind of a check is known, and not an unresolved placeholder. */
   isKindKnown(check: Check): boolean;
 }
 

@@ -172,7 +172,6 @@ function collect(schema: Schema, kind: string, root: Schema): Schema[] {
   return found;
 }
 
-/** Returns the definition that a `$ref` names. */
 function lookUp(reference: string, root: Schema): Schema {
   const target = root.$defs?.[reference.slice("#/$defs/".length)];
   if (target === undefined) throw new Error(`The schema has no "${reference}"`);

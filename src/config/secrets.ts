@@ -9,7 +9,6 @@ import type { JsonValue } from "./syntax.ts";
 /** Formats without secrets: targets and times. */
 const OPEN_FORMATS: readonly string[] = ["path", "input_file", "command", "host", "interval"];
 
-/** The parts of a config that must not be printed. */
 interface FoundSecrets {
   /** To be taken out of all that comes in, each once. */
   readonly values: readonly string[];

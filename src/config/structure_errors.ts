@@ -16,7 +16,6 @@ export interface StructureError {
   readonly limit?: number;
 }
 
-/** A function that ajv generated. */
 export type Validator = ((value: JsonValue) => boolean) & { errors?: readonly AjvError[] | null };
 
 interface AjvError {

@@ -10,7 +10,6 @@ import { type Problem, quoteValue } from "./problem.ts";
 import { absolutePath } from "./source.ts";
 import type { Source } from "./source_text.ts";
 
-/** Warnings about the checks of a valid config, for all kinds. */
 export function findWarnings(
   checks: readonly Check[],
   locate: (name: string, key: string) => SettingPlace,
@@ -20,7 +19,6 @@ export function findWarnings(
 
 type SettingPath = readonly [key: string, ...rest: readonly (string | number)[]];
 
-/** The location of a check's setting. */
 export interface SettingPlace {
   readonly isOwn: boolean;
   readonly source: Source;
@@ -113,7 +111,6 @@ export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 
-/** Warnings about the config's file. */
 export function warnOfFile({ mode, label }: Source): readonly Problem[] {
   if (mode === null || (mode & OTHERS_WRITE) === 0) return [];
   return [{

@@ -11,7 +11,6 @@ export type JsonTemplate =
   | readonly JsonTemplate[]
   | { readonly [key: string]: JsonTemplate };
 
-/** Writes one line for each notification. */
 interface ConsoleChannel {
   readonly kind: "console";
   /** None; the config gives an empty object. */
@@ -47,7 +46,6 @@ export interface EmailChannel {
   };
 }
 
-/** Shows a notification on this machine's desktop. */
 export interface DesktopNotificationChannel {
   readonly kind: "desktop_notification";
   /** `icon` is the name or path of an icon, as the config gives it. */

@@ -36,7 +36,6 @@ export interface CheckSettings {
   readonly within?: number;
   /** Which changes of a check that flaps are notified: all, or only the first. Absent: all. */
   readonly flapping?: "all" | "once";
-  /** Reminders while a problem lasts. */
   readonly annoy: Annoy;
   /** The check's own or that of `defaults`, whole, else the built-in one. */
   readonly schedule: Schedule;
@@ -74,7 +73,6 @@ export interface ScriptParameters {
   /** Passed one by one as they are; no shell reads them. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The condition if the command still runs at the timeout. */
   readonly conditionOnTimeout: Condition;
   /** By exit code in decimal; the others are those of plugins. */
   readonly exitCodeConditions?: Readonly<Record<string, Condition>>;
@@ -121,7 +119,6 @@ export interface TcpConnectParameters {
   readonly socket?: string;
   /** A name or an IP address to connect to; absent: the host. */
   readonly connectTo?: string;
-  /** Whether each IP address of the name is checked. */
   readonly everyAddress: boolean;
   readonly tls: boolean;
   /** The name that the certificate must be for; absent: the host. */
@@ -145,7 +142,6 @@ export interface TlsCertificateParameters extends TimeLeft {
   readonly port: number;
   /** A name or an IP address to connect to; absent: the host. */
   readonly connectTo?: string;
-  /** Whether each IP address of the name is checked. */
   readonly everyAddress: boolean;
   /** The name that the certificate must be for; absent: the host. */
   readonly serverName?: string;
@@ -250,18 +246,15 @@ export interface JobParameters {
   readonly pingKey?: string;
   /** The longest run; absent: any duration, as long as runs end as often as expected. */
   readonly durationMaxMs?: number;
-  /** The condition if the last run failed. */
   readonly conditionOnFailure: Condition;
   /** The condition if no run ended in time. */
   readonly conditionOnOverdue: Condition;
-  /** The condition if the last run, or the one in progress, is too long. */
   readonly conditionOnLongRun: Condition;
 }
 
 export interface GroupParameters {
   /** Names of checks of the config; not empty, and none leads back to the group. */
   readonly checks: readonly string[];
-  /** How many of them must be ok. */
   readonly require: "all" | "any";
   /** Instead of `require`; 1 or more, and not more than there are checks. */
   readonly atLeast?: number;

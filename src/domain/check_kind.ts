@@ -32,7 +32,6 @@ export interface ObserveContext {
   readonly signal: AbortSignal;
 }
 
-/** A warning or an error at a location in a check's parameters. */
 export interface ParameterProblem {
   /** Keys and indexes from the check's `parameters` on, as in the config: `["response", "headers", "ETag"]`. */
   readonly path: readonly (string | number)[];
@@ -40,7 +39,6 @@ export interface ParameterProblem {
   readonly message: string;
 }
 
-/** Which limit a kind's runs count against. */
 export type LimitClass = "process" | "network" | "none";
 
 /** A word of the command line that names a target. */
@@ -69,7 +67,6 @@ export interface CheckTarget<K extends CheckKind> {
 export interface CheckKindEntry<K extends CheckKind> {
   /** Runs once. The target's behavior is a value; it throws only if aborted, and for bugs. */
   observe(check: CheckOf<K>, context: ObserveContext): Promise<CheckResult>;
-  /** The limit that its runs count against. */
   readonly limit: LimitClass;
   /** Whether it is about a job that records its runs with `monitor beat`. @default false */
   readonly hasCheckIns?: boolean;

@@ -24,7 +24,6 @@ export interface Files {
   read(path: string): Promise<Uint8Array>;
   /** Returns the names in a directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
-  /** The path with every symbolic link followed. */
   realPath(path: string): Promise<string>;
   /**
    * Sets the modification time to now, and creates the file if it is missing. An error has the system's `code`,

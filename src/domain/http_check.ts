@@ -56,7 +56,6 @@ export interface HttpExpectation {
   readonly certificate?: TimeLeft;
 }
 
-/** The expectation of a header's value, if not equal to a text. */
 interface HeaderExpectation {
   /** A regular expression in RE2 syntax. */
   readonly matches: string;
@@ -76,9 +75,7 @@ export interface JsonExpectation {
   readonly atLeast?: number;
   /** It must be a number up to this. */
   readonly atMost?: number;
-  /** It must be a number below this. */
   readonly lessThan?: number;
-  /** It must be a number above this. */
   readonly greaterThan?: number;
   /** Of a text, a list or an object. */
   readonly length?: number | { readonly atLeast?: number; readonly atMost?: number };
@@ -110,7 +107,6 @@ export interface HttpStep {
   /** Texts may name values that earlier steps captured: `${captured:NAME}`. */
   readonly request: HttpRequest;
   readonly response: HttpExpectation;
-  /** Values for later steps, by name. */
   readonly capture?: Readonly<Record<string, HttpCapture>>;
   /** Whether it runs after a step that failed, too. */
   readonly always: boolean;

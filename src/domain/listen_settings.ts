@@ -1,4 +1,3 @@
-/** The HTTP endpoint that a config asks for. */
 export interface ListenSettings {
   /** Such as `127.0.0.1:9797`. */
   readonly address: string;

@@ -11,7 +11,6 @@ export interface Lock {
   release(): void;
 }
 
-/** The part of the machine that a stored state needs. */
 export interface StateAccess {
   /** Operations on files other than the database itself. */
   readonly files: StoreFiles;
@@ -19,6 +18,5 @@ export interface StateAccess {
   lock(path: string): Lock | null;
   /** The id of the process that last acquired it; `null` if unknown. */
   holder(path: string): number | null;
-  /** Returns whether a process has it now. */
   isLocked(path: string): boolean;
 }

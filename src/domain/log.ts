@@ -5,7 +5,6 @@ export type LogLevel = typeof LOG_LEVELS[number];
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = typeof LOG_FORMATS[number];
 
-/** Further facts of a log line. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Log extends Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>> {

@@ -17,13 +17,11 @@ export interface OutgoingMail {
   readonly messageId: string;
   /** Message ids with angle brackets, the oldest first. */
   readonly references: readonly string[];
-  /** Further headers by name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Wall time, milliseconds since 1970. */
   readonly dateMs: number;
 }
 
-/** The outcome of a session with an SMTP server. */
 export type MailEnd =
   | {
     readonly sent: true;

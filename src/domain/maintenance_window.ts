@@ -19,7 +19,6 @@ export const MONTHS = [
   "dec",
 ] as const;
 
-/** A time during which notifications are suppressed. */
 export type MaintenanceWindow = CalendarWindow | CronWindow | OneOffWindow;
 
 /** Times of day, every day or on some days, by local time. */

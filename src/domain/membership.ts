@@ -120,7 +120,6 @@ export interface SharedStore extends Store {
   locationResults(checks: readonly string[]): Promise<readonly StoredLocationResult[]>;
 }
 
-/** Returns whether several processes share a store. */
 export function isShared(store: Store): store is SharedStore {
   return "members" in store;
 }
@@ -128,7 +127,6 @@ export function isShared(store: Store): store is SharedStore {
 export interface MemberStatus extends MemberHeartbeat {
   /** The time since its last heartbeat, by the clock of the database. */
   readonly silentForMs: number;
-  /** The channels whose queues it owns. */
   readonly channelKeys: readonly string[];
 }
 

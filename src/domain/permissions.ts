@@ -1,6 +1,5 @@
 import type { PermissionClass } from "./runtime_permissions.ts";
 
-/** The runtime's permissions of this process. */
 export interface Permissions {
   /**
    * Returns whether one thing is granted, such as `net` with `example.org:443`, or without a value the whole class.

@@ -1,6 +1,5 @@
 import type { DatabaseTarget } from "./connections.ts";
 
-/** A database on a PostgreSQL server, and how to log in. */
 export interface PostgresPlace {
   /** Tried in this order; at least one. */
   readonly targets: readonly DatabaseTarget[];

@@ -4,6 +4,5 @@ import type { Clock } from "./clock.ts";
 export interface RawTimer extends Pick<Clock, "wallMs" | "monotonicMs"> {
   /** Calls back once after a delay, instead of the call that was set before. A long delay may end early. */
   set(delayMs: number, callback: () => void): void;
-  /** Cancels the call that was set. */
   clear(): void;
 }

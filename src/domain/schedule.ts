@@ -7,7 +7,6 @@ export interface IntervalSchedule {
 }
 
 export interface CronSchedule {
-  /** When it runs, by wall time. */
   readonly times: CronTimes;
   /** While the check is failing it also runs so long after each run; `null`: at its times alone. */
   readonly attentiveIntervalMs: number | null;
@@ -28,7 +27,6 @@ export interface CronTimes {
   after(afterMs: number): number;
 }
 
-/** Distinguishes the two kinds of schedules. */
 export function isCron(schedule: Schedule): schedule is CronSchedule {
   return "times" in schedule;
 }

@@ -48,7 +48,6 @@ export interface CheckRecord {
   readonly seenAtMs: number;
 }
 
-/** A move of a check's confirmed condition. */
 export interface ConditionChange {
   readonly name: string;
   /** When the run that decided it ended; wall time, milliseconds since 1970. */
@@ -118,24 +117,20 @@ export interface Rollup {
 /** The spans of sums of roll-ups. */
 export type SumSpan = "hour" | "day" | "check";
 
-/** The sum of a check's roll-ups over a span. */
 export interface RollupSum {
   readonly name: string;
   /** Start of the hour, of the day in UTC, or of the first roll-up. */
   readonly startMs: number;
   readonly runs: number;
-  /** How many of them failed (were not ok). */
   readonly failedRuns: number;
   readonly failedStreakMax: number;
   /** How long each condition was the confirmed one, in milliseconds. */
   readonly lastedMs: ConditionCounts;
-  /** The time that the runs took together. */
   readonly durationTotalMs: number;
 }
 
 /** Everything that one run of a check changes; kept whole or not at all. The change is one of the record's check. */
 export interface CheckUpdate {
-  /** The check's record after the run; replaces the stored one. */
   readonly record: CheckRecord;
   /** `null` where no run is to be counted: the record alone changed. */
   readonly rollup: RollupEntry | null;

@@ -33,7 +33,6 @@ export interface System {
   /** Disk space, memory and load of this machine. */
   readonly host: Host;
   readonly httpServers: HttpServers;
-  /** The sockets of `monitor reload` and `monitor run`. */
   readonly controlSockets: ControlSockets;
   readonly permissions: Permissions;
   readonly state: StateAccess;

@@ -1,4 +1,3 @@
-/** The published data about the config of a member. */
 interface PublishedConfig {
   /** The hash of its config. */
   readonly config: string;

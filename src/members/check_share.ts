@@ -37,7 +37,6 @@ export class CheckShare {
     this.#places = placesOf(options.work.checks);
   }
 
-  /** Returns whether this member runs a check now. */
   runs(check: string): boolean {
     return this.#runs.has(check);
   }

@@ -6,7 +6,6 @@ import type { Check } from "../domain/check.ts";
 import type { MemberHeartbeat } from "../domain/membership.ts";
 import { hostOf } from "./rendezvous.ts";
 
-/** The fields that decide where a check with locations runs. */
 export type LocatedCheck = Pick<Check, "name" | "locations">;
 
 type LocatedMember = Pick<MemberHeartbeat, "host" | "location">;
@@ -32,7 +31,6 @@ export class LocationShare {
     return this.#live;
   }
 
-  /** Returns whether this member runs a check at its location. */
   runs(check: string): boolean {
     return this.#runs.has(check);
   }

@@ -130,7 +130,6 @@ export class Member implements WorkShare {
     return isCertain && this.hosts.some((host) => host !== this.#options.host);
   }
 
-  /** Whether the last heartbeat succeeded. */
   get isConnected(): boolean {
     return this.#failingSinceMs === null;
   }
@@ -154,7 +153,6 @@ export class Member implements WorkShare {
     return this.#checkShare.hosts;
   }
 
-  /** Sends the first heartbeat, and goes on. */
   async join(): Promise<void> {
     await this.#beat();
   }

@@ -21,7 +21,6 @@ export interface MemberWork {
 }
 
 export interface MemberFollower {
-  /** Writes pending updates of the checks. */
   flush(): Promise<void>;
   /** Loads the records of other members: of checks that they run, or that this process will run. */
   load(records: readonly CheckRecord[]): void;

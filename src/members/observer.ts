@@ -41,7 +41,6 @@ export type HeartbeatOutcome =
   | { readonly kind: "failed" }
   | { readonly kind: "superseded" };
 
-/** The interval of a member's heartbeats. */
 export const HEARTBEAT_EVERY_MS = 1_000;
 /** Between two own heartbeats so far apart this process stalled. */
 const STALL_MS = 2_500;
@@ -54,7 +53,6 @@ export const UNOBSERVED: Observed = {
   others: new Map(),
 };
 
-/** Returns the state after a heartbeat of the host's own. */
 export function observe(before: Observed, outcome: HeartbeatOutcome, ownHost: string): Observed {
   if (before.status === "superseded") return before;
   if (outcome.kind === "superseded") return { ...before, status: "superseded" };

@@ -28,7 +28,6 @@ interface QueueShareOptions {
 /** The queues and the members as of the last heartbeat. */
 export interface QueueView {
   readonly hosts: readonly string[];
-  /** The processes that are alive, without this one. */
   readonly liveIds: readonly string[];
   readonly rows: readonly QueueRow[];
   /** The channels of the config; `null`: this process is still joining, and claims no queue. */

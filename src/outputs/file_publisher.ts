@@ -59,7 +59,6 @@ export class FilePublisher {
     for (const schedule of this.#schedules) schedule.changed();
   }
 
-  /** Writes all files for the last time. */
   async finish(): Promise<void> {
     const files = this.#schedules.map(({ file }) => file);
     this.end();

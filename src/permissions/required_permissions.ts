@@ -30,7 +30,6 @@ export interface RequiredPermission {
   readonly isOfMachine?: boolean;
 }
 
-/** The parts of a config that need something. */
 interface PermittedConfig {
   readonly checks: readonly Check[];
   /** `null`: none. */
@@ -81,7 +80,6 @@ export async function requiredPermissionsOf(
   return joinPermissions(parts);
 }
 
-/** Lists the requirements of several parts, without duplicates. */
 export function joinPermissions(
   parts: readonly { readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }[],
 ): readonly RequiredPermission[] {

@@ -68,7 +68,6 @@ export class AgreedRuns implements CheckRunner {
     return check.locations === undefined ? null : this.#refresh(check, check.locations.from);
   }
 
-  /** Goes by another config. */
   reload(checks: readonly Check[]): void {
     this.#votes.retain(new Set(checks.map(({ name }) => name)));
   }

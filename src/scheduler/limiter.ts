@@ -2,7 +2,6 @@ import { onAbort } from "../shared/on_abort.ts";
 
 /** Limits the number of concurrent tasks; the others wait in order. */
 export interface Limiter {
-  /** How many tasks run. */
   readonly running: number;
   readonly waiting: number;
   /**

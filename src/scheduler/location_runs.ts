@@ -23,7 +23,6 @@ import { type ScheduledConfig, Scheduler, type SchedulerOptions } from "./schedu
 interface LocationRunsOptions extends Pick<SchedulerOptions, "system" | "onBug"> {
   readonly location: string;
   readonly shared: Pick<SharedStore, "saveLocationResults">;
-  /** Decides which of the checks this member runs here. */
   readonly share: Pick<WorkShare, "runs">;
   readonly limits: Limits;
   readonly limiters: Limiters;
@@ -108,7 +107,6 @@ export class LocationRuns {
     this.#scheduler.reload(atLocation(config, this.#options.location));
   }
 
-  /** Goes on with another share of the checks. */
   spread(): void {
     this.#scheduler.spread();
   }

@@ -72,7 +72,6 @@ export class LocationVotes {
     this.#isInterrupted = true;
   }
 
-  /** Forgets checks that are not in the config any more. */
   retain(names: ReadonlySet<string>): void {
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
   }

@@ -15,7 +15,6 @@ import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 interface NextRun {
   /** Later than the time it was planned at. */
   readonly atMs: number;
-  /** The interval that applies until then. */
   readonly intervalMs: number;
   /** Runs that were left out before it; 0 or more. */
   readonly missed: number;

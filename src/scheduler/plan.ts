@@ -34,7 +34,6 @@ export function splayOf(name: string): number {
   return hash32(name) / 2 ** 32;
 }
 
-/** Returns the next time at a check's offset after the given one. */
 export function nextAtOffset(afterMs: number, intervalMs: number, splay: number): number {
   const offset = Math.floor(splay * intervalMs / SPLAY_STEP_MS) * SPLAY_STEP_MS;
   return (Math.floor((afterMs - offset) / intervalMs) + 1) * intervalMs + offset;

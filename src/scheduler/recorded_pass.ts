@@ -50,7 +50,6 @@ export class RecordedPass {
   readonly #pass: Omit<PassOptions, "onResult">;
   readonly #suppressed: SuppressedChecks;
   readonly #writing: WriteSchedule;
-  /** Names of checks that are queued or run. */
   readonly #running = new Set<string>();
   /** Names of checks whose result was passed on. */
   readonly #ran = new Set<string>();

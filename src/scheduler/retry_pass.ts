@@ -9,7 +9,6 @@ export interface RetryOptions {
   readonly forMs: number;
   /** Returns whether a result is a reason to run a check again. */
   isFailure(condition: Condition): boolean;
-  /** Called before checks run again. */
   onRetry(checks: readonly Check[], leftMs: number): void;
 }
 

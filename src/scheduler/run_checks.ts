@@ -48,7 +48,6 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** The conditions of other checks, for groups; see {@linkcode ObserveContext}. */
   readonly conditionsOf?: ObserveContext["conditionsOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
@@ -60,9 +59,7 @@ export interface PassOptions {
   readonly signal: AbortSignal;
   /** Returns how much of a run is traced; `null`: nothing. @default nothing */
   traceOf?(check: Check): TraceDepth | null;
-  /** Removes secrets from a text. */
   readonly redact: Redact;
-  /** Called as each check finishes. */
   onResult(result: Result): void;
 }
 

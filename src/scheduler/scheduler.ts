@@ -53,7 +53,6 @@ export interface ScheduledConfig {
   readonly configChecks?: readonly Check[];
   /** The config's directory, absolute. */
   readonly directory: string;
-  /** Removes secrets from a text. */
   readonly redact: Redact;
 }
 
@@ -189,7 +188,6 @@ export class Scheduler {
     return true;
   }
 
-  /** Returns whether a check runs here. */
   owns(name: string): boolean {
     return this.#slots.has(name);
   }

@@ -1,4 +1,3 @@
-/** Runs that began late, or that were stalled. */
 export interface LagSummary {
   /** How many, since the last summary. */
   readonly count: number;
@@ -7,7 +6,6 @@ export interface LagSummary {
 }
 
 interface LagReporterOptions {
-  /** Calls back once after a delay. */
   after(delayMs: number, callback: () => void): void;
   report(summary: LagSummary): void;
 }

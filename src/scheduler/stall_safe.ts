@@ -58,7 +58,6 @@ export class StallSafeRuns {
     }
   }
 
-  /** Ends the detector; called when there are no more runs. */
   end(): void {
     this.#detector.end();
   }

@@ -41,13 +41,11 @@ export class SuppressedChecks {
     await this.review({ also: this.#current });
   }
 
-  /** Forgets a check that is not scheduled any more. */
   removed(name: string): void {
     this.#current.delete(name);
     this.#awaited.delete(name);
   }
 
-  /** Decides again about the suppressed checks, and about others. */
   async review(
     { also = [], runsParents = true }: { readonly also?: Iterable<string>; readonly runsParents?: boolean } =
       {},

@@ -86,7 +86,6 @@ export function createTask(check: Check, options: FirstRunOptions): TaskTransiti
   return planAt({ check, missedRuns: 0, state }, firstRun(check, options));
 }
 
-/** Returns whether a run has begun and not ended. */
 export function hasStarted({ state }: Task): boolean {
   return state.status === "running" || "hasStarted" in state && state.hasStarted;
 }

@@ -25,7 +25,6 @@ export class TimerGroup {
     return cancel;
   }
 
-  /** Cancels every timer, permanently. */
   end(): void {
     this.#isEnded = true;
     for (const cancel of [...this.#cancels]) cancel();

@@ -2,7 +2,6 @@ import type { PermissionClass } from "../domain/runtime_permissions.ts";
 import type { Files } from "../domain/files.ts";
 import type { System } from "../domain/system.ts";
 
-/** The required parts of the machine. */
 export type CommandSystem = Pick<System, "files" | "environment" | "platform">;
 
 /** The location of a command; `path` is `null` if it isn't in `PATH`, or can't be looked up. */
@@ -26,7 +25,6 @@ export async function findCommand(name: string, system: CommandSystem): Promise<
   return { path: null, denied };
 }
 
-/** Returns the paths at which a command is looked up. */
 export function commandPaths(
   name: string,
   { environment, platform }: Pick<System, "environment" | "platform">,

@@ -39,19 +39,16 @@ export const SAMPLE_FIELDS: Readonly<Record<TemplateField, string>> = {
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
-/** The names between double braces that are no fields. */
 export function unknownFields(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].map(([, text = ""]) => partsOf(text).name)
     .filter((name) => templateFieldOf(name) === undefined);
 }
 
-/** Returns the texts after a field that are no filter. */
 export function unknownFilters(template: string): readonly string[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(([, text = ""]) => partsOf(text).filters)
     .filter((filter) => filterOf(filter) === undefined);
 }
 
-/** Returns whether a text contains a field, known or not. */
 export function hasFields(template: string): boolean {
   return template.search(PLACEHOLDER) >= 0;
 }
@@ -94,7 +91,6 @@ function templateFieldOf(name: string): TemplateField | undefined {
   return TEMPLATE_FIELDS.find((field) => field === name);
 }
 
-/** The filters, as messages list them. */
 export const FILTER_FORMS = "truncate: LENGTH, html or no_mentions";
 
 function filterOf(filter: string): Escape | undefined {
@@ -140,7 +136,6 @@ export function escapeHeader(value: string): string {
   return value.replaceAll(/[\u0000-\u001f\u007f]+/g, " ");
 }
 
-/** How values are escaped in a body, and whether the body must be JSON. */
 interface BodyRule {
   readonly escape: Escape;
   readonly isJson: boolean;

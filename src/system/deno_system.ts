@@ -25,7 +25,6 @@ interface SystemOptions {
   readonly ownConfig?: string;
 }
 
-/** Returns the machine that this program runs on, with the clock for all delays. */
 export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): System {
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   const userId = permissions.isGranted("sys", "uid") ? Deno.uid() : null;

@@ -47,7 +47,6 @@ function twoBytes(number: number): readonly number[] {
   return [number >> 8 & 255, number & 255];
 }
 
-/** Why a response has no records. */
 const ERRORS: Readonly<Record<number, string>> = {
   1: "query rejected as malformed (FORMERR)",
   2: "server failure (SERVFAIL)",

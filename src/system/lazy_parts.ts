@@ -14,19 +14,16 @@ import type { Requests } from "../domain/requests.ts";
 import type { RequestsOptions } from "./http/requests.ts";
 import { lazily } from "../shared/lazily.ts";
 
-/** {@linkcode Processes} that are made at the first run. */
 export function lazyProcesses(clock: Clock): Processes {
   const load = lazily(async () => (await import("./process/processes.ts")).createProcesses(clock));
   return { run: async (command, signal) => await (await load()).run(command, signal) };
 }
 
-/** {@linkcode Foreground} that is made at the first run. */
 export function lazyForeground(clock: Clock): Foreground {
   const load = lazily(async () => (await import("./process/foreground.ts")).createForeground(clock));
   return { run: async (command, options) => await (await load()).run(command, options) };
 }
 
-/** {@linkcode Dns} that is made at the first look-up. */
 export function lazyDns(clock: Clock): Dns {
   const load = lazily(async () => (await import("./dns.ts")).createDns(clock));
   return {
@@ -35,13 +32,11 @@ export function lazyDns(clock: Clock): Dns {
   };
 }
 
-/** {@linkcode Mail} that is created with the first email. */
 export function lazyMail(clock: Clock): Mail {
   const load = lazily(async () => (await import("./mail/mail.ts")).createMail(clock));
   return { send: async (mail, options) => await (await load()).send(mail, options) };
 }
 
-/** {@linkcode Requests} that are made at the first request. */
 export function lazyRequests(options: RequestsOptions): Requests {
   let made: Requests | null = null;
   const load = lazily(async () => made = (await import("./http/requests.ts")).createRequests(options));
@@ -51,7 +46,6 @@ export function lazyRequests(options: RequestsOptions): Requests {
   };
 }
 
-/** {@linkcode ControlSockets} that are made at the first one. */
 export function lazyControlSockets(clock: Clock, userId: number | null): ControlSockets {
   const load = lazily(async () => (await import("./control_sockets.ts")).createControlSockets(clock, userId));
   return {
@@ -60,13 +54,11 @@ export function lazyControlSockets(clock: Clock, userId: number | null): Control
   };
 }
 
-/** {@linkcode HttpServers} that are made at the first one. */
 export function lazyHttpServers(clock: Clock): HttpServers {
   const load = lazily(async () => (await import("./http/http_servers.ts")).createHttpServers(clock));
   return { listen: async (address, options) => await (await load()).listen(address, options) };
 }
 
-/** {@linkcode Connections} that are made at the first one. */
 export function lazyConnections(clock: Clock): Connections {
   let made: Connections | null = null;
   const load = lazily(async () => made = (await import("./tcp/connections.ts")).createConnections(clock));

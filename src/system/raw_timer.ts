@@ -3,7 +3,6 @@ import type { RawTimer } from "../domain/raw_timer.ts";
 /** The runtime's timer supports 31 bits of milliseconds; anything longer fires at once. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
 
-/** Makes the machine's timer. */
 export function createRawTimer(): RawTimer {
   let timer: ReturnType<typeof setTimeout> | undefined;
   return {

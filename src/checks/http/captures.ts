@@ -77,12 +77,10 @@ export function capturedNames(text: string): readonly string[] {
   return [...text.matchAll(CAPTURED)].map(([, name = ""]) => name);
 }
 
-/** A text with another in the place of each captured value. */
 export function replaceCaptured(text: string, valueOf: (name: string) => string): string {
   return text.replaceAll(CAPTURED, (_whole, name: string) => valueOf(name));
 }
 
-/** The texts of a request that may name captured values. */
 export function textsOf({ target, headers = {}, body = "" }: HttpRequest): readonly string[] {
   return [target, ...Object.values(headers), body];
 }

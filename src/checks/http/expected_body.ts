@@ -16,7 +16,6 @@ interface BodyToEvaluate {
   pause(): Promise<void>;
 }
 
-/** Returns whether anything is expected for which the body must be read. */
 export function expectsBody(expected: HttpExpectation): boolean {
   return BODY_WISHES.some((name) => expected[name] !== undefined);
 }

@@ -2,7 +2,6 @@ import type { ExpectedStatus, HttpExpectation } from "../../domain/http_check.ts
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { REDIRECT_STATUSES } from "./redirects.ts";
 
-/** Returns the violation of a response's status; empty if there is none. */
 export function statusViolations(
   { status, headers }: IncomingResponse,
   expected: HttpExpectation["statusCode"],

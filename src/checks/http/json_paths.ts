@@ -1,6 +1,5 @@
 import type { JSONPathNode } from "json-p3";
 
-/** How deep a value may be nested. */
 export const DEPTH_MAX = 100;
 
 /** How many values a path may reach. A body that is read as JSON has half as many at most. */

@@ -34,7 +34,6 @@ export class LocatedPass {
   readonly #agreed: AgreedRuns;
   readonly #here: ReturnType<typeof createLocationRunner>;
 
-  /** Reads nothing yet. */
   constructor(options: LocatedPassOptions) {
     const { store, system, location, checks } = options;
     this.#options = options;

@@ -73,7 +73,6 @@ export class LocatedWork {
     return this.#runs?.isAdvancing !== false;
   }
 
-  /** The checks that run at this location now. */
   get running(): readonly string[] {
     return this.#runs?.running ?? [];
   }

@@ -36,7 +36,6 @@ export function describeUnfinished(rows: readonly QueuedNotification[], whatNext
   return `${countNotifications(rows)} not delivered to ${channel} before the run ended; ${whatNext}`;
 }
 
-/** Describes the pending notifications at the end of a run. */
 export function describePending({ length }: readonly QueuedNotification[]): string {
   return length === 1 ? "1 notification is pending" : `${length} notifications are pending`;
 }

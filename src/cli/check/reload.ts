@@ -31,7 +31,6 @@ interface ReloadOptions {
   readonly config: OpenConfig;
   readonly scheduled: ScheduledConfig;
   readonly statePath: string | null;
-  /** Whether several processes share the state. */
   readonly isShared: boolean;
   readonly log: Log;
   adopt(config: OpenConfig, scheduled: ScheduledConfig): void;

@@ -25,7 +25,6 @@ interface RunPrinterOptions {
 
 const NAMES_MAX = 3;
 
-/** Makes the printer of a run, and shows its progress. */
 export async function createRunPrinter(
   checks: readonly Check[],
   options: RunPrinterOptions,

@@ -4,13 +4,11 @@ import type { System } from "../../domain/system.ts";
 import type { OpenConfig } from "../open_config.ts";
 import { configHash } from "../monitor_status.ts";
 
-/** Persists which process runs the checks of which config. */
 export interface RunRecorder {
   adopt(config: OpenConfig): Promise<void>;
   /** Writes the run again after the store failed or was replaced. */
   repeat(): Promise<void>;
   stopped(atMs: number): Promise<void>;
-  /** Adds the path of the control socket. */
   controlled(path: string | null): Promise<void>;
 }
 

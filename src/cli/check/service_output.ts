@@ -11,7 +11,6 @@ import { notificationFields } from "../../channels/notification_fields.ts";
 export interface ServiceFacts {
   readonly config: string;
   readonly checks: number;
-  /** How many checks of the config are inactive. */
   readonly inactive: number;
 }
 
@@ -26,12 +25,10 @@ export type ReloadOutcome =
 
 interface StopFacts {
   readonly signal: "SIGINT" | "SIGTERM";
-  /** Checks that were ended without a result. */
   readonly unfinished: readonly string[];
 }
 
 export interface ServiceOutput {
-  /** Prints the first line. */
   started(facts: ServiceFacts, statePath: string | null): void;
   /** Prints an event, if the format has it. */
   happened(event: SchedulerEvent): void;

@@ -55,7 +55,6 @@ export interface ServiceParts {
 /** The outbox of a state that is unreachable. */
 const NOTHING_KEPT: KeptOutbox = { notifications: [], markers: [], counts: [] };
 
-/** Starts the parts; the checks begin to run. */
 export async function startParts(options: ServicePartsOptions): Promise<ServiceParts> {
   const { config, scheduled, settings, system, state, onBug } = options;
   const repository = await openRepository(options, {

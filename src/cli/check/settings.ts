@@ -12,7 +12,6 @@ import { type FormatName, FORMATS } from "../formats/registry.ts";
 import { isLocationName, LOCATION_NAME } from "../../shared/location_name.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "../../domain/log.ts";
 
-/** The names of the formats, as the help lists them. */
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
 
 const SERVICE_FORMAT_NAMES: readonly FormatName[] = ["pretty", "ndjson"];
@@ -42,7 +41,6 @@ export interface CheckCommandSettings {
   readonly logFormat: LogFormat;
   /** How long failing checks are retried; `null`: not at all. */
   readonly retryForMs: number | null;
-  /** Files that the results are written to, in addition to stdout. */
   readonly outputs: readonly OutputFile[];
   /** The name of this member; `null`: the host's. */
   readonly member: string | null;

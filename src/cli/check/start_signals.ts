@@ -7,7 +7,6 @@ export interface StartSignals {
   readonly stopped: Promise<number>;
   /** Must be called when the run handles stop signals itself, or has ended. */
   stopIsHandled(): void;
-  /** Sets the callback of reload signals; an earlier signal calls it at once. */
   handleReload(callback: () => void): void;
   end(): void;
 }
@@ -36,7 +35,6 @@ export function listenAtStart(system: System, { once }: { readonly once: boolean
   };
 }
 
-/** The exit code of a run that a signal has stopped. */
 export function stopCode(signal: "SIGINT" | "SIGTERM"): number {
   return signal === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
 }

@@ -16,7 +16,6 @@ import { StateHeldError } from "../state_errors.ts";
 
 export { startLocatedWork } from "./located_work.ts";
 
-/** The options of the command line that concern a member. */
 export interface MemberSettings {
   readonly selection: Selection;
   readonly notifies: boolean;

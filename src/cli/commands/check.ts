@@ -30,7 +30,6 @@ import { controlPathsOf } from "../control_paths.ts";
 import { locateState, STATE_OPTION } from "../state_location.ts";
 import { wantsColor } from "../terminal.ts";
 
-/** `monitor check`: runs checks, once or on their schedules, and prints the results. */
 export const checkCommand: Command = {
   name: "check",
   summary: "run the checks, on their schedules or once",

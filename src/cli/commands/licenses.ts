@@ -30,7 +30,6 @@ export interface Licenses {
   readonly packages: readonly LicensedPackage[];
 }
 
-/** A package whose code is in the executable. */
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;

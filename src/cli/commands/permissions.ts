@@ -28,7 +28,6 @@ import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor permissions`: prints the permissions that the config needs, and checks whether they are granted. */
 export const permissionsCommand: Command = {
   name: "permissions",
   summary: "print the minimal permissions for the config",

@@ -19,7 +19,6 @@ import { readServices } from "../../state/read_services.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
 
-/** `monitor report`: renders the state of every check and its history as a page for browsers. */
 export const reportCommand: Command = {
   name: "report",
   summary: "write an HTML report of every check",

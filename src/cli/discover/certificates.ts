@@ -19,7 +19,6 @@ const DIRECTORIES: readonly (readonly [path: string, levels: number])[] = [
 
 const FILES_MAX = 500;
 
-/** Proposes the certificate of each name for which a server of this machine has one. */
 export async function discoverCertificates(discovery: Discovery): Promise<readonly Proposal[]> {
   const files: string[] = [];
   for (const [path, levels] of DIRECTORIES) await collect(path, levels, { discovery, files });

@@ -16,7 +16,6 @@ export interface Discovery {
   readonly system: System;
   /** The root of absolute paths. @default the root directory */
   readonly root?: string;
-  /** Notes an unreadable source with the reason. */
   note(text: string): void;
   /** Notes that a permission of the runtime is missing to look at something. */
   deny(what: string, need: Pick<RequiredPermission, "permission" | "value">): void;

@@ -6,7 +6,6 @@ const OTHER_TYPES =
 
 const ROW = /^(\S.*?)\s+(\S+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)%|-)\s+(\/.*)$/;
 
-/** Proposes the free space of each local file system. */
 export async function discoverFileSystems(discovery: Discovery): Promise<readonly Proposal[]> {
   const isLinux = discovery.system.platform === "linux";
   const printed = await printedBy({

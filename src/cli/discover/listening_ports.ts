@@ -13,7 +13,6 @@ interface Listener {
 /** Ports from here on are given to clients and to services that choose none. */
 const EPHEMERAL_MIN = 32_768;
 
-/** Proposes a connection to each TCP port that this machine listens on. */
 export async function discoverPorts(discovery: Discovery): Promise<readonly Proposal[]> {
   let isMissing = false;
   const printed = await printedBy({

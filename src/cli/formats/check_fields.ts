@@ -27,7 +27,6 @@ export interface CheckFields {
   /** How many results in a row raise the confirmed condition. */
   readonly threshold: number;
   readonly confirmed: Condition;
-  /** The check's tags; often empty. */
   readonly tags: readonly string[];
   /** The result at each location; absent if the check did not run at locations. */
   readonly locations?: readonly LocationFields[];

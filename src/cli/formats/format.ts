@@ -19,7 +19,6 @@ export interface RunSummary {
   readonly records: readonly RunRecord[];
   /** Names of checks that had no result when the run was interrupted, in the config's order. */
   readonly unfinished: readonly string[];
-  /** How many checks of the config are inactive. */
   readonly inactiveCount: number;
   readonly hostName: string;
 }

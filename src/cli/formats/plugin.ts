@@ -23,7 +23,6 @@ interface Problem {
   readonly output: string;
 }
 
-/** A check as the plugin format prints it. */
 export interface PluginItem {
   readonly name: string;
   readonly condition: Condition;

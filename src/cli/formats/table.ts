@@ -34,7 +34,6 @@ export interface TableOptions {
   readonly colors: Colors;
   /** The terminal's width; `null` off a terminal, where nothing is wrapped. */
   readonly columns: number | null;
-  /** The headings of the columns; without it there are none. */
   readonly header?: TableHeader;
 }
 

@@ -70,7 +70,6 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** An environment variable that the config needs. */
 export interface DraftVariable {
   readonly name: string;
   /** Its place in the source. */

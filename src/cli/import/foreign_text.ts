@@ -4,14 +4,12 @@ import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
 import type { ForeignFile } from "./importer.ts";
 
-/** Something malformed in a foreign file. */
 interface ForeignProblem {
   readonly message: string;
   /** In characters of the text. */
   readonly offset: number;
 }
 
-/** Returns the error for a file that cannot be imported, with its position if known. */
 export function importError(
   file: Pick<ForeignFile, "label">,
   reason: string,

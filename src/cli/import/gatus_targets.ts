@@ -15,7 +15,6 @@ import { parseHostAndPort } from "./host_and_port.ts";
 import { partOfGlob } from "./patterns.ts";
 import { spanText } from "./span_text.ts";
 
-/** The kind and parameters of an endpoint, or why there are none. */
 type Target = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };
@@ -35,7 +34,6 @@ interface TargetSource {
   readonly options: Options;
 }
 
-/** Translates the URL, the request and the conditions of an endpoint. */
 export function translateTarget(endpoint: Foreign, options: Options): Target {
   const { item, draft } = options;
   const url = asText(fieldOf(endpoint, "url")) ?? "";

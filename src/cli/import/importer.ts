@@ -1,6 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
 
-/** A file of another tool, read whole. */
 export interface ForeignFile {
   /** The name in messages: the path as given, or `<stdin>`. */
   readonly label: string;

@@ -113,7 +113,6 @@ export function pagerDutyChannel(key: string, { name, source, draft }: MessageOp
   });
 }
 
-/** The settings of a mail server and an email, as other tools have them. */
 interface EmailSettings {
   readonly host: string;
   readonly port: number;
@@ -143,7 +142,6 @@ export function addressOf(text: string): string {
   return (/<([^<>]+)>\s*$/.exec(text)?.[1] ?? text).trim();
 }
 
-/** Splits a list of email addresses. */
 export function addressesIn(text: string): readonly string[] {
   return text.split(/[,;]/).map((address) => address.trim()).filter((address) => address !== "");
 }

@@ -5,7 +5,6 @@ import { after, comparisonIn, has, type MonitToken, timeIn } from "./monit_state
 import { intervalText, spanText } from "./span_text.ts";
 import { statusesThat } from "./status_codes.ts";
 
-/** The translation of one test of a service. */
 export type MonitCheck = Pick<DraftCheck, "kind" | "parameters"> & Partial<Pick<DraftCheck, "timeout">>;
 
 interface ConnectionOptions {

@@ -4,7 +4,6 @@ import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftParameters } from "./draft_parts.ts";
 import type { NagiosObject } from "./nagios_objects.ts";
 
-/** The translation of a check command, or the reason why it has none. */
 type NagiosCheck = { readonly kind: CheckKind; readonly parameters: DraftParameters } | {
   readonly reason: string;
 };

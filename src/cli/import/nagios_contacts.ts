@@ -4,10 +4,8 @@ import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
 import { windowsOutside } from "./nagios_periods.ts";
 
-/** Reads a directive of a host or service. */
 type Directive = (key: string) => string | undefined;
 
-/** Turns directives on notifications into settings. */
 export interface NagiosNotifying {
   settingsOf(
     get: Directive,

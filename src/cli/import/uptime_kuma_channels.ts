@@ -14,7 +14,6 @@ import {
   webhook,
 } from "./message_channels.ts";
 
-/** Makes a channel of a notification, or returns why there is none. */
 export function kumaChannel(settings: Foreign, options: MessageOptions): DraftChannel | string {
   const type = asText(fieldOf(settings, "type")) ?? "";
   const make = CHANNELS[type];

@@ -24,7 +24,6 @@ export interface KumaMonitor {
   readonly fields: Foreign;
 }
 
-/** The imported records of either file format. */
 export interface KumaBackup {
   readonly monitors: readonly KumaMonitor[];
   /** Each with `id`, `name` and `settings`. */

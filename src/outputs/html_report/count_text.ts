@@ -1,4 +1,3 @@
-/** Returns a number with commas between its thousands. */
 export function countText(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -60,7 +60,6 @@ interface ReportPublisher {
 interface ReportPublisherOptions extends PublishedPageSource {
   readonly system: Pick<System, "clock" | "files" | "hostName" | "timeZone">;
   readonly log: Log;
-  /** Contains the file of the HTML report, if any. */
   readonly config: LoadedConfig;
   onBug(error: unknown): void;
 }

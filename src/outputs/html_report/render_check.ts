@@ -100,7 +100,6 @@ function renderSince(
   return ` since ${time(confirmedSinceMs)}${lasted}`;
 }
 
-/** Renders further properties of a condition. */
 function renderMarks(status: PageCheck, { time }: ItemOptions): string {
   const { maintenance, isSilenced, record } = status;
   const marks = [

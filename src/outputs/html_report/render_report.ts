@@ -24,7 +24,6 @@ const LATEST_CHANGES = 20;
 const LINES_MAX = 50;
 const ANNOUNCEMENTS_MAX = 20;
 
-/** Renders the page, piece by piece. */
 export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   const { checks, nowMs, timeZone } = snapshot;
   const plainTime = createPlainTime(timeZone);

@@ -45,7 +45,6 @@ export interface PageCheck extends CheckStatus {
   readonly changes: readonly ConditionChange[];
 }
 
-/** Everything that the page shows, as it was at one moment. */
 export interface ReportSnapshot {
   /** When that was; wall time, milliseconds since 1970. */
   readonly nowMs: number;

@@ -36,7 +36,6 @@ interface PictureOptions {
   readonly scale: Pick<PageScale, "daysPerPoint" | "stretchesMax">;
 }
 
-/** Returns the picture and the height of its line as HTML. */
 export function renderStrips(
   { hours, days, recent }: Pick<PageCheck, "hours" | "days" | "recent">,
   options: PictureOptions,

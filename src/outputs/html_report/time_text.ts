@@ -1,4 +1,3 @@
-/** A time in the page's zone as HTML. */
 export type TimeText = (timeMs: number) => string;
 
 /** A time in the page's zone, such as `2026-01-31 10:00`. */

@@ -16,7 +16,6 @@ export interface PingTarget {
   readonly key: string;
 }
 
-/** Lists the jobs of a config that may check in. */
 export async function findPingTargets(checks: readonly Check[]): Promise<readonly PingTarget[]> {
   const targets: PingTarget[] = [];
   for (const check of checks) {

@@ -22,7 +22,6 @@ export interface EndpointSources {
   onBug(error: unknown): void;
 }
 
-/** The settings of the endpoint; a reload replaces them. */
 export interface EndpointConfig {
   readonly config: LoadedConfig;
   readonly listen: ListenSettings;

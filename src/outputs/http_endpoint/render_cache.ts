@@ -66,7 +66,6 @@ export class RenderCache {
     return { text, tookMs: this.#clock.monotonicMs() - beganMs };
   }
 
-  /** The oldest go first. */
   #limit(): void {
     for (const key of this.#entries.keys()) {
       if (this.#entries.size <= ENTRIES_MAX) return;

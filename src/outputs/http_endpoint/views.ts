@@ -38,7 +38,6 @@ export class Views {
   readonly #checks: readonly Check[];
   readonly #inactive: ReadonlySet<string>;
 
-  /** Selects the checks that the reader may see. */
   constructor(sources: ViewSources) {
     const { config, access } = sources;
     const selected = sources.select(config.checks);
@@ -47,7 +46,6 @@ export class Views {
     this.#checks = access === "full" ? selected : publicChecks(selected, config.listen?.public ?? []);
   }
 
-  /** Returns whether there is an active check of this name. */
   has(name: string): boolean {
     return this.#find(name) !== undefined;
   }

@@ -17,7 +17,6 @@ const SPANS = [
   { name: "30 days", key: "month", ms: 30 * DAY_MS },
 ] as const;
 
-/** The summary of a check in a span of time up to now. */
 export type HistorySpan = typeof SPANS[number] & SpanSummary & Availability;
 
 /** The history of a check, except for its changes, which may be very many. */

@@ -24,7 +24,6 @@ interface LocationStatus {
   readonly checks: number;
 }
 
-/** Returns for each location that active checks name whether it has a live member. */
 export function locationStatuses(
   checks: readonly Pick<Check, "active" | "locations">[],
   members: readonly Pick<MemberStatus, "location" | "silentForMs">[],

@@ -30,7 +30,6 @@ export function statusJson(
   return `${jsonText(value, { indent: 2 })}\n`;
 }
 
-/** Renders the JSON of one check, as it is in that of `monitor status`. */
 export function checkJson(status: CheckStatus): string {
   return `${jsonText(checkFields(status), { indent: 2 })}\n`;
 }

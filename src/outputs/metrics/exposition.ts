@@ -2,7 +2,6 @@ import { printable } from "../../shared/printable.ts";
 
 type MetricType = "gauge" | "counter";
 
-/** The common part of all samples of one name. */
 export interface Family {
   /** After Prometheus' conventions: base units, `_total` for counters. */
   readonly name: string;

@@ -36,7 +36,6 @@ export interface CheckMetrics {
 export interface SharingMetrics {
   /** Whether the last heartbeat of this member succeeded. */
   readonly isConnected: boolean;
-  /** Whether each member is live, by its name. */
   readonly members: ReadonlyMap<string, boolean>;
 }
 
@@ -51,7 +50,6 @@ export interface MetricValues {
   readonly lastLoopAtMs: number;
   /** How late its last timer was; `null` where there is no loop. */
   readonly schedulerLagMs: number | null;
-  /** When the config in force was read. */
   readonly configLoadedAtMs: number;
   /** Whether the last reload went well; `null` where nothing is reloaded. */
   readonly isReloadSuccessful: boolean | null;

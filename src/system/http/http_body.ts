@@ -131,7 +131,6 @@ export function decoded(read: ReadBody, contentEncoding: string | null): ReadBod
   };
 }
 
-/** Returns whether {@linkcode decoded} decompresses. */
 export function isCompressed(contentEncoding: string | null): boolean {
   return Object.hasOwn(DECODERS, codingOf(contentEncoding));
 }

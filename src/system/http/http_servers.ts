@@ -239,7 +239,6 @@ class Conversation {
   }
 }
 
-/** Thrown when the connection breaks. */
 class ConnectionLostError extends Error {}
 
 /** `null`: the request has no body. */

@@ -81,7 +81,6 @@ export async function sendPlain(
   }
 }
 
-/** Where a request in clear text connects to. */
 function plainTarget({ hostname, port }: URL): ConnectionTarget {
   return { host: hostname, port: port === "" ? 80 : Number(port) };
 }

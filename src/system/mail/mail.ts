@@ -65,7 +65,6 @@ const CONNECT_MS = 30_000;
 
 interface ConnectOptions {
   readonly clock: Clock;
-  /** Called after each step that succeeded. */
   onStep(step: string): void;
   readonly signal: AbortSignal;
 }

@@ -13,7 +13,6 @@ interface SessionOptions {
   readonly ownName: string;
   /** Changed as the conversation goes on. */
   readonly progress: MailProgress;
-  /** Called after each step that succeeded. */
   onStep(step: string): void;
 }
 

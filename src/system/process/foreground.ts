@@ -39,7 +39,6 @@ const SURVIVED_SIGNALS: readonly Deno.Signal[] = IS_WINDOWS ? [] : ["SIGHUP"];
 /** Signals that a terminal sends to the whole group by itself. */
 const TERMINAL_SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGQUIT", "SIGBREAK"];
 
-/** Commands of this machine, in the place of this process. */
 export function createForeground(clock: Clock): Foreground {
   return {
     run: async (command, { tailBytesMax }) => {
@@ -113,7 +112,6 @@ function workingDirectory(): string {
   }
 }
 
-/** Returns the path of a command that the runtime could not start. */
 function triedPath(error: unknown): string | undefined {
   return error instanceof Error ? /^Failed to spawn '(.*)': /s.exec(error.message)?.[1] : undefined;
 }

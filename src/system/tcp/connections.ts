@@ -177,7 +177,6 @@ function standingConnection(connection: Deno.Conn, signal: AbortSignal): Connect
   };
 }
 
-/** A rejected certificate; the message has the reason. */
 class RefusedCertificate extends Error {
   override readonly name = "RefusedCertificate";
   readonly problem: CertificateProblem;
