@@ -1,9 +1,11 @@
 /** A whole service on a fake clock: the real config, scheduler and channels; targets and receivers are fake. */
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
+import type { Store } from "../../src/domain/store.ts";
 import type { ProcessEnd } from "../../src/domain/processes.ts";
 import type { IncomingResponse } from "../../src/domain/requests.ts";
 import type { System } from "../../src/domain/system.ts";
+import type { Invocation } from "../../src/cli/command_definition.ts";
 import { parseInvocation } from "../../src/cli/arguments.ts";
 import { createLog } from "../../src/cli/create_log.ts";
 import { toScheduled } from "../../src/cli/check/reload.ts";
@@ -22,14 +24,20 @@ export interface Message {
   readonly atMs: number;
   /** The body of a request, or the subject and the text of an email. */
   readonly text: string;
+  /** The HTML part of an email. */
+  readonly html?: string;
 }
 
 export interface FakeService extends AsyncDisposable {
   readonly clock: FakeClock;
-  /** By the host of a target, or the path of a script; `ok` if it is not there. */
+  /** By the host of a target or webhook, or the path of a script; `ok` if it is not there. */
   readonly conditions: Map<string, Condition>;
   /** All messages so far. */
   readonly messages: readonly Message[];
+  /** The log so far. */
+  readonly log: string;
+  /** Adopts the config in another file. */
+  reload(config: string): Promise<void>;
   /** Suppresses notifications of a check, or acknowledges its problem, from now on. */
   annotate(
     kind: Silence["kind"],
@@ -43,6 +51,8 @@ interface FakeServiceOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Wall time. */
   readonly startMs: number;
+  /** The state of a service before, which the caller closes. @default an empty one in memory */
+  readonly store?: Store;
 }
 
 const STATUSES: Readonly<Record<Condition, number>> = { ok: 200, unknown: 500, warning: 500, critical: 500 };
@@ -52,15 +62,18 @@ const ANSWER_MS = 100;
 
 /** Starts a service; nothing happens until its clock is moved. */
 export async function startFakeService(
-  { config: path, environment, startMs }: FakeServiceOptions,
+  { config: path, environment, startMs, store: given }: FakeServiceOptions,
 ): Promise<FakeService> {
   const clock = createFakeClock(startMs);
   const conditions = new Map<string, Condition>();
   const messages: Message[] = [];
-  const system = createFakeSystem({ clock, environment, conditions, messages });
-  const invocation = parseInvocation(checkCommand, ["--config", path, "--state", "none"]);
+  const memory = createMemorySystem({ environment });
+  const system = createFakeSystem(memory, { clock, conditions, messages });
+  const invocationOf = (config: string): Invocation =>
+    parseInvocation(checkCommand, ["--config", config, "--state", "none"]);
+  const invocation = invocationOf(path);
   const config = await openConfig(invocation, system);
-  const store = await openInMemoryStore();
+  const store = given ?? await openInMemoryStore();
   const fail = (error: unknown): never => {
     throw error;
   };
@@ -88,6 +101,13 @@ export async function startFakeService(
     clock,
     conditions,
     messages,
+    get log() {
+      return memory.stderr.text();
+    },
+    reload: async (next) => {
+      const config = await openConfig(invocationOf(next), system);
+      parts.adopt(config, toScheduled(config, readSelection(invocation)));
+    },
     annotate: async (kind, check, { forMs, note }) => {
       const record = (await store.records()).find((one) => one.name === check);
       const problemBeganAtMs = kind === "acknowledgement" ? record?.condition.problemBeganAtMs ?? null : null;
@@ -111,25 +131,26 @@ export async function startFakeService(
       );
       await clock.advance(1000);
       await stopped;
-      await store.close();
+      if (given === undefined) await store.close();
     },
   };
 }
 
 interface FakeSystemOptions {
   readonly clock: FakeClock;
-  readonly environment: Readonly<Record<string, string>>;
   readonly conditions: ReadonlyMap<string, Condition>;
   readonly messages: Message[];
 }
 
-function createFakeSystem({ clock, environment, conditions, messages }: FakeSystemOptions): System {
+function createFakeSystem(
+  system: System,
+  { clock, conditions, messages }: FakeSystemOptions,
+): System {
   const later = <T>(make: () => T): Promise<T> =>
     new Promise((resolve) => void clock.after(ANSWER_MS, () => resolve(make())));
   const conditionOf = (name: string): Condition => conditions.get(name) ?? "ok";
-  const arrive = (receiver: string, text: string): void =>
-    void messages.push({ receiver, atMs: clock.wallMs(), text });
-  const system = createMemorySystem({ environment });
+  const arrive = (message: Omit<Message, "atMs">): void =>
+    void messages.push({ ...message, atMs: clock.wallMs() });
   return {
     ...system,
     clock,
@@ -140,9 +161,10 @@ function createFakeSystem({ clock, environment, conditions, messages }: FakeSyst
       send: ({ target, method = "GET", body = "" }) =>
         later((): IncomingResponse => {
           const { host } = new URL(target);
-          if (method === "POST") arrive(host, String(body));
+          const status = STATUSES[conditionOf(host)];
+          if (method === "POST" && status === 200) arrive({ receiver: host, text: String(body) });
           return {
-            status: method === "POST" ? 200 : STATUSES[conditionOf(host)],
+            status,
             headers: new Headers(),
             header: () => null,
             read: () => Promise.resolve(null),
@@ -160,9 +182,9 @@ function createFakeSystem({ clock, environment, conditions, messages }: FakeSyst
         }),
     },
     mail: {
-      send: ({ host, subject, text }) =>
+      send: ({ host, subject, text, html }) =>
         later(() => {
-          arrive(host, `${subject}\n${text}`);
+          arrive({ receiver: host, text: `${subject}\n${text}`, ...html !== undefined && { html } });
           return { sent: true, refused: [] };
         }),
     },

@@ -21,7 +21,7 @@ interface QueueSummaryOptions {
   /** The state, if several processes share it. */
   readonly shared: SharedState | null;
   readonly notifying: Pick<Notifying, "queuedSummary" | "sendSummary">;
-  readonly system: Pick<System, "clock" | "hostName">;
+  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
 }
 
 /**
@@ -48,7 +48,8 @@ export async function queueDueSummary(options: QueueSummaryOptions): Promise<voi
   const summary = await readSummary(options, periodOf(settings, scheduledMs));
   const queued = notifying.queuedSummary(
     summaryNotification(summary, {
-      id: `summary-${scheduledMs}`,
+      // Not derived from the time: another installation may have the same schedule and receivers.
+      id: `summary-${system.randomId()}`,
       nowMs,
       nextAtMs: times.after(scheduledMs),
     }),

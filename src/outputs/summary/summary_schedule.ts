@@ -17,7 +17,7 @@ interface SummaryConfig {
 
 interface ScheduleOptions {
   readonly config: SummaryConfig;
-  readonly system: Pick<System, "clock" | "hostName">;
+  readonly system: Pick<System, "clock" | "hostName" | "randomId">;
   readonly log: Log;
   readonly repository: StateRepository;
   readonly notifying: Notifying;

@@ -18,7 +18,7 @@ const MONDAY_MS = Date.UTC(2026, 2, 23, 8);
 /** A process that queues the summary. */
 interface Process {
   readonly store: Store;
-  /** The ids that it gave to its channels, in order. */
+  /** The rows that it gave to its channels, in order. */
   readonly sent: readonly string[];
   /** Queues the summary that is due at a time. */
   look(atMs: number, options?: { readonly cron?: string; readonly dies?: "before" | "after" }): Promise<void>;
@@ -55,8 +55,9 @@ function settingsOf(cron: string): SummarySettings {
 }
 
 function rowsOf(notification: Notification): readonly QueuedNotification[] {
+  const untilMs = Date.parse(JSON.parse(notification.summary?.json ?? "").until);
   return ["mail", "chat"].map((channelKey, index) =>
-    queuedOf(`${notification.id}-${channelKey}`, index, { channelKey, notification })
+    queuedOf(`${untilMs}-${channelKey}`, index, { channelKey, notification })
   );
 }
 
@@ -71,7 +72,7 @@ async function queuedIn(store: Store): Promise<readonly string[]> {
   return (await store.outbox()).notifications.map(({ id }) => id);
 }
 
-const idsAt = (ms: number): readonly string[] => [`summary-${ms}-mail`, `summary-${ms}-chat`];
+const idsAt = (ms: number): readonly string[] => [`${ms}-mail`, `${ms}-chat`];
 
 Deno.test("queueDueSummary() queues each summary once, the first one at its next time", async () => {
   const { store, look, sent } = await startProcess(await openInMemoryStore());
@@ -146,4 +147,18 @@ Deno.test("queueDueSummary() loses and doubles nothing if it is killed", async (
     assert.deepEqual(sent, dies === "before" ? idsAt(MONDAY_MS) : []);
     await store.close();
   }
+});
+
+Deno.test("queueDueSummary() of two installations gives summaries other ids, so that no receiver drops one", async () => {
+  const ids: string[] = [];
+  for (let installation = 0; installation < 2; installation++) {
+    const { look, store } = await startProcess(await openInMemoryStore());
+    await look(MONDAY_MS - HOUR_MS);
+    await look(MONDAY_MS);
+    ids.push(...(await store.outbox()).notifications.map(({ notification: { id } }) => id));
+    await store.close();
+  }
+  const [first, second, third, fourth] = ids;
+  assert.deepEqual([first, third], [second, fourth], "the channels of one get the same");
+  assert.notEqual(first, third);
 });
