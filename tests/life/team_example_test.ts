@@ -39,6 +39,10 @@ type Chapter = readonly [
 ];
 
 const STORY: readonly Chapter[] = [
+  ["2026-03-23 07:45", "on Monday morning, the first summary", {}, {
+    chat: ["Mon 08:00 Summary: All 4 checks were up all week"],
+    mail: ["Mon 08:00 Summary: All 4 checks were up all week"],
+  }],
   ["2026-03-23 10:00", "by day, the chat is notified", { shop: "critical" }, {
     chat: ["Mon 10:02 CRITICAL: shop"],
     mail: ["Mon 10:02 CRITICAL: shop"],
@@ -183,13 +187,19 @@ Deno.test("examples/team: two weeks, with every message that each of the team ge
   const sent: Chapter[] = [];
   for (const [index, [at, what, step]] of STORY.entries()) {
     await service.clock.advance(msOf(at) - service.clock.wallMs());
-    const before = service.messages.length;
+    const before = index === 0 ? 0 : service.messages.length;
     await take(service, step);
     const next = STORY[index + 1]?.[0] ?? "2026-04-06 12:00";
     await service.clock.advance(msOf(next) - service.clock.wallMs());
     sent.push([at, what, step, byReceiver(service.messages.slice(before))]);
   }
   assert.deepEqual(sent, STORY);
+  const summaries = service.messages.filter(({ html }) => html !== undefined);
+  const [, first, second] = summaries;
+  assert.equal(summaries.length, 3);
+  assert.match(first?.text ?? "", /\n\n2026-03-23 08:00 to 2026-03-30 08:00 \(Europe\/Zurich\)\n/);
+  assert.match(second?.text ?? "", /\nDown\n- shop: 2026-0[34]-/);
+  assert.match(second?.html ?? "", /^<!DOCTYPE html>.*Availability/s);
 });
 
 Deno.test("examples/team: check_queue.sh exits by the number of files", async () => {

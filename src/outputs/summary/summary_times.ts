@@ -18,12 +18,16 @@ export function lastTime(times: Times, untilMs: number): number | null {
   return null;
 }
 
-/** Returns the period of the summary of a scheduled time: since the scheduled time before, unless it is configured. */
+/**
+ * Returns the period of the summary of a scheduled time: the configured one, by default since the scheduled time before.
+ * A week with a DST change counts as one week, so that no hour is left out or counted twice.
+ */
 export function periodOf({ times, periodMs }: SummarySettings, scheduledMs: number): Period {
-  const sinceMs = periodMs === undefined
-    ? lastTime(times, scheduledMs - 1) ?? scheduledMs - 7 * DAY_MS
-    : scheduledMs - periodMs;
-  return { sinceMs, untilMs: scheduledMs };
+  const beforeMs = lastTime(times, scheduledMs - 1);
+  if (periodMs === undefined) return { sinceMs: beforeMs ?? scheduledMs - 7 * DAY_MS, untilMs: scheduledMs };
+  const sinceMs = scheduledMs - periodMs;
+  const isChange = beforeMs !== null && periodMs >= DAY_MS && Math.abs(beforeMs - sinceMs) <= HOUR_MS;
+  return { sinceMs: isChange ? beforeMs : sinceMs, untilMs: scheduledMs };
 }
 
 /** Returns the period of a summary that is made at any time: as long as that of the last scheduled one. */

@@ -4,7 +4,7 @@ import { createCronReader } from "../../../src/config/cron_times.ts";
 import type { CronTimes } from "../../../src/domain/schedule.ts";
 import type { SummarySettings } from "../../../src/domain/summary_settings.ts";
 import { lastTime, periodOf, periodUntil } from "../../../src/outputs/summary/summary_times.ts";
-import { DAY_MS } from "../../../src/shared/time_units.ts";
+import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 
 const createCronTimes = createCronReader();
 
@@ -42,7 +42,10 @@ Deno.test("lastTime() returns the time that the next times lead to, for any expr
 });
 
 Deno.test("periodOf() begins at the scheduled time before, so that none of a DST change is left out or counted twice", () => {
-  const settings = settingsOf("0 8 * * mon");
+  for (const fields of [{}, { periodMs: 7 * DAY_MS }]) assertWholeWeeks(settingsOf("0 8 * * mon", fields));
+});
+
+function assertWholeWeeks(settings: SummarySettings): void {
   // Summer time began on 29 March 2026, and ended on 25 October.
   const spring = periodOf(settings, Date.UTC(2026, 2, 30, 6));
   assert.equal(iso(spring.sinceMs), "2026-03-23T07:00:00.000Z");
@@ -55,7 +58,7 @@ Deno.test("periodOf() begins at the scheduled time before, so that none of a DST
     assert.equal(periodOf(settings, nextMs).sinceMs, scheduledMs);
     scheduledMs = nextMs;
   }
-});
+}
 
 Deno.test("periodOf() covers a calendar month, and a configured period", () => {
   const march = periodOf(settingsOf("0 0 1 * *"), Date.UTC(2026, 2, 31, 22));
@@ -65,6 +68,8 @@ Deno.test("periodOf() covers a calendar month, and a configured period", () => {
   ]);
   const two = periodOf(settingsOf("0 8 * * mon", { periodMs: 2 * DAY_MS }), NOON_MS);
   assert.deepEqual(two, { sinceMs: NOON_MS - 2 * DAY_MS, untilMs: NOON_MS });
+  const hours = periodOf(settingsOf("0 * * * *", { periodMs: 2 * HOUR_MS }), NOON_MS);
+  assert.deepEqual(hours, { sinceMs: NOON_MS - 2 * HOUR_MS, untilMs: NOON_MS });
 });
 
 const NOON_MS = Date.UTC(2026, 0, 27, 12);
