@@ -46,7 +46,10 @@ export function makeValidatorsByKind(schema: JsonObject): ReadonlyMap<string, st
     Object.entries(definitions).map(([name, { allOf: _, ...definition }]) => [name, definition]),
   );
   const { $schema: _, ...top } = schema;
-  const files = new Map([["validate_monitor.js", makeValidator(only({ ...top, $defs: common }))]]);
+  const files = new Map([[
+    "validate_monitor.js",
+    makeValidator(withDefinitions(only({ ...top, $defs: common }))),
+  ]]);
   let tables = "";
   for (const [owner, { allOf: branches }] of Object.entries(definitions)) {
     if (branches === undefined) continue;
@@ -66,6 +69,27 @@ export function makeValidatorsByKind(schema: JsonObject): ReadonlyMap<string, st
 interface Branch {
   readonly if: { readonly properties: { readonly kind: { readonly const: string } } };
   readonly then: { readonly properties: { readonly parameters: { readonly $ref: string } } };
+}
+
+/** Makes definitions of the schemas of keys that are objects: their functions are compiled if a config has the key. */
+function withDefinitions(schema: JsonObject): JsonObject {
+  const definitions: Record<string, JsonObject> = {};
+  const visit = (value: JsonObject, name: string): JsonObject => {
+    const keys = value["properties"] as Readonly<Record<string, JsonObject>> | undefined;
+    if (keys === undefined) return value;
+    const properties = Object.entries(keys).map(([key, own]) => {
+      if (own["properties"] === undefined) return [key, own];
+      const definition = `${name}.${key}`;
+      definitions[definition] = visit(own, definition);
+      return [key, { $ref: `#/$defs/${definition}` }];
+    });
+    return { ...value, properties: Object.fromEntries(properties) };
+  };
+  const { $defs, ...top } = visit(schema, "");
+  for (const [name, definition] of Object.entries($defs as Readonly<Record<string, JsonObject>>)) {
+    definitions[name] = visit(definition, name);
+  }
+  return { ...top, $defs: definitions };
 }
 
 /** Leaves out the definitions that a schema does not refer to. */

@@ -1,7 +1,6 @@
 /**
  * The required permissions of checks, their channels and the heartbeat of a config, and which of them are granted.
  */
-import { channelEntryOf } from "../channels/registry.ts";
 import { entriesOf } from "../checks/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
@@ -127,6 +126,7 @@ async function partOfChannel(
   inlineName: string,
   system: System,
 ): Promise<{ readonly neededBy: string; readonly requiredPermissions: RequiredPermissions }> {
+  const { channelEntryOf } = await import("../channels/registry.ts");
   return {
     neededBy: channel.name === undefined ? inlineName : `channel "${channel.name}"`,
     requiredPermissions: await channelEntryOf(channel).requiredPermissions(channel, system),

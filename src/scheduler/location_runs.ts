@@ -5,6 +5,7 @@
 import type { Check } from "../domain/check.ts";
 import type { EarlyLook, SharedStore, WorkShare } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
+import { WITHOUT_NOTIFICATIONS } from "./without_notifications.ts";
 import { createLocationStore } from "../state/location_store.ts";
 import { openStateRepository, type StateRepository } from "../state/state_repository.ts";
 import type { TraceDepth } from "../domain/trace.ts";
@@ -131,19 +132,6 @@ export class LocationRuns {
     return this.#scheduler.stop(graceMs);
   }
 }
-
-const WITHOUT_NOTIFICATIONS: SchedulerOptions["notifying"] = {
-  refresh: () => Promise.resolve(),
-  deciding: () => ({
-    suppressedBy: null,
-    acknowledged: null,
-    dependents: 0,
-    known: () => [],
-    queue: () => [],
-  }),
-  dependenciesToRun: () => [],
-  send: () => {},
-};
 
 /** Returns the checks of a location, each at its own offset in the interval. */
 function atLocation(config: ScheduledConfig, location: string): ScheduledConfig {

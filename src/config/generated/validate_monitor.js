@@ -1197,10 +1197,544 @@ return errors === 0;
 validate53.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
-function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate97.evaluated;
+const evaluated0 = validate94.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.hosts === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "hosts"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.database === undefined){
+const err1 = {instancePath,keyword:"required",params:{missingProperty: "database"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.user === undefined){
+const err2 = {instancePath,keyword:"required",params:{missingProperty: "user"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((((((key0 === "hosts") || (key0 === "database")) || (key0 === "user")) || (key0 === "password")) || (key0 === "ca_file")) || (key0 === "schema")) || (key0 === "prepare")) || (key0 === "fail_open_after"))){
+const err3 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.hosts !== undefined){
+let data0 = data.hosts;
+if(Array.isArray(data0)){
+if(data0.length < 1){
+const err4 = {instancePath:instancePath+"/hosts",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err5 = {instancePath:instancePath+"/hosts/" + i0,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/hosts/" + i0,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/hosts",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.database !== undefined){
+let data2 = data.database;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err8 = {instancePath:instancePath+"/database",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/database",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.user !== undefined){
+let data3 = data.user;
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/user",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/user",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(data.password !== undefined){
+if(!(typeof data.password === "string")){
+const err12 = {instancePath:instancePath+"/password",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.ca_file !== undefined){
+let data5 = data.ca_file;
+if(typeof data5 === "string"){
+if(data5.length < 1){
+const err13 = {instancePath:instancePath+"/ca_file",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/ca_file",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.schema !== undefined){
+let data6 = data.schema;
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err15 = {instancePath:instancePath+"/schema",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/schema",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(data.prepare !== undefined){
+if(typeof data.prepare !== "boolean"){
+const err17 = {instancePath:instancePath+"/prepare",keyword:"type",params:{type: "boolean"}};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data.fail_open_after !== undefined){
+if(!(validate67(data.fail_open_after, {instancePath:instancePath+"/fail_open_after",parentData:data,parentDataProperty:"fail_open_after",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err18 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+validate94.errors = vErrors;
+return errors === 0;
+}
+validate94.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate93(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate93.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if((typeof data !== "string") && (!(data && typeof data == "object" && !Array.isArray(data)))){
+const err0 = {instancePath,keyword:"type",params:{type: ["string","object"]}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(typeof data === "string"){
+if(data.length < 1){
+const err1 = {instancePath,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.postgres === undefined){
+const err2 = {instancePath,keyword:"required",params:{missingProperty: "postgres"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "postgres")){
+const err3 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.postgres !== undefined){
+if(!(validate94(data.postgres, {instancePath:instancePath+"/postgres",parentData:data,parentDataProperty:"postgres",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate94.errors : join(vErrors, validate94.errors);
+errors = vErrors.length;
+}
+}
+}
+validate93.errors = vErrors;
+return errors === 0;
+}
+validate93.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate98(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate98.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "path") || (key0 === "target")) || (key0 === "interval"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.path !== undefined){
+let data0 = data.path;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.target !== undefined){
+if(!(typeof data.target === "string")){
+const err3 = {instancePath:instancePath+"/target",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.interval !== undefined){
+if(!(validate67(data.interval, {instancePath:instancePath+"/interval",parentData:data,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate98.errors = vErrors;
+return errors === 0;
+}
+validate98.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate102.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.path === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "path"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "path") || (key0 === "interval")) || (key0 === "public"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.path !== undefined){
+let data0 = data.path;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.interval !== undefined){
+if(!(validate67(data.interval, {instancePath:instancePath+"/interval",parentData:data,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+if(data.public !== undefined){
+let data2 = data.public;
+if(Array.isArray(data2)){
+if(data2.length < 1){
+const err4 = {instancePath:instancePath+"/public",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err5 = {instancePath:instancePath+"/public/" + i0,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/public/" + i0,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/public",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate102.errors = vErrors;
+return errors === 0;
+}
+validate102.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate106.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1300,17 +1834,546 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate97.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
-validate97.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate106.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
 
 function validate105(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 let vErrors = null;
 let errors = 0;
 const evaluated0 = validate105.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "title") || (key0 === "description")) || (key0 === "announcements"))){
+const err0 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.title !== undefined){
+let data0 = data.title;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/title",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/title",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err3 = {instancePath:instancePath+"/description",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/description",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.announcements !== undefined){
+let data2 = data.announcements;
+if(Array.isArray(data2)){
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate106(data2[i0], {instancePath:instancePath+"/announcements/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate106.errors : join(vErrors, validate106.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/announcements",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate105.errors = vErrors;
+return errors === 0;
+}
+validate105.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate109.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.path === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "path"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "path") || (key0 === "interval")) || (key0 === "name"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.path !== undefined){
+let data0 = data.path;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err2 = {instancePath:instancePath+"/path",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/path",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.interval !== undefined){
+if(!(validate67(data.interval, {instancePath:instancePath+"/interval",parentData:data,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+let data2 = data.name;
+if(typeof data2 === "string"){
+if(data2.length < 1){
+const err4 = {instancePath:instancePath+"/name",keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/name",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate109.errors = vErrors;
+return errors === 0;
+}
+validate109.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate112.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.address === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "address"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "address") || (key0 === "token")) || (key0 === "public")) || (key0 === "interval"))){
+const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.address !== undefined){
+if(!(typeof data.address === "string")){
+const err2 = {instancePath:instancePath+"/address",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.token !== undefined){
+let data1 = data.token;
+if(typeof data1 === "string"){
+if(data1.length < 16){
+const err3 = {instancePath:instancePath+"/token",keyword:"minLength",params:{limit: 16}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/token",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.public !== undefined){
+let data2 = data.public;
+if(Array.isArray(data2)){
+if(data2.length < 1){
+const err5 = {instancePath:instancePath+"/public",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err6 = {instancePath:instancePath+"/public/" + i0,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/public/" + i0,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/public",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.interval !== undefined){
+if(!(validate67(data.interval, {instancePath:instancePath+"/interval",parentData:data,parentDataProperty:"interval",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err9 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate112.errors = vErrors;
+return errors === 0;
+}
+validate112.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate116.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.cron === undefined){
+const err0 = {instancePath,keyword:"required",params:{missingProperty: "cron"}};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.notifications === undefined){
+const err1 = {instancePath,keyword:"required",params:{missingProperty: "notifications"}};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "cron") || (key0 === "time_zone")) || (key0 === "period")) || (key0 === "notifications")) || (key0 === "tags"))){
+const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.cron !== undefined){
+if(!(typeof data.cron === "string")){
+const err3 = {instancePath:instancePath+"/cron",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.time_zone !== undefined){
+if(!(validate73(data.time_zone, {instancePath:instancePath+"/time_zone",parentData:data,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
+errors = vErrors.length;
+}
+}
+if(data.period !== undefined){
+if(!(validate67(data.period, {instancePath:instancePath+"/period",parentData:data,parentDataProperty:"period",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+errors = vErrors.length;
+}
+}
+if(data.notifications !== undefined){
+let data3 = data.notifications;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err4 = {instancePath:instancePath+"/notifications",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate87(data3[i0], {instancePath:instancePath+"/notifications/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/notifications",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data5 = data.tags;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err6 = {instancePath:instancePath+"/tags",keyword:"minItems",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err7 = {instancePath:instancePath+"/tags/" + i1,keyword:"minLength",params:{limit: 1}};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/tags/" + i1,keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/tags",keyword:"type",params:{type: "array"}};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate116.errors = vErrors;
+return errors === 0;
+}
+validate116.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const pattern3 = new RegExp("^[A-Za-z0-9_]+$", "u");
+
+function validate121(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate121.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -1339,7 +2402,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func1.call(schema38, key0))){
+if(!(func1.call(schema46, key0))){
 const err2 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err2];
@@ -1735,10 +2798,10 @@ vErrors.push(err26);
 }
 errors++;
 }
-validate105.errors = vErrors;
+validate121.errors = vErrors;
 return errors === 0;
 }
-validate105.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate121.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 
 function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -1846,360 +2909,15 @@ errors = vErrors.length;
 }
 }
 if(data.state !== undefined){
-let data4 = data.state;
-if((typeof data4 !== "string") && (!(data4 && typeof data4 == "object" && !Array.isArray(data4)))){
-const err7 = {instancePath:instancePath+"/state",keyword:"type",params:{type: ["string","object"]}};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-if(typeof data4 === "string"){
-if(data4.length < 1){
-const err8 = {instancePath:instancePath+"/state",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
-if(data4.postgres === undefined){
-const err9 = {instancePath:instancePath+"/state",keyword:"required",params:{missingProperty: "postgres"}};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-for(const key1 in data4){
-if(!(key1 === "postgres")){
-const err10 = {instancePath:instancePath+"/state",keyword:"additionalProperties",params:{additionalProperty: key1}};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(data4.postgres !== undefined){
-let data5 = data4.postgres;
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-if(data5.hosts === undefined){
-const err11 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "hosts"}};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data5.database === undefined){
-const err12 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "database"}};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data5.user === undefined){
-const err13 = {instancePath:instancePath+"/state/postgres",keyword:"required",params:{missingProperty: "user"}};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-for(const key2 in data5){
-if(!((((((((key2 === "hosts") || (key2 === "database")) || (key2 === "user")) || (key2 === "password")) || (key2 === "ca_file")) || (key2 === "schema")) || (key2 === "prepare")) || (key2 === "fail_open_after"))){
-const err14 = {instancePath:instancePath+"/state/postgres",keyword:"additionalProperties",params:{additionalProperty: key2}};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data5.hosts !== undefined){
-let data6 = data5.hosts;
-if(Array.isArray(data6)){
-if(data6.length < 1){
-const err15 = {instancePath:instancePath+"/state/postgres/hosts",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-const len1 = data6.length;
-for(let i1=0; i1<len1; i1++){
-let data7 = data6[i1];
-if(typeof data7 === "string"){
-if(data7.length < 1){
-const err16 = {instancePath:instancePath+"/state/postgres/hosts/" + i1,keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-else {
-const err17 = {instancePath:instancePath+"/state/postgres/hosts/" + i1,keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-}
-else {
-const err18 = {instancePath:instancePath+"/state/postgres/hosts",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-if(data5.database !== undefined){
-let data8 = data5.database;
-if(typeof data8 === "string"){
-if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/state/postgres/database",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/state/postgres/database",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-if(data5.user !== undefined){
-let data9 = data5.user;
-if(typeof data9 === "string"){
-if(data9.length < 1){
-const err21 = {instancePath:instancePath+"/state/postgres/user",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-else {
-const err22 = {instancePath:instancePath+"/state/postgres/user",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-}
-if(data5.password !== undefined){
-if(!(typeof data5.password === "string")){
-const err23 = {instancePath:instancePath+"/state/postgres/password",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err23];
-}
-else {
-vErrors.push(err23);
-}
-errors++;
-}
-}
-if(data5.ca_file !== undefined){
-let data11 = data5.ca_file;
-if(typeof data11 === "string"){
-if(data11.length < 1){
-const err24 = {instancePath:instancePath+"/state/postgres/ca_file",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err24];
-}
-else {
-vErrors.push(err24);
-}
-errors++;
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/state/postgres/ca_file",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err25];
-}
-else {
-vErrors.push(err25);
-}
-errors++;
-}
-}
-if(data5.schema !== undefined){
-let data12 = data5.schema;
-if(typeof data12 === "string"){
-if(data12.length < 1){
-const err26 = {instancePath:instancePath+"/state/postgres/schema",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err26];
-}
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-else {
-const err27 = {instancePath:instancePath+"/state/postgres/schema",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err27];
-}
-else {
-vErrors.push(err27);
-}
-errors++;
-}
-}
-if(data5.prepare !== undefined){
-if(typeof data5.prepare !== "boolean"){
-const err28 = {instancePath:instancePath+"/state/postgres/prepare",keyword:"type",params:{type: "boolean"}};
-if(vErrors === null){
-vErrors = [err28];
-}
-else {
-vErrors.push(err28);
-}
-errors++;
-}
-}
-if(data5.fail_open_after !== undefined){
-if(!(validate67(data5.fail_open_after, {instancePath:instancePath+"/state/postgres/fail_open_after",parentData:data5,parentDataProperty:"fail_open_after",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+if(!(validate93(data.state, {instancePath:instancePath+"/state",parentData:data,parentDataProperty:"state",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate93.errors : join(vErrors, validate93.errors);
 errors = vErrors.length;
-}
-}
-}
-else {
-const err29 = {instancePath:instancePath+"/state/postgres",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err29];
-}
-else {
-vErrors.push(err29);
-}
-errors++;
-}
-}
 }
 }
 if(data.heartbeat !== undefined){
-let data15 = data.heartbeat;
-if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
-for(const key3 in data15){
-if(!(((key3 === "path") || (key3 === "target")) || (key3 === "interval"))){
-const err30 = {instancePath:instancePath+"/heartbeat",keyword:"additionalProperties",params:{additionalProperty: key3}};
-if(vErrors === null){
-vErrors = [err30];
-}
-else {
-vErrors.push(err30);
-}
-errors++;
-}
-}
-if(data15.path !== undefined){
-let data16 = data15.path;
-if(typeof data16 === "string"){
-if(data16.length < 1){
-const err31 = {instancePath:instancePath+"/heartbeat/path",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err31];
-}
-else {
-vErrors.push(err31);
-}
-errors++;
-}
-}
-else {
-const err32 = {instancePath:instancePath+"/heartbeat/path",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-}
-if(data15.target !== undefined){
-if(!(typeof data15.target === "string")){
-const err33 = {instancePath:instancePath+"/heartbeat/target",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-}
-if(data15.interval !== undefined){
-if(!(validate67(data15.interval, {instancePath:instancePath+"/heartbeat/interval",parentData:data15,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+if(!(validate98(data.heartbeat, {instancePath:instancePath+"/heartbeat",parentData:data,parentDataProperty:"heartbeat",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate98.errors : join(vErrors, validate98.errors);
 errors = vErrors.length;
-}
-}
-}
-else {
-const err34 = {instancePath:instancePath+"/heartbeat",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
 }
 }
 if(data.maintenance_windows !== undefined){
@@ -2209,684 +2927,118 @@ errors = vErrors.length;
 }
 }
 if(data.report !== undefined){
-let data20 = data.report;
-if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
-if(data20.path === undefined){
-const err35 = {instancePath:instancePath+"/report",keyword:"required",params:{missingProperty: "path"}};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-for(const key4 in data20){
-if(!(((key4 === "path") || (key4 === "interval")) || (key4 === "public"))){
-const err36 = {instancePath:instancePath+"/report",keyword:"additionalProperties",params:{additionalProperty: key4}};
-if(vErrors === null){
-vErrors = [err36];
-}
-else {
-vErrors.push(err36);
-}
-errors++;
-}
-}
-if(data20.path !== undefined){
-let data21 = data20.path;
-if(typeof data21 === "string"){
-if(data21.length < 1){
-const err37 = {instancePath:instancePath+"/report/path",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err37];
-}
-else {
-vErrors.push(err37);
-}
-errors++;
-}
-}
-else {
-const err38 = {instancePath:instancePath+"/report/path",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err38];
-}
-else {
-vErrors.push(err38);
-}
-errors++;
-}
-}
-if(data20.interval !== undefined){
-if(!(validate67(data20.interval, {instancePath:instancePath+"/report/interval",parentData:data20,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+if(!(validate102(data.report, {instancePath:instancePath+"/report",parentData:data,parentDataProperty:"report",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate102.errors : join(vErrors, validate102.errors);
 errors = vErrors.length;
-}
-}
-if(data20.public !== undefined){
-let data23 = data20.public;
-if(Array.isArray(data23)){
-if(data23.length < 1){
-const err39 = {instancePath:instancePath+"/report/public",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-const len2 = data23.length;
-for(let i2=0; i2<len2; i2++){
-let data24 = data23[i2];
-if(typeof data24 === "string"){
-if(data24.length < 1){
-const err40 = {instancePath:instancePath+"/report/public/" + i2,keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-}
-else {
-const err41 = {instancePath:instancePath+"/report/public/" + i2,keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-}
-}
-}
-else {
-const err42 = {instancePath:instancePath+"/report/public",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-}
-}
-else {
-const err43 = {instancePath:instancePath+"/report",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
-}
-errors++;
 }
 }
 if(data.page !== undefined){
-let data25 = data.page;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key5 in data25){
-if(!(((key5 === "title") || (key5 === "description")) || (key5 === "announcements"))){
-const err44 = {instancePath:instancePath+"/page",keyword:"additionalProperties",params:{additionalProperty: key5}};
-if(vErrors === null){
-vErrors = [err44];
-}
-else {
-vErrors.push(err44);
-}
-errors++;
-}
-}
-if(data25.title !== undefined){
-let data26 = data25.title;
-if(typeof data26 === "string"){
-if(data26.length < 1){
-const err45 = {instancePath:instancePath+"/page/title",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err45];
-}
-else {
-vErrors.push(err45);
-}
-errors++;
-}
-}
-else {
-const err46 = {instancePath:instancePath+"/page/title",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err46];
-}
-else {
-vErrors.push(err46);
-}
-errors++;
-}
-}
-if(data25.description !== undefined){
-let data27 = data25.description;
-if(typeof data27 === "string"){
-if(data27.length < 1){
-const err47 = {instancePath:instancePath+"/page/description",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err47];
-}
-else {
-vErrors.push(err47);
-}
-errors++;
-}
-}
-else {
-const err48 = {instancePath:instancePath+"/page/description",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err48];
-}
-else {
-vErrors.push(err48);
-}
-errors++;
-}
-}
-if(data25.announcements !== undefined){
-let data28 = data25.announcements;
-if(Array.isArray(data28)){
-const len3 = data28.length;
-for(let i3=0; i3<len3; i3++){
-if(!(validate97(data28[i3], {instancePath:instancePath+"/page/announcements/" + i3,parentData:data28,parentDataProperty:i3,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate97.errors : join(vErrors, validate97.errors);
+if(!(validate105(data.page, {instancePath:instancePath+"/page",parentData:data,parentDataProperty:"page",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate105.errors : join(vErrors, validate105.errors);
 errors = vErrors.length;
-}
-}
-}
-else {
-const err49 = {instancePath:instancePath+"/page/announcements",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err49];
-}
-else {
-vErrors.push(err49);
-}
-errors++;
-}
-}
-}
-else {
-const err50 = {instancePath:instancePath+"/page",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err50];
-}
-else {
-vErrors.push(err50);
-}
-errors++;
 }
 }
 if(data.metrics !== undefined){
-let data30 = data.metrics;
-if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
-if(data30.path === undefined){
-const err51 = {instancePath:instancePath+"/metrics",keyword:"required",params:{missingProperty: "path"}};
-if(vErrors === null){
-vErrors = [err51];
-}
-else {
-vErrors.push(err51);
-}
-errors++;
-}
-for(const key6 in data30){
-if(!(((key6 === "path") || (key6 === "interval")) || (key6 === "name"))){
-const err52 = {instancePath:instancePath+"/metrics",keyword:"additionalProperties",params:{additionalProperty: key6}};
-if(vErrors === null){
-vErrors = [err52];
-}
-else {
-vErrors.push(err52);
-}
-errors++;
-}
-}
-if(data30.path !== undefined){
-let data31 = data30.path;
-if(typeof data31 === "string"){
-if(data31.length < 1){
-const err53 = {instancePath:instancePath+"/metrics/path",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err53];
-}
-else {
-vErrors.push(err53);
-}
-errors++;
-}
-}
-else {
-const err54 = {instancePath:instancePath+"/metrics/path",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err54];
-}
-else {
-vErrors.push(err54);
-}
-errors++;
-}
-}
-if(data30.interval !== undefined){
-if(!(validate67(data30.interval, {instancePath:instancePath+"/metrics/interval",parentData:data30,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+if(!(validate109(data.metrics, {instancePath:instancePath+"/metrics",parentData:data,parentDataProperty:"metrics",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate109.errors : join(vErrors, validate109.errors);
 errors = vErrors.length;
-}
-}
-if(data30.name !== undefined){
-let data33 = data30.name;
-if(typeof data33 === "string"){
-if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/metrics/name",keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err55];
-}
-else {
-vErrors.push(err55);
-}
-errors++;
-}
-}
-else {
-const err56 = {instancePath:instancePath+"/metrics/name",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err56];
-}
-else {
-vErrors.push(err56);
-}
-errors++;
-}
-}
-}
-else {
-const err57 = {instancePath:instancePath+"/metrics",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err57];
-}
-else {
-vErrors.push(err57);
-}
-errors++;
 }
 }
 if(data.listen !== undefined){
-let data34 = data.listen;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.address === undefined){
-const err58 = {instancePath:instancePath+"/listen",keyword:"required",params:{missingProperty: "address"}};
-if(vErrors === null){
-vErrors = [err58];
-}
-else {
-vErrors.push(err58);
-}
-errors++;
-}
-for(const key7 in data34){
-if(!((((key7 === "address") || (key7 === "token")) || (key7 === "public")) || (key7 === "interval"))){
-const err59 = {instancePath:instancePath+"/listen",keyword:"additionalProperties",params:{additionalProperty: key7}};
-if(vErrors === null){
-vErrors = [err59];
-}
-else {
-vErrors.push(err59);
-}
-errors++;
-}
-}
-if(data34.address !== undefined){
-if(!(typeof data34.address === "string")){
-const err60 = {instancePath:instancePath+"/listen/address",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err60];
-}
-else {
-vErrors.push(err60);
-}
-errors++;
-}
-}
-if(data34.token !== undefined){
-let data36 = data34.token;
-if(typeof data36 === "string"){
-if(data36.length < 16){
-const err61 = {instancePath:instancePath+"/listen/token",keyword:"minLength",params:{limit: 16}};
-if(vErrors === null){
-vErrors = [err61];
-}
-else {
-vErrors.push(err61);
-}
-errors++;
-}
-}
-else {
-const err62 = {instancePath:instancePath+"/listen/token",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err62];
-}
-else {
-vErrors.push(err62);
-}
-errors++;
-}
-}
-if(data34.public !== undefined){
-let data37 = data34.public;
-if(Array.isArray(data37)){
-if(data37.length < 1){
-const err63 = {instancePath:instancePath+"/listen/public",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err63];
-}
-else {
-vErrors.push(err63);
-}
-errors++;
-}
-const len4 = data37.length;
-for(let i4=0; i4<len4; i4++){
-let data38 = data37[i4];
-if(typeof data38 === "string"){
-if(data38.length < 1){
-const err64 = {instancePath:instancePath+"/listen/public/" + i4,keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err64];
-}
-else {
-vErrors.push(err64);
-}
-errors++;
-}
-}
-else {
-const err65 = {instancePath:instancePath+"/listen/public/" + i4,keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err65];
-}
-else {
-vErrors.push(err65);
-}
-errors++;
-}
-}
-}
-else {
-const err66 = {instancePath:instancePath+"/listen/public",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err66];
-}
-else {
-vErrors.push(err66);
-}
-errors++;
-}
-}
-if(data34.interval !== undefined){
-if(!(validate67(data34.interval, {instancePath:instancePath+"/listen/interval",parentData:data34,parentDataProperty:"interval",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
+if(!(validate112(data.listen, {instancePath:instancePath+"/listen",parentData:data,parentDataProperty:"listen",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate112.errors : join(vErrors, validate112.errors);
 errors = vErrors.length;
-}
-}
-}
-else {
-const err67 = {instancePath:instancePath+"/listen",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err67];
-}
-else {
-vErrors.push(err67);
-}
-errors++;
 }
 }
 if(data.channels !== undefined){
-let data40 = data.channels;
-if(data40 && typeof data40 == "object" && !Array.isArray(data40)){
-for(const key8 in data40){
-let data41 = data40[key8];
-if(!(validate87(data41, {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data40,parentDataProperty:key8,rootData,dynamicAnchors}))){
+let data11 = data.channels;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+for(const key1 in data11){
+let data12 = data11[key1];
+if(!(validate87(data12, {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data11,parentDataProperty:key1,rootData,dynamicAnchors}))){
 vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
 errors = vErrors.length;
 }
-if(data41 && typeof data41 == "object" && !Array.isArray(data41)){
-if(data41.kind === undefined){
-const err68 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}};
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.kind === undefined){
+const err7 = {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "kind"}};
 if(vErrors === null){
-vErrors = [err68];
+vErrors = [err7];
 }
 else {
-vErrors.push(err68);
+vErrors.push(err7);
 }
 errors++;
 }
-if(data41.parameters === undefined){
-const err69 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}};
+if(data12.parameters === undefined){
+const err8 = {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"required",params:{missingProperty: "parameters"}};
 if(vErrors === null){
-vErrors = [err69];
+vErrors = [err8];
 }
 else {
-vErrors.push(err69);
-}
-errors++;
-}
-}
-else {
-const err70 = {instancePath:instancePath+"/channels/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err70];
-}
-else {
-vErrors.push(err70);
+vErrors.push(err8);
 }
 errors++;
 }
 }
-}
 else {
-const err71 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+const err9 = {instancePath:instancePath+"/channels/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err71];
+vErrors = [err9];
 }
 else {
-vErrors.push(err71);
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath:instancePath+"/channels",keyword:"type",params:{type: "object"}};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
 }
 errors++;
 }
 }
 if(data.summary !== undefined){
-let data42 = data.summary;
-if(data42 && typeof data42 == "object" && !Array.isArray(data42)){
-if(data42.cron === undefined){
-const err72 = {instancePath:instancePath+"/summary",keyword:"required",params:{missingProperty: "cron"}};
-if(vErrors === null){
-vErrors = [err72];
-}
-else {
-vErrors.push(err72);
-}
-errors++;
-}
-if(data42.notifications === undefined){
-const err73 = {instancePath:instancePath+"/summary",keyword:"required",params:{missingProperty: "notifications"}};
-if(vErrors === null){
-vErrors = [err73];
-}
-else {
-vErrors.push(err73);
-}
-errors++;
-}
-for(const key9 in data42){
-if(!(((((key9 === "cron") || (key9 === "time_zone")) || (key9 === "period")) || (key9 === "notifications")) || (key9 === "tags"))){
-const err74 = {instancePath:instancePath+"/summary",keyword:"additionalProperties",params:{additionalProperty: key9}};
-if(vErrors === null){
-vErrors = [err74];
-}
-else {
-vErrors.push(err74);
-}
-errors++;
-}
-}
-if(data42.cron !== undefined){
-if(!(typeof data42.cron === "string")){
-const err75 = {instancePath:instancePath+"/summary/cron",keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err75];
-}
-else {
-vErrors.push(err75);
-}
-errors++;
-}
-}
-if(data42.time_zone !== undefined){
-if(!(validate73(data42.time_zone, {instancePath:instancePath+"/summary/time_zone",parentData:data42,parentDataProperty:"time_zone",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate73.errors : join(vErrors, validate73.errors);
+if(!(validate116(data.summary, {instancePath:instancePath+"/summary",parentData:data,parentDataProperty:"summary",rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate116.errors : join(vErrors, validate116.errors);
 errors = vErrors.length;
-}
-}
-if(data42.period !== undefined){
-if(!(validate67(data42.period, {instancePath:instancePath+"/summary/period",parentData:data42,parentDataProperty:"period",rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate67.errors : join(vErrors, validate67.errors);
-errors = vErrors.length;
-}
-}
-if(data42.notifications !== undefined){
-let data46 = data42.notifications;
-if(Array.isArray(data46)){
-if(data46.length < 1){
-const err76 = {instancePath:instancePath+"/summary/notifications",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err76];
-}
-else {
-vErrors.push(err76);
-}
-errors++;
-}
-const len5 = data46.length;
-for(let i5=0; i5<len5; i5++){
-if(!(validate87(data46[i5], {instancePath:instancePath+"/summary/notifications/" + i5,parentData:data46,parentDataProperty:i5,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate87.errors : join(vErrors, validate87.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err77 = {instancePath:instancePath+"/summary/notifications",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err77];
-}
-else {
-vErrors.push(err77);
-}
-errors++;
-}
-}
-if(data42.tags !== undefined){
-let data48 = data42.tags;
-if(Array.isArray(data48)){
-if(data48.length < 1){
-const err78 = {instancePath:instancePath+"/summary/tags",keyword:"minItems",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err78];
-}
-else {
-vErrors.push(err78);
-}
-errors++;
-}
-const len6 = data48.length;
-for(let i6=0; i6<len6; i6++){
-let data49 = data48[i6];
-if(typeof data49 === "string"){
-if(data49.length < 1){
-const err79 = {instancePath:instancePath+"/summary/tags/" + i6,keyword:"minLength",params:{limit: 1}};
-if(vErrors === null){
-vErrors = [err79];
-}
-else {
-vErrors.push(err79);
-}
-errors++;
-}
-}
-else {
-const err80 = {instancePath:instancePath+"/summary/tags/" + i6,keyword:"type",params:{type: "string"}};
-if(vErrors === null){
-vErrors = [err80];
-}
-else {
-vErrors.push(err80);
-}
-errors++;
-}
-}
-}
-else {
-const err81 = {instancePath:instancePath+"/summary/tags",keyword:"type",params:{type: "array"}};
-if(vErrors === null){
-vErrors = [err81];
-}
-else {
-vErrors.push(err81);
-}
-errors++;
-}
-}
-}
-else {
-const err82 = {instancePath:instancePath+"/summary",keyword:"type",params:{type: "object"}};
-if(vErrors === null){
-vErrors = [err82];
-}
-else {
-vErrors.push(err82);
-}
-errors++;
 }
 }
 if(data.checks !== undefined){
-let data50 = data.checks;
-if(data50 && typeof data50 == "object" && !Array.isArray(data50)){
-for(const key10 in data50){
-if(!(validate105(data50[key10], {instancePath:instancePath+"/checks/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data50,parentDataProperty:key10,rootData,dynamicAnchors}))){
-vErrors = vErrors === null ? validate105.errors : join(vErrors, validate105.errors);
+let data14 = data.checks;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+for(const key2 in data14){
+if(!(validate121(data14[key2], {instancePath:instancePath+"/checks/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data14,parentDataProperty:key2,rootData,dynamicAnchors}))){
+vErrors = vErrors === null ? validate121.errors : join(vErrors, validate121.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
+const err11 = {instancePath:instancePath+"/checks",keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err83];
+vErrors = [err11];
 }
 else {
-vErrors.push(err83);
+vErrors.push(err11);
 }
 errors++;
 }
 }
 }
 else {
-const err84 = {instancePath,keyword:"type",params:{type: "object"}};
+const err12 = {instancePath,keyword:"type",params:{type: "object"}};
 if(vErrors === null){
-vErrors = [err84];
+vErrors = [err12];
 }
 else {
-vErrors.push(err84);
+vErrors.push(err12);
 }
 errors++;
 }
@@ -2901,5 +3053,5 @@ function join(all, more) {
 }
 const schema32 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
 const schema20 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
-const schema38 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
+const schema46 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema19 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};

@@ -1,0 +1,108 @@
+import type { Check } from "../../domain/check.ts";
+import { highestSeverity } from "../../domain/condition.ts";
+import type { SharedState } from "../../domain/membership.ts";
+import type { System } from "../../domain/system.ts";
+import { RecordedPass } from "../../scheduler/recorded_pass.ts";
+import { DEFAULT_LIMITS } from "../../scheduler/run_checks.ts";
+import type { WITHOUT_NOTIFICATIONS } from "../../scheduler/without_notifications.ts";
+import type { StateRepository } from "../../state/state_repository.ts";
+import type { Invocation } from "../command_definition.ts";
+import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
+import type { RunRecord } from "../formats/format.ts";
+import type { OpenConfig } from "../open_config.ts";
+import type { LocatedPass } from "./located_pass.ts";
+import type { RunPrinter } from "./run_printer.ts";
+import type { CheckCommandSettings } from "./settings.ts";
+import { type StartSignals, stopCode } from "./start_signals.ts";
+
+/** The options of a single run. */
+export interface OnceOptions {
+  /** Names the state, and may forbid color. */
+  readonly invocation: Invocation;
+  readonly system: System;
+  /** The whole config; the caller chooses the checks to run from it. */
+  readonly config: OpenConfig;
+  readonly settings: CheckCommandSettings;
+  readonly signals: Pick<StartSignals, "stopIsHandled">;
+}
+
+/** The parts of a pass that is recorded. */
+export interface PassParts extends OnceOptions {
+  readonly repository: StateRepository;
+  readonly shared: SharedState | null;
+  /** Names of checks whose record another process has written. */
+  readonly overtaken: Set<string>;
+  /** Runs checks with locations; `null`: there are none. */
+  readonly located: LocatedPass | null;
+  /** The checks that the call is about, including those that are not due. */
+  readonly selected: readonly Check[];
+  /** Whether there is a state: without one no channel is called. */
+  readonly isKept: boolean;
+}
+
+interface ChosenOptions extends PassParts {
+  readonly notifying: typeof WITHOUT_NOTIFICATIONS;
+  readonly printer: RunPrinter;
+  onBug(error: unknown): void;
+}
+
+/** Runs the checks, prints and records their results, and returns the exit code. */
+export async function runChosen(checks: readonly Check[], options: ChosenOptions): Promise<number> {
+  const { system, config, settings, printer, signals } = options;
+  const { clock } = system;
+  const fails = failRule(settings.failOn);
+  const abort = new AbortController();
+  let stoppedCode: number | null = null;
+  const stopListening = system.onStopSignal((signal) => {
+    stoppedCode ??= stopCode(signal);
+    abort.abort(new Error(`Stopped by ${signal}`));
+  });
+  signals.stopIsHandled();
+  const startedAtMs = clock.wallMs();
+  const startedMonotonicMs = clock.monotonicMs();
+  const records = new Map<Check, RunRecord>();
+  const pass = new RecordedPass({
+    ...options,
+    active: config.checks.filter(({ active }) => active),
+    directory: config.source.directory,
+    redact: config.redact,
+    limits: { ...DEFAULT_LIMITS, process: settings.concurrency },
+    signal: abort.signal,
+    ...options.located !== null && { runner: options.located.runner({ isDue: settings.due }) },
+    includesOthers: settings.due,
+    tracesAll: settings.traces,
+    onResult: (result, { occurrences, record: { condition: { confirmed } } }) => {
+      const record = { result, occurrences, confirmed };
+      records.set(result.check, record);
+      printer.record(record);
+    },
+  });
+  const retry = settings.retryForMs === null ? null : {
+    forMs: settings.retryForMs,
+    isFailure: fails,
+    onRetry: (failing: readonly Check[], leftMs: number) => printer.retrying(failing, leftMs),
+  };
+  const unfinished = await pass.run(checks, retry).finally(() => {
+    printer.end();
+    stopListening();
+  });
+  await pass.finish();
+  const ordered = checks.flatMap((check) => records.get(check) ?? []);
+  const conditions = ordered.map(({ result }) => result.condition);
+  const isWritten = await printer.summary({
+    // Unfinished checks have no result.
+    condition: highestSeverity([...conditions, ...unfinished.map(() => "unknown" as const)]),
+    startedAtMs,
+    durationMs: clock.monotonicMs() - startedMonotonicMs,
+    records: ordered,
+    unfinished: unfinished.map(({ name }) => name),
+    inactiveCount: config.checks.filter(({ active }) => !active).length,
+    hostName: system.hostName(),
+  });
+  if (unfinished.length > 0 && stoppedCode !== null) {
+    printer.message(`stopped: no result of ${unfinished.map(({ name }) => name).join(", ")}`);
+    return stoppedCode;
+  }
+  if (!isWritten) return EXIT.input_output;
+  return exitCodeOf(ordered.length === 0 ? [printer.withoutChecks] : conditions, fails);
+}

@@ -1,0 +1,121 @@
+/** The notifications of a single run. A run without a state calls no channel, and does not load this. */
+import { channelUsers } from "../../alerting/configured_channels.ts";
+import { BATCHING_DELAY_MS, type Notifying, startNotifying } from "../../alerting/notifying.ts";
+import type { Check } from "../../domain/check.ts";
+import { StoreError } from "../../domain/store.ts";
+import { publishFile } from "../../outputs/file_publisher.ts";
+import { printable } from "../../shared/printable.ts";
+import { EXIT } from "../exit_code.ts";
+import { VERSION } from "../version.ts";
+import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
+import { type PassParts, runChosen } from "./run_chosen.ts";
+import type { RunPrinter } from "./run_printer.ts";
+
+/** How long a run sends notifications at its end; the others are sent by the next run. */
+const DRAIN_MS = 60_000;
+
+const AT_NEXT_RUN = "retrying at the next run";
+
+interface NotifyingOptions extends PassParts {
+  readonly printer: RunPrinter;
+  onBug(error: unknown): void;
+}
+
+interface WithNotifying extends NotifyingOptions {
+  readonly notifying: Notifying;
+}
+
+/** Runs the checks and sends their notifications. In the end, each pending notification is tried once more. */
+export async function runNotifying(
+  checks: readonly Check[],
+  options: NotifyingOptions,
+): Promise<number> {
+  const { system, config, settings, repository, shared, printer, onBug } = options;
+  const sending = shared === null ? null : await import("./send_once.ts");
+  const guest = sending === null || shared === null
+    ? null
+    : sending.createGuest({ shared, system, config, notifying: () => notifying, onBug });
+  const notifying = startNotifying({
+    users: channelUsers(config),
+    running: options.selected,
+    directory: config.source.directory,
+    redact: config.redact,
+  }, {
+    system,
+    repository,
+    kept: await repository.store.outbox(),
+    notifies: settings.notifies,
+    batchingMs: BATCHING_DELAY_MS,
+    member: guest,
+    writeLine: (line) => printer.line(line),
+    onEvent: (event) => {
+      const text = describeOutboxEvent(event, AT_NEXT_RUN);
+      if (text !== null && text.level !== "info") printer.message(text.message);
+    },
+    onBug,
+  });
+  if (shared === null) await notifying.refresh();
+  else {
+    const names = config.checks.map(({ name }) => name);
+    notifying.silence(await shared.store.silences(system.clock.wallMs()));
+    await notifying.know(names, shared.store.known);
+  }
+  const code = await runChosen(checks, { ...options, notifying });
+  if (settings.due && settings.notifies) await queueSummary({ ...options, notifying });
+  const deadlineMs = system.clock.wallMs() + DRAIN_MS;
+  if (settings.notifies) {
+    if (guest === null || shared === null) await notifying.drain(deadlineMs);
+    else await sending?.sendShared({ shared, guest, notifying, clock: system.clock, deadlineMs });
+  }
+  await notifying.stop();
+  await guest?.leave();
+  await writeMetrics({ ...options, notifying });
+  const pending = settings.notifies ? notifying.pending : [];
+  // A failed attempt was printed when it failed.
+  const unfinished = pending.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
+  for (const rows of Map.groupBy(unfinished, (row) => row.channelKey).values()) {
+    printer.message(describeUnfinished(rows, AT_NEXT_RUN));
+  }
+  if (code !== EXIT.ok || pending.length === 0) return code;
+  // cron would send an email at each call.
+  if (!settings.due) printer.message(`${describePending(pending)}, see: monitor status`);
+  return EXIT.undelivered;
+}
+
+/** Queues the summary if it is due. */
+async function queueSummary(
+  { config, printer, ...options }: WithNotifying,
+): Promise<void> {
+  const { summary: settings, checks } = config;
+  if (settings === null) return;
+  const { queueDueSummary } = await import("../../outputs/summary/queue_summary.ts");
+  try {
+    await queueDueSummary({ ...options, settings, checks });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    printer.message(`the summary waits: ${error.message}`);
+  }
+}
+
+/** Writes the config's metrics file, if any. A failure to write it is printed and doesn't fail the run. */
+async function writeMetrics(
+  { system, config, repository, notifying }: WithNotifying,
+): Promise<void> {
+  const { metrics } = config;
+  if (metrics === null) return;
+  const { gatherMetrics } = await import("../../outputs/metrics/gather_metrics.ts");
+  const { renderMetrics } = await import("../../outputs/metrics/render_metrics.ts");
+  const nowMs = system.clock.wallMs();
+  const loop = {
+    lastLoopAtMs: nowMs,
+    schedulerLagMs: null,
+    configLoadedAtMs: nowMs,
+    isReloadSuccessful: null,
+    isRunning: null,
+  };
+  const values = gatherMetrics({ config, version: VERSION, repository, notifying, nowMs, loop });
+  // Without pauses: nothing else is in progress.
+  const render = (): Promise<string> => renderMetrics(values, () => Promise.resolve());
+  const failure = await publishFile({ what: "the metrics", ...metrics, render }, system.files);
+  if (failure !== null) system.stderr.write(`monitor: warning: ${printable(failure)}\n`);
+}
