@@ -114,12 +114,10 @@ function notificationsJson(items: readonly MessageItem[], isTest: boolean): stri
   return JSON.stringify({ notifications });
 }
 
-interface Posting {
-  readonly channel: WebhookChannel;
-  readonly context: DeliverContext;
-}
-
-async function post(request: FilledRequest, { channel, context }: Posting): Promise<Delivery> {
+async function post(
+  request: FilledRequest,
+  { channel, context }: { readonly channel: WebhookChannel; readonly context: DeliverContext },
+): Promise<Delivery> {
   const { method, timeoutMs } = channel.parameters;
   const { requests, clock } = context.system;
   using deadline = startDeadline(clock, timeoutMs, context.signal);

@@ -6,12 +6,6 @@ import { quote } from "../shared/quote.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
 import { parsePerformanceData } from "../shared/performance_data.ts";
 
-interface PrintedOutput {
-  readonly text: string;
-  readonly isWhole: boolean;
-  readonly performanceData: string;
-}
-
 interface OutputFindings {
   readonly condition: Condition;
   /** In the config's order. */
@@ -27,7 +21,11 @@ interface Finding {
 /** Compares the output of a command with the expected one: text, pattern, value, performance data. */
 export async function evaluatePrinted(
   parameters: ScriptParameters,
-  { text, isWhole, performanceData }: PrintedOutput,
+  { text, isWhole, performanceData }: {
+    readonly text: string;
+    readonly isWhole: boolean;
+    readonly performanceData: string;
+  },
 ): Promise<OutputFindings> {
   const { outputPart, outputPattern, value, performanceDataRanges, conditionOnMismatch = "critical" } =
     parameters;

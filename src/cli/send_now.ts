@@ -9,16 +9,11 @@ import type { OpenConfig } from "./open_config.ts";
 
 const ATTEMPT_MS = 30_000;
 
-interface SendContext {
-  readonly system: System;
-  readonly config: OpenConfig;
-}
-
 /** Sends a message to a channel past its queue, and prints each step. Returns whether it was delivered. */
 export async function sendNow(
   channel: Channel,
   message: Message,
-  { system, config }: SendContext,
+  { system, config }: { readonly system: System; readonly config: OpenConfig },
 ): Promise<boolean> {
   const { redact } = config;
   const say = (text: string): void => system.stdout.write(`${printable(redact(text))}\n`);

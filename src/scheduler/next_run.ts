@@ -24,13 +24,14 @@ function splayOfCheck({ name, splay }: Scheduled): number {
   return splay ?? splayOf(name);
 }
 
-interface PlannedRunOptions {
-  readonly state: ConditionState;
-  readonly plannedMs: number;
-  readonly nowMs: number;
-}
-
-export function nextRunAfter(check: Scheduled, { state, plannedMs, nowMs }: PlannedRunOptions): NextRun {
+export function nextRunAfter(
+  check: Scheduled,
+  { state, plannedMs, nowMs }: {
+    readonly state: ConditionState;
+    readonly plannedMs: number;
+    readonly nowMs: number;
+  },
+): NextRun {
   const { schedule } = check;
   if (isCron(schedule)) {
     const attentiveIntervalMs = intervalOf(schedule, state);

@@ -205,13 +205,11 @@ async function evaluate(response: IncomingResponse, exchange: Exchange, asked: A
     : { ...found, obstacle, captured, violations: [...violations, tooLong.text] };
 }
 
-interface RedirectPlace {
-  readonly asked: Asked;
-  readonly expected: HttpExpectation["statusCode"];
-}
-
 /** If redirects are rejected, an unexpected one is described with its target. */
-function refusedRedirect(response: IncomingResponse, { asked, expected }: RedirectPlace): readonly string[] {
+function refusedRedirect(
+  response: IncomingResponse,
+  { asked, expected }: { readonly asked: Asked; readonly expected: HttpExpectation["statusCode"] },
+): readonly string[] {
   const location = locationOf(response);
   const isAnswer = expectsRedirection(expected) && isExpectedStatus(response.status, expected);
   if (location === null || isAnswer) return statusViolations(response, expected);

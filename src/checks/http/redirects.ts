@@ -80,14 +80,9 @@ export function locationOf({ status, headers }: IncomingResponse): string | null
   return REDIRECT_STATUSES.has(status) ? readHeader(headers, "location") : null;
 }
 
-interface Redirect {
-  readonly status: number;
-  readonly location: string;
-}
-
 function nextRequest(
   request: OutgoingRequest,
-  { status, location }: Redirect,
+  { status, location }: { readonly status: number; readonly location: string },
 ): OutgoingRequest | { readonly problem: string } {
   if (location === "") return { problem: `redirect (status ${status}) has an empty Location` };
   if (!URL.canParse(location, request.target)) {

@@ -137,13 +137,14 @@ async function runCheckCommand(invocation: Invocation, system: System): Promise<
   }
 }
 
-interface RunOptions {
-  readonly system: System;
-  readonly settings: CheckCommandSettings;
-  readonly signals: StartSignals;
-}
-
-async function runChecks(invocation: Invocation, { system, settings, signals }: RunOptions): Promise<number> {
+async function runChecks(
+  invocation: Invocation,
+  { system, settings, signals }: {
+    readonly system: System;
+    readonly settings: CheckCommandSettings;
+    readonly signals: StartSignals;
+  },
+): Promise<number> {
   const config = await openConfig(invocation, system);
   const checks = selectActiveChecks(config.checks, readSelection(invocation));
   // Without --once they go to the log.

@@ -196,13 +196,11 @@ async function readWindows(
   return (await store.silences(nowMs)).filter(({ kind }) => kind === "maintenance");
 }
 
-interface RenderOptions {
-  readonly format: typeof REPORT_FORMATS[number];
-  readonly timeZone: string;
-}
-
 /** Lists windows, one a line; without any, JSON is a list all the same. */
-function render(windows: readonly Silence[], { format, timeZone }: RenderOptions): string {
+function render(
+  windows: readonly Silence[],
+  { format, timeZone }: { readonly format: typeof REPORT_FORMATS[number]; readonly timeZone: string },
+): string {
   if (format === "json") return `${jsonText(windows.map(fieldsOf), { indent: 2 })}\n`;
   return windows.map((window) => {
     const { check, tag, untilMs, reason } = window;

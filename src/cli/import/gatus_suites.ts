@@ -6,13 +6,11 @@ import { translateTarget } from "./gatus_targets.ts";
 import { standardJsonPath } from "./json_path.ts";
 import { intervalText, parseGoDuration } from "./span_text.ts";
 
-interface SuiteContext {
-  readonly providers: Providers;
-  readonly draft: ConfigDraft;
-}
-
 /** Translates a suite into one `http_request` with a step for each endpoint. */
-export function translateSuite(suite: Foreign, { providers, draft }: SuiteContext): void {
+export function translateSuite(
+  suite: Foreign,
+  { providers, draft }: { readonly providers: Providers; readonly draft: ConfigDraft },
+): void {
   const name = asText(fieldOf(suite, "name")) ?? "unnamed";
   const item = `suite "${name}"`;
   const endpoints = asList(fieldOf(suite, "endpoints")).map(asObject);

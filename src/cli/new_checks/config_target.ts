@@ -26,18 +26,15 @@ export interface ConfigTarget {
   readonly text: string;
 }
 
-interface Options {
-  readonly invocation: Invocation;
-  readonly system: System;
-}
-
 /**
  * Finds and opens the config that checks are added to. If there is none, makes one at the path of `--config`, else in
  * the working directory.
  *
  * @throws {ConfigError} If it has errors.
  */
-export async function openTarget({ invocation, system }: Options): Promise<ConfigTarget> {
+export async function openTarget(
+  { invocation, system }: { readonly invocation: Invocation; readonly system: System },
+): Promise<ConfigTarget> {
   const named = optionValue(invocation, "config");
   if (named === "-") throw new UsageError("--config is -, expected a file to add checks to");
   const location = await locateConfig(named, system).catch((error) => {

@@ -8,12 +8,10 @@ import { rootOf } from "./render_head.ts";
 import { DAYS_SHOWN, isUnconfirmed, type ReportSnapshot } from "./snapshot.ts";
 import { type TimeText, zoneOffset } from "./time_text.ts";
 
-interface HeaderOptions {
-  readonly time: TimeText;
-  readonly daysPerPoint: number;
-}
-
-export function renderHeader(snapshot: ReportSnapshot, { time, daysPerPoint }: HeaderOptions): string {
+export function renderHeader(
+  snapshot: ReportSnapshot,
+  { time, daysPerPoint }: { readonly time: TimeText; readonly daysPerPoint: number },
+): string {
   const { nowMs, timeZone, hostName, configLabel, text, isKept } = snapshot;
   const place = hostName === ""
     ? ""

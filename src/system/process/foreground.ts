@@ -116,12 +116,10 @@ function triedPath(error: unknown): string | undefined {
   return error instanceof Error ? /^Failed to spawn '(.*)': /s.exec(error.message)?.[1] : undefined;
 }
 
-interface Following {
-  readonly clock: Clock;
-  readonly tail: OutputTail;
-}
-
-async function follow({ child, isPiped }: Spawned, { clock, tail }: Following): Promise<ForegroundEnd> {
+async function follow(
+  { child, isPiped }: Spawned,
+  { clock, tail }: { readonly clock: Clock; readonly tail: OutputTail },
+): Promise<ForegroundEnd> {
   const stopForwarding = hasDescriptors() ? forwardSignals(child) : () => {};
   try {
     const pipes = !isPiped ? [] : [

@@ -15,15 +15,10 @@ export function isLastingTlsError(error: unknown): boolean {
   return error instanceof Error && LASTING.test(error.message);
 }
 
-interface HandshakeOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** Does a handshake once, without sending anything. Returns whether that fails with a lasting error. */
 export async function failsForGood(
   target: HandshakeTarget,
-  { clock, signal }: HandshakeOptions,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<boolean> {
   using deadline = startDeadline(clock, HANDSHAKE_MS, signal);
   try {
