@@ -11,7 +11,7 @@ import { openStateRepository, type StateRepository } from "../src/state/state_re
 import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
 import { createSystem } from "../src/system/deno_system.ts";
-import { startScheduler } from "../src/scheduler/scheduler.ts";
+import { Scheduler } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
 import { NO_REPORTING } from "../scripts/soak/no_notifying.ts";
 import { withRealStore } from "../scripts/soak/store.ts";
@@ -68,7 +68,7 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
     (_, index) => steadyCheck({ name: `check ${index}`, intervalMs: HOUR_MS }),
   );
   for (const check of checks) recordRun(repository, check);
-  const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
+  const scheduler = new Scheduler({ checks, directory: "/", redact: (text) => text }, {
     system: createSystem(createRealClock()),
     jobs: null,
     repository,

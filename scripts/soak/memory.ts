@@ -4,7 +4,7 @@ import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionState } from "../../src/domain/condition_state.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
-import { startScheduler } from "../../src/scheduler/scheduler.ts";
+import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { askingCheck } from "./checks.ts";
@@ -38,7 +38,7 @@ export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> 
   await withRealStore(async (store) => {
     const clock = createFakeClock(Date.UTC(2026, 0, 31));
     let count = 0;
-    const scheduler = startScheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
+    const scheduler = new Scheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
       system: createFakeTargets(clock, (_target, nowMs) => ({
         status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
         afterMs: 20,

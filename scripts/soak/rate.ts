@@ -5,7 +5,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
-import { startScheduler } from "../../src/scheduler/scheduler.ts";
+import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { askingCheck, steadyCheck } from "./checks.ts";
 import { withRealStore } from "./store.ts";
 
@@ -71,7 +71,7 @@ async function runAndCount(checks: readonly Check[], seconds: number): Promise<L
       newId: () => crypto.randomUUID(),
       hostName: "soak",
     });
-    const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
+    const scheduler = new Scheduler({ checks, directory: "/", redact: (text) => text }, {
       system,
       jobs: null,
       repository,

@@ -1,6 +1,7 @@
 /** One run of a check, and one pass over several; the caller handles the results. */
 import { entryOf } from "../checks/registry.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
 import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
@@ -68,27 +69,65 @@ export interface PassOptions {
  * the pass was ended early.
  */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
-  const limiters = createLimiters(options.limits);
-  const { runner = RUN_HERE } = options;
-  const runs = new StallSafeRuns(options.system.clock);
+  const runs = new LimitedRuns(options.system.clock, options);
   const runOptions = { ...options, system: withoutSecrets(options.system, options.redact) };
   const ends = new Map(checks.map(({ name }) => [name, Promise.withResolvers<void>()]));
   const isFinished = await Promise.all(checks.map(async (check) => {
-    const limit = await runner.limitOf(check);
     for (const name of combinedChecks(check)) await ends.get(name)?.promise;
-    const run = (): Promise<Result | null> => runs.run(() => runner.run(check, runOptions), options);
     try {
-      const result = limit === "none" ? await run() : await limiters[limit].run(run, options.signal);
+      const result = await runs.run(check, runOptions);
       if (result !== null) options.onResult(result);
       return result !== null;
-    } catch (error) {
-      if (options.signal.aborted) return false;
-      throw error;
     } finally {
       ends.get(check.name)?.resolve();
     }
   })).finally(() => runs.end());
   return checks.filter((_check, index) => !isFinished[index]);
+}
+
+interface LimitedRunsOptions extends Pick<PassOptions, "limits" | "runner"> {
+  /** Limiters that others share. @default limiters of the limits */
+  readonly limiters?: Limiters;
+}
+
+interface RunEvents {
+  /** Called once the run has a free place; it does not start if this throws. */
+  onStart?(): void;
+  /** Called before the check runs again because of a stall. */
+  onStall?(stalledMs: number): void;
+}
+
+/** Runs checks within limits, and again if the process stalled or the system was suspended. */
+export class LimitedRuns {
+  readonly #limiters: Limiters;
+  readonly #runner: CheckRunner;
+  readonly #stallSafe: StallSafeRuns;
+
+  constructor(clock: Clock, { limits, limiters, runner = RUN_HERE }: LimitedRunsOptions) {
+    this.#limiters = limiters ?? createLimiters(limits);
+    this.#runner = runner;
+    this.#stallSafe = new StallSafeRuns(clock);
+  }
+
+  /** Runs a check in its turn; `null` if the signal aborted the run, or there is no result yet. */
+  async run(check: Check, options: RunOptions, { onStart, onStall }: RunEvents = {}): Promise<Result | null> {
+    const { signal } = options;
+    const limit = await this.#runner.limitOf(check);
+    const start = (): Promise<Result | null> => {
+      onStart?.();
+      return this.#stallSafe.run(() => this.#runner.run(check, options), { signal, onStall });
+    };
+    try {
+      return limit === "none" ? await start() : await this.#limiters[limit].run(start, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return null;
+    }
+  }
+
+  end(): void {
+    this.#stallSafe.end();
+  }
 }
 
 /** Returns the system of runs: the output of commands contains no secrets. Created once for many runs. */

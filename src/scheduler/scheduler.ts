@@ -7,6 +7,7 @@
  */
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import { ALL_WORK, type WorkShare } from "../domain/membership.ts";
 import type { Notification } from "../domain/notification.ts";
@@ -19,7 +20,7 @@ import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import {
   type CheckRunner,
-  createLimiters,
+  LimitedRuns,
   type Limiters,
   type Limits,
   RUN_HERE,
@@ -30,7 +31,7 @@ import { nextRunAfter } from "./next_run.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { STALL_MS } from "./stall.ts";
-import { JUMP_MS, StallSafeRuns } from "./stall_safe.ts";
+import { JUMP_MS } from "./stall_safe.ts";
 import { SuppressedChecks } from "./suppressed_checks.ts";
 import {
   createTask,
@@ -106,17 +107,11 @@ interface Slot {
   abort: AbortController | null;
 }
 
-export function startScheduler(config: ScheduledConfig, options: SchedulerOptions): Scheduler {
-  return new Scheduler(config, options);
-}
-
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #time: ScheduleTime;
   readonly #timers: TimerGroup;
-  readonly #limiters: Limiters;
-  readonly #runner: CheckRunner;
-  readonly #stallSafe: StallSafeRuns;
+  readonly #limited: LimitedRuns;
   readonly #suppressed: SuppressedChecks;
   readonly #writing: WriteSchedule;
   readonly #reportLate: (name: string, lagMs: number) => void;
@@ -138,7 +133,7 @@ export class Scheduler {
   #isStopping = false;
 
   constructor(config: ScheduledConfig, options: SchedulerOptions) {
-    const { system: { clock }, limits, repository, share = ALL_WORK, onEvent, onBug } = options;
+    const { system: { clock }, repository, share = ALL_WORK, onEvent, onBug } = options;
     const after = this.#after.bind(this);
     this.#options = options;
     this.#share = share;
@@ -146,9 +141,7 @@ export class Scheduler {
     this.#common = this.#commonTo(config);
     this.#time = createScheduleTime(clock);
     this.#timers = new TimerGroup(clock);
-    this.#limiters = options.limiters ?? createLimiters(limits);
-    this.#runner = options.runner ?? RUN_HERE;
-    this.#stallSafe = new StallSafeRuns(clock);
+    this.#limited = this.#createRuns(clock);
     this.#reportLate = createLagReporter({ after, report: (lag) => onEvent({ event: "late", ...lag }) });
     this.#reportStall = createLagReporter({ after, report: (lag) => onEvent({ event: "stalled", ...lag }) });
     this.#suppressed = this.#createSuppressed();
@@ -238,7 +231,7 @@ export class Scheduler {
     await endsWithin(this.#options.system.clock, graceMs, all);
     this.#abortRuns(() => true);
     await all;
-    this.#stallSafe.end();
+    this.#limited.end();
     await this.#options.repository.flush();
     await this.#sending;
     return this.#unfinished;
@@ -350,7 +343,7 @@ export class Scheduler {
 
   #request(slot: Slot): void {
     const { name } = slot.task.check;
-    const refreshed = this.#runner.refresh?.(slot.task.check) ?? null;
+    const refreshed = this.#options.runner?.refresh?.(slot.task.check) ?? null;
     if (refreshed === null) return void this.#happen(slot, { event: "requested" });
     refreshed.then(() => this.decideNow(name)).catch(this.#options.onBug);
   }
@@ -382,27 +375,25 @@ export class Scheduler {
   }
 
   /** Runs a check in its turn; `null` if the run was aborted. */
-  async #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
+  #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
     const { check } = slot.task;
-    const limit = await this.#runner.limitOf(check);
-    const context = { ...this.#common, signal };
-    const run = async (): Promise<Result | null> => {
-      const result = await this.#runner.run(check, context);
+    return this.#limited.run(check, { ...this.#common, signal }, {
+      onStart: () => {
+        signal.throwIfAborted();
+        this.#happen(slot, { event: "started" });
+      },
+      onStall: (stalledMs) => this.#reportStall(check.name, stalledMs),
+    });
+  }
+
+  #createRuns(clock: Clock): LimitedRuns {
+    const { runner = RUN_HERE, ...options } = this.#options;
+    const run: CheckRunner["run"] = async (check, context) => {
+      const result = await runner.run(check, context);
       this.#followClock();
       return result;
     };
-    const start = (): Promise<Result | null> => {
-      signal.throwIfAborted();
-      this.#happen(slot, { event: "started" });
-      const onStall = (stalledMs: number): void => this.#reportStall(check.name, stalledMs);
-      return this.#stallSafe.run(run, { signal, onStall });
-    };
-    try {
-      return limit === "none" ? await start() : await this.#limiters[limit].run(start, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      return null;
-    }
+    return new LimitedRuns(clock, { ...options, runner: { limitOf: (check) => runner.limitOf(check), run } });
   }
 
   #record(

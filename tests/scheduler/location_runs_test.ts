@@ -7,7 +7,7 @@ import { type Store, StoreError } from "../../src/domain/store.ts";
 import { AgreedRuns } from "../../src/scheduler/agreed_runs.ts";
 import { ControlRuns, type LocationRuns, startLocationRuns } from "../../src/scheduler/location_runs.ts";
 import { createLimiters } from "../../src/scheduler/run_checks.ts";
-import { type Scheduler, type SchedulerEvent, startScheduler } from "../../src/scheduler/scheduler.ts";
+import { Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
@@ -130,7 +130,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
     callFor: (check, why) => call("", check, why),
   });
   const events: SchedulerEvent[] = [];
-  const scheduler = startScheduler(config, {
+  const scheduler = new Scheduler(config, {
     system: systemAt("owner"),
     jobs: null,
     repository,

@@ -31,7 +31,7 @@ function startsOf(harness: Pick<SchedulerHarness, "starts">): readonly string[] 
   return harness.starts("web").map((ms) => new Date(ms).toISOString().slice(5, 19));
 }
 
-Deno.test("startScheduler() runs a cron check at its times, to the second, over both DST changes", async () => {
+Deno.test("new Scheduler() runs a cron check at its times, to the second, over both DST changes", async () => {
   for (
     const [from, expected] of [
       ["2026-03-28T00:30:00Z", ["03-28T01:30:00", "03-29T01:00:00", "03-30T00:30:00"]],
@@ -50,7 +50,7 @@ Deno.test("startScheduler() runs a cron check at its times, to the second, over 
   }
 });
 
-Deno.test("startScheduler() runs once soon after a suspension that its time fell into, and counts the skipped runs", async () => {
+Deno.test("new Scheduler() runs once soon after a suspension that its time fell into, and counts the skipped runs", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const harness = await startHarness([cron("0 * * * *")], { clock });
   await clock.advance(10 * MINUTE);
@@ -66,7 +66,7 @@ Deno.test("startScheduler() runs once soon after a suspension that its time fell
   await harness.end();
 });
 
-Deno.test("startScheduler() follows the wall clock when it is set", async (t) => {
+Deno.test("new Scheduler() follows the wall clock when it is set", async (t) => {
   const rows: readonly { name: string; stepMs: number; expected: readonly string[] }[] = [
     {
       name: "back by an hour",
@@ -90,7 +90,7 @@ Deno.test("startScheduler() follows the wall clock when it is set", async (t) =>
   }
 });
 
-Deno.test("startScheduler() skips the times that fall into a long run", async () => {
+Deno.test("new Scheduler() skips the times that fall into a long run", async () => {
   const schedule = cron("*/10 * * * *").schedule;
   const slow = { ...requestCheck("http://slow/", { name: "web", timeoutMs: HOUR }), schedule };
   const clock = createFakeClock(Date.parse("2026-01-10T10:05:00Z"));
@@ -104,7 +104,7 @@ Deno.test("startScheduler() skips the times that fall into a long run", async ()
   await harness.end();
 });
 
-Deno.test("startScheduler() also uses the attentive interval while a cron check is failing", async () => {
+Deno.test("new Scheduler() also uses the attentive interval while a cron check is failing", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T10:40:00Z"));
   const harness = await startHarness([
     cron("0 * * * *", { condition: "critical", attentiveIntervalMs: 25 * MINUTE }),
@@ -122,7 +122,7 @@ Deno.test("startScheduler() also uses the attentive interval while a cron check 
   await harness.end();
 });
 
-Deno.test("startScheduler() catches up with the last time only after a restart, and applies a new expression at once", async () => {
+Deno.test("new Scheduler() catches up with the last time only after a restart, and applies a new expression at once", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
   const store = createMemoryStore();
   const first = await startHarness([cron("0 * * * *")], { clock, store });
@@ -138,7 +138,7 @@ Deno.test("startScheduler() catches up with the last time only after a restart, 
   await second.end();
 });
 
-Deno.test("startScheduler() sends suppressed notifications within 30 s of the end of a maintenance window", async () => {
+Deno.test("new Scheduler() sends suppressed notifications within 30 s of the end of a maintenance window", async () => {
   const maintenanceWindows = [{ fromMinute: 9 * 60, toMinute: 10 * 60, timeZone: "UTC" }];
   const clock = createFakeClock(Date.parse("2026-01-10T09:30:00Z"));
   const isDown = (name: string, nowMs: number): boolean => nowMs < 10 * MINUTE || name === "http://down/";

@@ -15,7 +15,7 @@ import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
 import { splayOf } from "../../src/scheduler/plan.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
-import { startScheduler } from "../../src/scheduler/scheduler.ts";
+import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
@@ -56,7 +56,7 @@ async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]>
   const clock = createFakeClock(startOf(scenario));
   const notifications: Notification[] = [];
   const checks = scenario.subjects.map(({ check }) => check);
-  const scheduler = startScheduler({ checks, directory: "/", redact: (text) => text }, {
+  const scheduler = new Scheduler({ checks, directory: "/", redact: (text) => text }, {
     // The loop is never late here: a run at this time was planned for it.
     system: createProgramSystem(clock, (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs })),
     jobs: null,

@@ -270,7 +270,7 @@ async function assertInvariants(first: readonly Check[], steps: readonly Step[])
   return moves.length;
 }
 
-Deno.test("startScheduler() keeps its guarantees after random events", async () => {
+Deno.test("new Scheduler() keeps its guarantees after random events", async () => {
   let moves = 0;
   await fc.assert(
     fc.asyncProperty(CHECKS, fc.array(STEP, { maxLength: 120, size: "max" }), async (checks, steps) => {

@@ -15,7 +15,7 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("startScheduler() runs each of 1,000 checks once a second for a minute, never late", async () => {
+Deno.test("new Scheduler() runs each of 1,000 checks once a second for a minute, never late", async () => {
   const checks = many(
     1000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
@@ -31,7 +31,7 @@ Deno.test("startScheduler() runs each of 1,000 checks once a second for a minute
   await end();
 });
 
-Deno.test("startScheduler() never runs a check twice at a time, and counts the runs it skips", async () => {
+Deno.test("new Scheduler() never runs a check twice at a time, and counts the runs it skips", async () => {
   const slow = requestCheck("http://slow/", { name: "slow", regularIntervalMs: SECOND });
   let begun = 0;
   let most = 0;
@@ -49,7 +49,7 @@ Deno.test("startScheduler() never runs a check twice at a time, and counts the r
   await end();
 });
 
-Deno.test("startScheduler() skips the runs during one that lasts an hour", async () => {
+Deno.test("new Scheduler() skips the runs during one that lasts an hour", async () => {
   const long = requestCheck("http://long/", { regularIntervalMs: MINUTE, timeoutMs: 2 * HOUR });
   const { clock, runs, starts, end } = await startHarness([long], {
     respond: (_target, nowMs) => ({ status: 200, afterMs: nowMs < 10 * MINUTE ? HOUR : 20 }),
@@ -65,7 +65,7 @@ Deno.test("startScheduler() skips the runs during one that lasts an hour", async
   await end();
 });
 
-Deno.test("startScheduler() keeps other checks on time while 50 targets hang", async () => {
+Deno.test("new Scheduler() keeps other checks on time while 50 targets hang", async () => {
   const hanging = many(
     50,
     (index) => requestCheck("http://hang/", { name: `hanging ${index}`, regularIntervalMs: SECOND }),
@@ -85,7 +85,7 @@ Deno.test("startScheduler() keeps other checks on time while 50 targets hang", a
   await end();
 });
 
-Deno.test("startScheduler() limits commands and requests separately, and enforces both limits", async (t) => {
+Deno.test("new Scheduler() limits commands and requests separately, and enforces both limits", async (t) => {
   const limits = { process: 3, network: 5 };
   const requests = (target: string, count: number): readonly Check[] =>
     many(
@@ -128,7 +128,7 @@ Deno.test("startScheduler() limits commands and requests separately, and enforce
   });
 });
 
-Deno.test("startScheduler() starts waiting checks after a hanging one's timeout at the latest", async () => {
+Deno.test("new Scheduler() starts waiting checks after a hanging one's timeout at the latest", async () => {
   const limits = { process: 1, network: 5 };
   const timeoutMs = 10 * SECOND;
   const hanging = many(
@@ -151,7 +151,7 @@ Deno.test("startScheduler() starts waiting checks after a hanging one's timeout 
   await end();
 });
 
-Deno.test("startScheduler() logs a lag at once, and then once a minute with every run since", async () => {
+Deno.test("new Scheduler() logs a lag at once, and then once a minute with every run since", async () => {
   const checks = many(
     10,
     (index) => programCheck({ name: `command ${index}`, regularIntervalMs: 10 * SECOND }),
@@ -174,7 +174,7 @@ Deno.test("startScheduler() logs a lag at once, and then once a minute with ever
   await end();
 });
 
-Deno.test("startScheduler() uses the attentive interval during a problem, and the regular one afterwards", async () => {
+Deno.test("new Scheduler() uses the attentive interval during a problem, and the regular one afterwards", async () => {
   const check = requestCheck("http://flappy/", {
     regularIntervalMs: 5 * MINUTE,
     attentiveIntervalMs: 10 * SECOND,
@@ -197,7 +197,7 @@ Deno.test("startScheduler() uses the attentive interval during a problem, and th
   await end();
 });
 
-Deno.test("startScheduler() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
+Deno.test("new Scheduler() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
   const checks = many(
     10_000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
@@ -364,7 +364,7 @@ Deno.test("spread() starts checks that move here, and completes a run of one tha
   await end();
 });
 
-Deno.test("startScheduler() persists a confirmed change before its notification, and runs while the store is full", async () => {
+Deno.test("new Scheduler() persists a confirmed change before its notification, and runs while the store is full", async () => {
   const store = createFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   let status = 200;
@@ -392,7 +392,7 @@ Deno.test("startScheduler() persists a confirmed change before its notification,
   await end();
 });
 
-Deno.test("startScheduler() writes about once a second unless it is urgent, many results at a time", async () => {
+Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
   const store = createFaultyStore();
   const checks = many(
     1000,
@@ -404,7 +404,7 @@ Deno.test("startScheduler() writes about once a second unless it is urgent, many
   await end();
 });
 
-Deno.test("startScheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
+Deno.test("new Scheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
   const store = createFaultyStore();
   const checks = many(
     100,
@@ -435,7 +435,7 @@ Deno.test("startScheduler() retries a store that cannot be written with backoff,
   );
 });
 
-Deno.test("startScheduler() prunes old records step by step, and runs checks in between", async () => {
+Deno.test("new Scheduler() prunes old records step by step, and runs checks in between", async () => {
   const store = createFaultyStore();
   store.pruneCalls = 5;
   const { clock, runs, end } = await startHarness([testCheck("ok", { regularIntervalMs: SECOND })], {
@@ -504,7 +504,7 @@ Deno.test("stop() sends every notification before it resolves", async () => {
   assert.strictEqual(notifications().length, 1);
 });
 
-Deno.test("startScheduler() suppresses notifications with --no-notify, and still confirms", async () => {
+Deno.test("new Scheduler() suppresses notifications with --no-notify, and still confirms", async () => {
   const { clock, runs, notifications, end } = await startHarness(
     [testCheck("critical", { regularIntervalMs: 10 * SECOND })],
     { notifies: false },
@@ -515,7 +515,7 @@ Deno.test("startScheduler() suppresses notifications with --no-notify, and still
   await end();
 });
 
-Deno.test("startScheduler() runs a dependency at once if its result is missing, and decides again afterwards", async (t) => {
+Deno.test("new Scheduler() runs a dependency at once if its result is missing, and decides again afterwards", async (t) => {
   const router = requestCheck("http://router/", { name: "router", regularIntervalMs: HOUR });
   const web = requestCheck("http://web/", { name: "web", regularIntervalMs: MINUTE });
   for (const isRouterDown of [false, true]) {
@@ -581,7 +581,7 @@ Deno.test("reload() sends changes to an edited channel at once, unless the check
   await next.end();
 });
 
-Deno.test("startScheduler() sends suppressed notifications soon after the suppression, not at the next run", async (t) => {
+Deno.test("new Scheduler() sends suppressed notifications soon after the suppression, not at the next run", async (t) => {
   let silentUntilMs = Infinity;
   const suppressedBy = (_check: Check, nowMs: number): "silence" | null =>
     nowMs < silentUntilMs ? "silence" : null;
@@ -640,7 +640,7 @@ Deno.test("Scheduler.isAdvancing is false while a run is overdue", async () => {
   await end();
 });
 
-Deno.test("startScheduler() runs a group at once when one of its checks changes, and groups of groups", async () => {
+Deno.test("new Scheduler() runs a group at once when one of its checks changes, and groups of groups", async () => {
   const replicas = ["a", "b", "c"].map((name, index) =>
     requestCheck(`http://${name}/`, { name, regularIntervalMs: (10 + index) * SECOND })
   );

@@ -16,7 +16,7 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("startScheduler() continues every plan after a restart", async (t) => {
+Deno.test("new Scheduler() continues every plan after a restart", async (t) => {
   const rows = [
     { name: "regular checks", condition: "ok", intervalMs: MINUTE },
     { name: "failing checks", condition: "critical", intervalMs: 40 * SECOND },
@@ -60,7 +60,7 @@ Deno.test("startScheduler() continues every plan after a restart", async (t) => 
   }
 });
 
-Deno.test("startScheduler() runs overdue checks first, then those that never ran, the rest as planned", async () => {
+Deno.test("new Scheduler() runs overdue checks first, then those that never ran, the rest as planned", async () => {
   const make = (name: string, regularIntervalMs: number): readonly Check[] =>
     many(100, (index) => testCheck("ok", { name: `${name} ${index}`, regularIntervalMs }));
   const clock = createFakeClock(NOW);
@@ -81,7 +81,7 @@ Deno.test("startScheduler() runs overdue checks first, then those that never ran
   await end();
 });
 
-Deno.test("startScheduler() spreads 10,000 overdue checks over three seconds", async () => {
+Deno.test("new Scheduler() spreads 10,000 overdue checks over three seconds", async () => {
   const checks = many(
     10_000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }),
@@ -103,7 +103,7 @@ Deno.test("startScheduler() spreads 10,000 overdue checks over three seconds", a
   await end();
 });
 
-Deno.test("startScheduler() keeps its plans if recorded times lie in the future, since the clock was set back", async () => {
+Deno.test("new Scheduler() keeps its plans if recorded times lie in the future, since the clock was set back", async () => {
   const clock = createFakeClock(NOW);
   const store = createMemoryStore();
   const check = testCheck("ok", { regularIntervalMs: MINUTE });
@@ -135,7 +135,7 @@ async function startSteady(
   return { ...harness, names: checks.map(({ name }) => name) };
 }
 
-Deno.test("startScheduler() keeps its rate when the wall clock is set", async (t) => {
+Deno.test("new Scheduler() keeps its rate when the wall clock is set", async (t) => {
   for (const intervalMs of [SECOND, 10 * SECOND, 5 * MINUTE]) {
     for (
       const stepMs of [-48 * HOUR, -10 * SECOND, -3 * SECOND, -150, 150, 3 * SECOND, 10 * SECOND, 48 * HOUR]
@@ -160,7 +160,7 @@ Deno.test("startScheduler() keeps its rate when the wall clock is set", async (t
   }
 });
 
-Deno.test("startScheduler() never runs a check twice at a time when the clock is set, at any moment", async () => {
+Deno.test("new Scheduler() never runs a check twice at a time when the clock is set, at any moment", async () => {
   for (let offsetMs = 0; offsetMs < 1000; offsetMs += 77) {
     for (const stepMs of [-HOUR, -3 * SECOND, 3 * SECOND, HOUR]) {
       const check = requestCheck("http://web/", { regularIntervalMs: SECOND });
@@ -191,7 +191,7 @@ Deno.test("startScheduler() never runs a check twice at a time when the clock is
   }
 });
 
-Deno.test("startScheduler() discards a run during which the system was suspended, and repeats it after 10 s", async () => {
+Deno.test("new Scheduler() discards a run during which the system was suspended, and repeats it after 10 s", async () => {
   const check = requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND });
   const clock = createFakeClock(NOW);
   let hangs = true;
@@ -216,7 +216,7 @@ Deno.test("startScheduler() discards a run during which the system was suspended
   await end();
 });
 
-Deno.test("startScheduler() discards a response that is the first event after a suspension", async () => {
+Deno.test("new Scheduler() discards a response that is the first event after a suspension", async () => {
   const clock = createFakeClock(NOW);
   let status = 500;
   const { runs, scheduler, events, end } = await startHarness([
@@ -238,7 +238,7 @@ Deno.test("startScheduler() discards a response that is the first event after a 
   await end();
 });
 
-Deno.test("startScheduler() repeats runs after 10 s that fell into a clock step back, however far", async (t) => {
+Deno.test("new Scheduler() repeats runs after 10 s that fell into a clock step back, however far", async (t) => {
   for (const stepMs of [-10 * SECOND, -30 * MINUTE, -24 * HOUR]) {
     await t.step(`by ${stepMs} ms`, async () => {
       const clock = createFakeClock(NOW);
@@ -259,7 +259,7 @@ Deno.test("startScheduler() repeats runs after 10 s that fell into a clock step 
   }
 });
 
-Deno.test("startScheduler() notices a suspension soon after it, and repeats skipped runs once", async () => {
+Deno.test("new Scheduler() notices a suspension soon after it, and repeats skipped runs once", async () => {
   const checks = many(100, (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }));
   const clock = createFakeClock(NOW);
   const { events, runs, starts, end } = await startHarness(checks, { clock });
@@ -285,7 +285,7 @@ Deno.test("startScheduler() notices a suspension soon after it, and repeats skip
   await end();
 });
 
-Deno.test("startScheduler() discards a timeout during a suspension", async (t) => {
+Deno.test("new Scheduler() discards a timeout during a suspension", async (t) => {
   const start = (answer: "hang" | number): Promise<SchedulerHarness> =>
     startHarness([requestCheck("http://web/", { regularIntervalMs: MINUTE, timeoutMs: 10 * SECOND })], {
       clock: createFakeClock(NOW),
@@ -339,7 +339,7 @@ Deno.test("startScheduler() discards a timeout during a suspension", async (t) =
   });
 });
 
-Deno.test("startScheduler() spreads overdue runs after the process was stalled, and skips missed ones", async () => {
+Deno.test("new Scheduler() spreads overdue runs after the process was stalled, and skips missed ones", async () => {
   const checks = many(
     5000,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
@@ -364,7 +364,7 @@ Deno.test("startScheduler() spreads overdue runs after the process was stalled, 
   await end();
 });
 
-Deno.test("startScheduler() runs every check also on a machine that stalls all the time", async () => {
+Deno.test("new Scheduler() runs every check also on a machine that stalls all the time", async () => {
   const checks = many(
     50,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: 10 * SECOND }),

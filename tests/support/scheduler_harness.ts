@@ -9,12 +9,7 @@ import type { Recorded } from "../../src/state/state_repository.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
 import { createMemoryStore } from "./memory_store.ts";
-import {
-  type ScheduledConfig,
-  type Scheduler,
-  type SchedulerEvent,
-  startScheduler,
-} from "../../src/scheduler/scheduler.ts";
+import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets, type FakeResponse } from "../../testing/fake_targets.ts";
 import { createProgramSystem, type FakeRun } from "./fake_commands.ts";
@@ -97,7 +92,7 @@ export async function startHarness(
   const respond = options.respond ?? (() => ({ status: 200, afterMs: 20 }));
   const { requests } = createFakeTargets(clock, respond, (target) => options.ended?.(target));
   const runFakeCommand = options.runFakeCommand ?? (() => ({ condition: "ok", afterMs: 20 }) as const);
-  const scheduler = startScheduler(scheduled(checks), {
+  const scheduler = new Scheduler(scheduled(checks), {
     system: { ...createProgramSystem(clock, runFakeCommand), requests },
     jobs: null,
     repository,

@@ -5,12 +5,7 @@ import type { KeptOutbox } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import type { Member } from "../../members/member.ts";
 import { DEFAULT_LIMITS, type Limits } from "../../scheduler/run_checks.ts";
-import {
-  type ScheduledConfig,
-  type Scheduler,
-  type SchedulerEvent,
-  startScheduler,
-} from "../../scheduler/scheduler.ts";
+import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../scheduler/scheduler.ts";
 import { jobLogOf } from "../../state/job_log.ts";
 import { openStateRepository, type StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
@@ -85,7 +80,7 @@ export async function startParts(options: ServicePartsOptions): Promise<ServiceP
     onEvent: (event) => logDeliveryEvent(event, { log: options.log, redact }),
     onBug,
   });
-  const scheduler = startScheduler(scheduled, {
+  const scheduler = new Scheduler(scheduled, {
     system,
     jobs: state.path === null ? null : jobLogOf(repository),
     repository,
