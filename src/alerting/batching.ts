@@ -4,8 +4,8 @@
  * - Order: the notifications of a check are sent in order. A check contributes its first notification, its head, and
  *   those that directly follow.
  * - A message that may have arrived is sent again unchanged, under the same id.
- * - Other notifications of a batching channel are sent together, except summaries, and those of any other channel one at
- *   a time.
+ * - Other notifications of a batching channel are sent together, except summaries. Those of any other channel are sent
+ *   one at a time, except after a wait for its limit.
  * - A batch that is rejected, or has failed for an hour, is sent one by one.
  */
 import type { QueuedNotification } from "../domain/outbox.ts";
@@ -37,6 +37,8 @@ export function newRound(failures: number, isForced: boolean): Round {
 
 interface BatchOptions {
   readonly batches: boolean;
+  /** Whether everything is sent as one message, also if the channel does not batch. */
+  readonly isDigest: boolean;
   /** Wall time, milliseconds since 1970. */
   readonly nowMs: number;
   /** Returns whether a notification is not sent. */
@@ -47,7 +49,7 @@ interface BatchOptions {
 export function nextBatch(
   notifications: readonly QueuedNotification[],
   round: Round,
-  { batches, nowMs, isExcluded }: BatchOptions,
+  { batches, isDigest, nowMs, isExcluded }: BatchOptions,
 ): readonly QueuedNotification[] | null {
   const checks = checksOf(notifications);
   const alone = checks.map(([head]) => head).filter(({ id }) => round.oneByOne.has(id));
@@ -67,8 +69,10 @@ export function nextBatch(
   if (first === null) return null;
   const { messageId } = first;
   if (messageId !== null) return notifications.filter((queued) => queued.messageId === messageId);
-  if (!batches || isSummary(first)) return [first];
-  return chosen.flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence).slice(0, BATCH_MAX);
+  if (!batches && !isDigest || isSummary(first)) return [first];
+  const all = chosen.flatMap((own) => unsealed(own, isExcluded)).toSorted(bySequence);
+  // A digest of a channel that does not batch is short.
+  return batches ? all.slice(0, BATCH_MAX) : all;
 }
 
 /** Returns the notifications that can leave the queue unsent: of each check the first ones that are not wanted. */

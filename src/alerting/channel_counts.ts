@@ -8,5 +8,6 @@ export function countOf(
 ): readonly ChannelCount[] {
   if (first === undefined) return [];
   const { channelKey, channelName } = first;
-  return [{ channelKey, channelName, sent: 0, failedAttempts: 0, dropped: 0, summarized: 0, ...numbers }];
+  const none = { sent: 0, failedAttempts: 0, dropped: 0, summarized: 0, limitUse: null };
+  return [{ channelKey, channelName, ...none, ...numbers }];
 }

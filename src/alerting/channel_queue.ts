@@ -25,7 +25,8 @@ import {
   type StatusKind,
 } from "./queue_state.ts";
 import { NEW_DURING_BACKOFF_MS, restoredAttemptMs } from "./retry.ts";
-import { onDelivered, onFailed, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
+import { onDelivered, onFailed, persistUse, rest, retrySoon, soonerForNew, startRound } from "./sending.ts";
+import { afterEnd, countedUse } from "./sending_limit.ts";
 
 /** Returns the next queue after an event. A status ignores the events that it does not handle. */
 export function transitionQueue(
@@ -95,6 +96,7 @@ const TRANSITIONS: {
     clock_set_back: setBack,
     stopped: stop,
   },
+  limited: { added, woke: wake, reloaded: reload, released: leave, clock_set_back: setBack, stopped: stop },
   rejected: {
     added: addAndWait,
     woke: wake,
@@ -150,7 +152,7 @@ function addDuringBackoff(
 
 /** Sends if it is time; the timer also fires to merge. */
 function wake(
-  queue: QueueIn<"batching" | "backing_off" | "rejected">,
+  queue: QueueIn<"batching" | "backing_off" | "limited" | "rejected">,
   { isForced }: EventOf<"woke">,
   context: QueueContext,
 ): QueueTransition {
@@ -209,9 +211,16 @@ function setBack(queue: ChannelQueue, { byMs }: EventOf<"clock_set_back">): Queu
 }
 
 /** Another member may own the queue; if not, its message is sent soon. */
-function waitToSend(queue: ChannelQueue, _event: unknown, { nowMs }: QueueContext): QueueTransition {
-  if (queue.status.kind === "sending" && queue.status.next === "release") return leave();
-  return { queue: { ...queue, status: { kind: "batching", untilMs: nowMs + REFUSED_MS } }, effects: [] };
+function waitToSend(
+  queue: QueueIn<"sending">,
+  _event: unknown,
+  { nowMs, limit }: QueueContext,
+): QueueTransition {
+  const { message, next } = queue.status;
+  const unused = limit === null ? null : afterEnd(limit, null);
+  const effects = persistUse(countedUse(unused, message.notifications, { countedAtMs: nowMs }));
+  if (next === "release") return { queue: EMPTY_QUEUE, effects };
+  return { queue: { ...queue, status: { kind: "batching", untilMs: nowMs + REFUSED_MS } }, effects };
 }
 
 const REFUSED_MS = 1_000;

@@ -1,5 +1,5 @@
 import { channelEntryOf } from "../channels/registry.ts";
-import type { Channel } from "../domain/channel.ts";
+import type { Channel, MessageLimit } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";
 import type { Redact } from "../shared/redact.ts";
@@ -40,7 +40,12 @@ export class ConfiguredChannels {
 
   constructor({ users, redact }: NotifyingConfig) {
     this.#redact = redact;
-    this.#byKey = new Map(users.flatMap(({ notifications }) => notifications.map((one) => [one.key, one])));
+    const byKey = new Map<string, Channel>();
+    for (const channel of users.flatMap(({ notifications }) => notifications)) {
+      const atMost = stricter(byKey.get(channel.key)?.atMost, channel.atMost);
+      byKey.set(channel.key, atMost === channel.atMost ? channel : { ...channel, ...atMost && { atMost } });
+    }
+    this.#byKey = byKey;
     this.#usesByCheck = new Map(
       users.map(({ name, notifications }) => [name, new Map(notifications.map((one) => [one.key, one]))]),
     );
@@ -66,7 +71,8 @@ export class ConfiguredChannels {
     return {
       channel,
       batches: entry.batches(channel),
-      staleAfterMs: entry.staleAfterMs,
+      // A limit delays notifications, and loses none.
+      staleAfterMs: channel.atMost === undefined ? entry.staleAfterMs : null,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
   }
@@ -85,4 +91,10 @@ export class ConfiguredChannels {
     if (this.#usesByCheck.get(check)?.has(channelKey) === false) return "unwanted";
     return this.#byKey.has(channelKey) ? "here" : "absent";
   }
+}
+
+/** A channel without a name may be in several lists with different limits. */
+function stricter(one: MessageLimit | undefined, other: MessageLimit | undefined): MessageLimit | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return one.count / one.windowMs < other.count / other.windowMs ? one : other;
 }

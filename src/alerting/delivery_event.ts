@@ -17,6 +17,12 @@ export type DeliveryEvent =
   }
   /** Older problems that recovered unsent are counted from now on instead of listed; once until the count is sent. */
   | { readonly event: "summarized"; readonly notifications: readonly QueuedNotification[] }
+  /** The channel's limit is reached: these and all later ones wait, to be sent as one message. */
+  | {
+    readonly event: "limited";
+    readonly notifications: readonly QueuedNotification[];
+    readonly untilMs: number;
+  }
   | {
     readonly event: "dropped";
     readonly notifications: readonly QueuedNotification[];

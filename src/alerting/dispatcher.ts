@@ -8,6 +8,7 @@
  *   the same state.
  */
 import type { Channel } from "../domain/channel.ts";
+import type { LimitUse } from "../domain/channel_count.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Delivery, Message } from "../domain/delivery.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification } from "../domain/outbox.ts";
@@ -19,6 +20,7 @@ import { bySequence } from "./batching.ts";
 import { lastNotificationOf, transitionQueue, wakeAtMs } from "./channel_queue.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { markerKey } from "./delivery_markers.ts";
+import { digestOf } from "./digest.ts";
 import { dropChange, RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { toMessage } from "./message.ts";
 import {
@@ -30,6 +32,7 @@ import {
   type SentMessage,
 } from "./queue_state.ts";
 import { moveMarkers, type Rekeyed, rekeyQueued } from "./rekey.ts";
+import { restoredUse, sendingLimit, setUseBack } from "./sending_limit.ts";
 
 /** Where a queue delivers. */
 export interface DeliveryTarget extends Pick<QueueContext, "batches" | "staleAfterMs"> {
@@ -80,6 +83,8 @@ export class Dispatcher {
   readonly #time: ScheduleTime;
   readonly #queues = new Map<string, RunningQueue>();
   readonly #markers = new Map<string, DeliveryMarker>();
+  /** The use of limits by channel. */
+  readonly #limitUses = new Map<string, LimitUse>();
   readonly #dropped = new Map<string, QueuedNotification>();
   readonly #unassigned = new Map<string, QueuedNotification>();
   #unassignedTimer: (() => void) | null = null;
@@ -87,12 +92,13 @@ export class Dispatcher {
 
   /** Starts with the persisted outbox. */
   constructor(
-    { notifications, markers }: Pick<KeptOutbox, "notifications" | "markers">,
+    { notifications, markers, counts }: KeptOutbox,
     options: DispatcherOptions,
   ) {
     this.#options = options;
     this.#time = createScheduleTime(options.clock);
     for (const marker of markers) this.#markers.set(markerKey(marker.check, marker.channelKey), marker);
+    for (const { channelKey, limitUse } of counts) this.takeLimit(channelKey, limitUse);
     this.add(notifications.toSorted(bySequence));
   }
 
@@ -108,6 +114,21 @@ export class Dispatcher {
       const key = markerKey(marker.check, marker.channelKey);
       if (!this.#markers.has(key)) this.#markers.set(key, marker);
     }
+  }
+
+  /** Continues with the persisted use of a channel's limit. */
+  takeLimit(channelKey: string, use: LimitUse | null): void {
+    if (use === null) return;
+    const attemptTimeoutMs = this.#options.targetOf(channelKey)?.attemptTimeoutMs ?? 0;
+    const nowMs = this.#options.clock.wallMs();
+    this.#limitUses.set(channelKey, restoredUse(use, { nowMs, attemptTimeoutMs }));
+  }
+
+  /** Returns until when the messages of a channel wait for its limit; `null`: none does. */
+  limitedUntilMs(channelKey: string): number | null {
+    const untilMs = this.#limitUses.get(channelKey)?.limitedUntilMs ?? null;
+    const isLimited = this.#options.targetOf(channelKey)?.channel.atMost !== undefined;
+    return isLimited && untilMs !== null && untilMs > this.#options.clock.wallMs() ? untilMs : null;
   }
 
   /**
@@ -135,6 +156,7 @@ export class Dispatcher {
     const running = this.#queueOf(channelKey);
     this.#apply(running, { kind: "released" });
     await this.#untilIdle(running);
+    this.#limitUses.delete(channelKey);
     for (const map of [this.#markers, this.#unassigned]) {
       for (const [key, one] of map) if (one.channelKey === channelKey) map.delete(key);
     }
@@ -253,6 +275,7 @@ export class Dispatcher {
       batchingMs: this.#options.batchingMs,
       batches: target?.batches ?? false,
       staleAfterMs: target?.staleAfterMs ?? null,
+      limit: sendingLimit(target, this.#limitUses.get(running.channelKey)),
       markers: this.#markers,
       isStillTrue: (queued) => this.#options.isStillTrue(queued),
       isExcluded: (queued) => this.#options.isExcluded(queued),
@@ -291,6 +314,7 @@ export class Dispatcher {
   #followClock(): void {
     const byMs = -this.#time.catchUp();
     if (byMs <= 0) return;
+    for (const [key, use] of this.#limitUses) this.#limitUses.set(key, setUseBack(use, byMs));
     for (const running of this.#queues.values()) this.#apply(running, { kind: "clock_set_back", byMs });
   }
 
@@ -318,7 +342,8 @@ export class Dispatcher {
     const { channel, attemptTimeoutMs } = target;
     using deadline = startDeadline(clock, attemptTimeoutMs, this.#stop.signal);
     try {
-      const message = toMessage(id, notifications, this.#markers);
+      const whole = toMessage(id, notifications, this.#markers);
+      const message = channel.atMost === undefined || target.batches ? whole : digestOf(whole);
       const delivery = await this.#options.deliver(message, channel, deadline.signal);
       return delivery.delivered ? { kind: "delivered", note: delivery.note } : failed(delivery);
     } catch (error) {
@@ -347,6 +372,9 @@ export class Dispatcher {
       this.#unassigned.delete(id);
     }
     for (const queued of change.changed) if (queued.state === "dropped") this.#dropped.set(queued.id, queued);
+    for (const { channelKey, limitUse } of change.counted ?? []) {
+      if (limitUse !== null) this.#limitUses.set(channelKey, limitUse);
+    }
     for (const { check, channelKey } of change.cleared) this.#markers.delete(markerKey(check, channelKey));
     for (const marker of change.markers) {
       this.#markers.set(markerKey(marker.check, marker.channelKey), marker);

@@ -16,7 +16,7 @@ import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
-import type { KnownNotification, ReceivedNotifications } from "../domain/membership.ts";
+import type { KnownNotification, ReceivedNotifications, TakenQueue } from "../domain/membership.ts";
 import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
@@ -127,10 +127,10 @@ export class Notifying {
       onBug,
     });
     const persisted = member !== null
-      ? { notifications: [], markers: [] }
+      ? { notifications: [], markers: [], counts: [] }
       : notifies
       ? kept
-      : { notifications: [], markers: kept.markers };
+      : { ...kept, notifications: [] };
     this.#dispatcher = new Dispatcher(persisted, this.#dispatcherOptions());
     if (notifies) this.#dispatcher.reload(new Map(), (marker) => this.#isObsolete(marker));
   }
@@ -282,8 +282,9 @@ export class Notifying {
   }
 
   /** Begins with the queue of a channel, see {@linkcode Dispatcher}. */
-  take(markers: readonly DeliveryMarker[]): void {
+  take({ queue: { channelKey }, markers, limitUse }: TakenQueue): void {
     this.#dispatcher.take(markers);
+    this.#dispatcher.takeLimit(channelKey, limitUse);
   }
 
   /** Adds notifications of own queues. */
@@ -334,6 +335,11 @@ export class Notifying {
   /** Returns those of these that this config still sends. */
   get pending(): readonly QueuedNotification[] {
     return this.#dispatcher.pending;
+  }
+
+  /** Returns until when the messages of a channel wait for its limit; `null`: none does. */
+  limitedUntilMs(channelKey: string): number | null {
+    return this.#dispatcher.limitedUntilMs(channelKey);
   }
 
   /** Accepted and rejected deliveries of each channel, as far as they are persisted. */

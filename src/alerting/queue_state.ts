@@ -4,6 +4,7 @@ import type { Round } from "./batching.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import type { DeliveryMarkers } from "./delivery_markers.ts";
 import type { Failure } from "./retry.ts";
+import type { SendingLimit } from "./sending_limit.ts";
 
 /** The pending notifications of one channel. All times are wall time, milliseconds since 1970. */
 export interface ChannelQueue {
@@ -49,6 +50,8 @@ export type QueueStatus =
     /** The receiver asked not to be called before (`Retry-After`). */
     readonly notBeforeMs: number;
   }
+  /** The channel has sent as much as its limit permits. */
+  | { readonly kind: "limited"; readonly untilMs: number }
   /** The channel rejected all that is queued, or the first notification of each check. */
   | { readonly kind: "rejected"; readonly untilMs: number }
   /** The process ends. */
@@ -105,6 +108,8 @@ export interface QueueContext {
   readonly batches: boolean;
   /** Older notifications that are no longer true are dropped unsent; `null`: none is too old. */
   readonly staleAfterMs: number | null;
+  /** `null`: the channel has none. */
+  readonly limit: SendingLimit | null;
   /** The last notifications of channels. */
   readonly markers: DeliveryMarkers;
   /** Returns whether a check still has the condition of a notification. */

@@ -1,7 +1,7 @@
 /**
  * From a due queue to messages, and from the outcome of each to the next: the transitions of a queue that sends. Pure.
  */
-import type { QueuedNotification } from "../domain/outbox.ts";
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import {
   hasPending,
   newRound,
@@ -15,6 +15,15 @@ import { markersAfter } from "./delivery_markers.ts";
 import { isObsolete, isStale, TOO_OLD_TO_SHOW } from "./dropping.ts";
 import { mergeNow, mergeSoon } from "./merge_pending.ts";
 import { messageIdOf } from "./message_id.ts";
+import {
+  afterEnd,
+  afterLimit,
+  afterStart,
+  countedUse,
+  isLimited,
+  permittedAtMs,
+  type SendingLimit,
+} from "./sending_limit.ts";
 import {
   type ChannelQueue,
   EMPTY_QUEUE,
@@ -49,17 +58,33 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
   const unwanted = unwantedHeads(wanted, context.isExcluded);
   const notifications = without(wanted, unwanted);
   const dropped = [...dropOf(stale, TOO_OLD_TO_SHOW), ...leaveUnsent(unwanted, context)];
-  const batch = nextBatch(notifications, round, context);
+  const { limit, nowMs } = context;
+  const batch = nextBatch(notifications, round, { ...context, isDigest: isLimited(limit) });
+  const before = [...effects, ...dropped];
   if (batch === null) {
-    return { queue: rest({ ...merged, notifications }, context), effects: [...effects, ...dropped] };
+    const released = isLimited(limit) && !hasPending(notifications)
+      ? noteLimit(limit, merged, null, nowMs)
+      : [];
+    return { queue: rest({ ...merged, notifications }, context), effects: [...before, ...released] };
+  }
+  const permittedMs = permittedAtMs(limit);
+  if (permittedMs > nowMs) {
+    const noted = noteLimit(limit, { ...merged, notifications }, permittedMs, nowMs);
+    return {
+      queue: { ...merged, notifications, status: { kind: "limited", untilMs: permittedMs } },
+      effects: [...before, ...noted],
+    };
   }
   const id = batch[0]?.messageId ?? messageIdOf(batch.map(({ notification }) => notification.id));
   const marked = batch.map((queued): QueuedNotification => ({
     ...queued,
     messageId: id,
     attempts: queued.attempts + 1,
-    nextAttemptAtMs: context.nowMs,
+    nextAttemptAtMs: nowMs,
   }));
+  const counted = countedUse(limit === null ? null : afterStart(limit, nowMs), marked, {
+    countedAtMs: nowMs,
+  });
   const message: SentMessage = {
     id,
     notifications: marked,
@@ -73,12 +98,30 @@ function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): Que
       status: { kind: "sending", message, round, next: "continue" },
     },
     effects: [
-      ...effects,
-      ...dropped,
-      { kind: "persist", change: { changed: marked, removed: [], markers: [], cleared: [] } },
+      ...before,
+      { kind: "persist", change: { changed: marked, removed: [], markers: [], cleared: [], ...counted } },
       { kind: "deliver", message },
     ],
   };
+}
+
+/** Notes until when messages wait for the limit; `null`: none does. The first time is logged. */
+function noteLimit(
+  limit: SendingLimit | null,
+  { notifications }: ChannelQueue,
+  untilMs: number | null,
+  nowMs: number,
+): readonly QueueEffect[] {
+  if (limit === null || limit.use.limitedUntilMs === untilMs) return [];
+  const noted = persistUse(countedUse(afterLimit(limit, untilMs), notifications, { countedAtMs: nowMs }));
+  if (untilMs === null || isLimited(limit)) return noted;
+  return [...noted, { kind: "emit", event: { event: "limited", notifications, untilMs } }];
+}
+
+/** Persists the use of a limit, if there is one. */
+export function persistUse(use: Pick<OutboxChange, "counted">): readonly QueueEffect[] {
+  if (use.counted === undefined || use.counted.length === 0) return [];
+  return [{ kind: "persist", change: { changed: [], removed: [], markers: [], cleared: [], ...use } }];
 }
 
 /** The channel accepted the message. */
@@ -91,11 +134,17 @@ export function onDelivered(
   const notifications = without(queue.notifications, delivered);
   const isWell = notifications.every(hasNotFailed);
   const isBack = isWell && (queue.trouble !== null || !delivered.every(hasNotFailed));
+  const ended = context.limit === null ? null : afterEnd(context.limit, context.nowMs);
+  const limit = ended === null || hasPending(notifications) ? ended : afterLimit(ended, null);
   const change = {
     changed: [],
     removed: delivered.map((queued) => queued.id),
     ...markersAfter(delivered, id, context.markers),
-    counted: countOf(delivered, { sent: delivered.length, countedAtMs: context.nowMs }),
+    counted: countOf(delivered, {
+      sent: delivered.length,
+      countedAtMs: context.nowMs,
+      limitUse: limit?.use ?? null,
+    }),
   };
   const effects: readonly QueueEffect[] = [
     { kind: "persist", change },
@@ -107,7 +156,7 @@ export function onDelivered(
   return after(
     { ...queue, notifications, trouble: null },
     { effects, context },
-    (next) => sendNext(next, nextRound, context),
+    (next) => sendNext(next, nextRound, { ...context, limit }),
   );
 }
 
@@ -115,8 +164,11 @@ export function onDelivered(
 export function onFailed(
   queue: QueueIn<"sending">,
   { failure: reported, jitter }: EventOf<"failed">,
-  context: QueueContext,
+  before: QueueContext,
 ): QueueTransition {
+  const { limit, nowMs } = before;
+  const endedAtMs = reported.mayHaveArrived ? nowMs : null;
+  const context = { ...before, limit: limit === null ? null : afterEnd(limit, endedAtMs) };
   const { message } = queue.status;
   // That it did not arrive this time does not mean that it never did.
   const failure = { ...reported, mayHaveArrived: reported.mayHaveArrived || message.mayHaveArrived };
@@ -228,7 +280,7 @@ function postpone(queue: ChannelQueue, untilMs: number): ChannelQueue {
 function noteFailure(
   queue: QueueIn<"sending">,
   { failed, failure, nextAttemptAtMs }: Failed & { readonly nextAttemptAtMs: number },
-  { nowMs, isStillTrue }: QueueContext,
+  { nowMs, isStillTrue, limit }: QueueContext,
 ): QueueTransition {
   const { reason, retryable } = failure;
   const obsolete = failed.filter((queued) => isObsolete(queued, isStillTrue(queued), nowMs));
@@ -237,7 +289,11 @@ function noteFailure(
   );
   const isNews = (queue.trouble === null && failed.some(hasNotFailed)) ||
     (!retryable && queue.trouble === "down" && failed.length > 0);
-  const counted = countOf(queue.status.message.notifications, { failedAttempts: 1, countedAtMs: nowMs });
+  const counted = countOf(queue.status.message.notifications, {
+    failedAttempts: 1,
+    countedAtMs: nowMs,
+    limitUse: limit?.use ?? null,
+  });
   return {
     // Undelivered notifications can be merged again.
     queue: mergeSoon({

@@ -49,7 +49,13 @@ export function describeItem(item: MessageItem): string {
   if (event === "summary") return `${isoSeconds(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
   const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
   const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
-  return `${isoSeconds(decidedAtMs)} ${what}: ${describeOutput(item)} (${describeHistory(item)})`;
+  return `${isoSeconds(decidedAtMs)} ${what}: ${describeResult(item)}`;
+}
+
+/** The check's output, truncated, with its history. */
+export function describeResult(item: MessageItem): string {
+  const output = describeOutput(item);
+  return item.isDigest === true ? output : `${output} (${describeHistory(item)})`;
 }
 
 /** The check's output, truncated. */

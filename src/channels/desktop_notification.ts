@@ -5,7 +5,7 @@ import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { ProcessEnd } from "../domain/processes.ts";
 import type { System } from "../domain/system.ts";
-import { describeHistory, describeOutput, LINE_TEXT_MAX } from "./console.ts";
+import { describeOutput, describeResult, LINE_TEXT_MAX } from "./console.ts";
 import { cleanLine } from "./clean_text.ts";
 import { afterColon, DELIVERED, firstLine, notDelivered } from "./failures.ts";
 import { toastArguments } from "./windows_toast.ts";
@@ -93,7 +93,7 @@ function notificationOf(item: MessageItem, isTest: boolean): Notification {
   const recovered = event === "recovery" ? " again" : "";
   return {
     title: plain(`${isTest ? "TEST " : ""}${condition.toUpperCase()}${recovered}: ${title ?? check}`),
-    text: plain(`${describeOutput(item)} (${describeHistory(item)})`),
+    text: plain(describeResult(item)),
     isUrgent: condition === "critical",
   };
 }

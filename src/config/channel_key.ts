@@ -20,7 +20,9 @@ export function channelKey(
   { reader, otherDirectory = null }: ChannelKeyOptions,
 ): string {
   const place = { reader, otherDirectory };
-  const own = Object.fromEntries(Object.entries(channel).filter(([key]) => !FILTER_KEYS.includes(key)));
+  const own = Object.fromEntries(
+    Object.entries(channel).filter(([key]) => !FILTER_KEYS.includes(key) && key !== "at_most"),
+  );
   return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
 }
 

@@ -61,7 +61,7 @@ function namedUses({ channels }: JsonObject): readonly Problem[] {
 }
 
 function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
-  const own = ["kind", "parameters"];
+  const own = ["kind", "parameters", "at_most"];
   if (!("channel" in item)) {
     if (!("kind" in item)) return [{ path, message: 'missing key "kind" or "channel"' }];
     return "parameters" in item ? [] : [{ path, message: 'missing key "parameters"' }];
@@ -70,6 +70,7 @@ function problemsOf(item: JsonObject, path: ConfigPath): readonly Problem[] {
     path: [...path, key],
     at: "name",
     message: `"${key}" cannot be used with "channel": remove one of them`,
+    ...key === "at_most" && { hint: 'set the limit of a channel in "channels"' },
   }));
 }
 

@@ -21,6 +21,7 @@ import { parseRange } from "../shared/parse_range.ts";
 import { holdsSecret } from "./placeholders.ts";
 import { isLocationName, LOCATION_NAME } from "../shared/location_name.ts";
 import { minuteOfDay } from "./time_of_day.ts";
+import { MESSAGE_LIMIT_FORMS, parseMessageLimit } from "./parse_message_limit.ts";
 import { OBJECTIVE_FORMS, parseObjective } from "./parse_objective.ts";
 import { findChoiceProblem } from "./template_choices.ts";
 import { type Problem, quoteValue } from "./problem.ts";
@@ -125,6 +126,7 @@ const FORMAT_CHECKS: Readonly<Record<string, FormatCheck>> = {
   size_or_percentage: (item) => checkLimit(item, "size_or_percentage"),
   count_or_percentage: (item) => checkLimit(item, "count_or_percentage"),
   objective: checkObjective,
+  message_limit: checkMessageLimit,
   status: checkStatus,
   header_value: checkHeaderValue,
   range: checkRange,
@@ -172,6 +174,11 @@ function checkObjective({ value, written }: FormattedValue): Pick<Problem, "mess
   if (!("problem" in parsed)) return null;
   const problem = value === written ? parsed.problem : `is not an objective, expected ${OBJECTIVE_FORMS}`;
   return { message: `${quoteValue(written)} ${problem}` };
+}
+
+function checkMessageLimit({ value, written }: FormattedValue): Pick<Problem, "message"> | null {
+  if (parseMessageLimit(String(value)) !== null) return null;
+  return { message: `${quoteValue(written)} is not a limit, expected ${MESSAGE_LIMIT_FORMS}` };
 }
 
 function checkRange({ value, written }: FormattedValue): Pick<Problem, "message"> | null {

@@ -10,6 +10,7 @@ import { type ChannelUse, withFilters, withoutFilters } from "./channel_uses.ts"
 import { parseDuration } from "./parse_duration.ts";
 import { type LimitFormat, parseLimit } from "./parse_limit.ts";
 import { parseSize } from "./parse_size.ts";
+import { parseMessageLimit } from "./parse_message_limit.ts";
 import { parseObjective } from "./parse_objective.ts";
 import { parseInterval } from "./interval.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
@@ -466,6 +467,8 @@ const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOp
     // An unresolved placeholder.
     return "problem" in objective ? { percent: NaN, windowMs: NaN } : objective;
   },
+  // Without a value for its placeholder, the channel sends nothing.
+  message_limit: (value) => parseMessageLimit(String(value)) ?? { count: NaN, windowMs: NaN },
   time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
   command: (value, options) =>
     options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),

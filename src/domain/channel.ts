@@ -90,6 +90,13 @@ export interface ChannelFilters {
   readonly hours?: readonly MaintenanceWindow[];
 }
 
+/** The most messages that leave a channel in any window of a length. */
+export interface MessageLimit {
+  /** 1 to 1000. */
+  readonly count: number;
+  readonly windowMs: number;
+}
+
 /** The common fields of a resolved channel; in the list of a check, with the filters of that use. */
 interface ChannelIdentity extends ChannelFilters {
   /** That of its name; without a name the same for channels of one kind with the same parameters, whatever their credentials. */
@@ -101,6 +108,8 @@ interface ChannelIdentity extends ChannelFilters {
    * meaning. Absent: nothing is missing.
    */
   readonly lack?: string;
+  /** Further notifications are sent later, in one message. @default no limit */
+  readonly atMost?: MessageLimit;
 }
 
 /** A way out for notifications: resolved, validated, with every default filled in. */

@@ -9,6 +9,8 @@ export interface MessageItem {
   readonly summarized: number;
   /** The id of the message with the problem, for threading; `null` if none was sent. */
   readonly threadId: string | null;
+  /** Whether it counts and names several notifications in place of one. @default false */
+  readonly isDigest?: boolean;
 }
 
 export interface Message {

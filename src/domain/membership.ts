@@ -1,4 +1,5 @@
 /** The processes that share a state (members): the data that they publish, and the interface for other layers. */
+import type { LimitUse } from "./channel_count.ts";
 import type { Notification } from "./notification.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "./outbox.ts";
 import type { CheckRecord, KeptResult, Store } from "./store.ts";
@@ -149,6 +150,8 @@ export interface TakenQueue {
   readonly queue: QueueRow;
   /** The condition that the channel was last notified of. */
   readonly markers: readonly DeliveryMarker[];
+  /** The use of the channel's limit; `null`: it never had one. */
+  readonly limitUse: LimitUse | null;
   /** Whether its last owner may be sending a message just now. */
   readonly isSending: boolean;
 }

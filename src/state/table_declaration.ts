@@ -10,6 +10,8 @@ export type Merge = keyof typeof MERGED;
 
 const MERGED = {
   replace: (column: string) => `excluded.${column}`,
+  /** A null changes nothing. */
+  fill: (column: string) => `coalesce(excluded.${column}, ${column})`,
   keep: (column: string) => column,
   add: (column: string) => `${column} + excluded.${column}`,
   max: (column: string) => `max(${column}, excluded.${column})`,
@@ -83,8 +85,12 @@ export function jsonField<T>(name: string, codec: Codec<T>): Field<T> {
 }
 
 /** Any value or `null`, as JSON. */
-export function jsonFieldOrNull<T>(name: string, codec: Codec<T>): Field<T | null> {
-  return field(name, "TEXT", nullable(json(codec)));
+export function jsonFieldOrNull<T>(
+  name: string,
+  codec: Codec<T>,
+  options: FieldOptions = {},
+): Field<T | null> {
+  return field(name, "TEXT", { ...nullable(json(codec)), ...options });
 }
 
 /** Bytes. */

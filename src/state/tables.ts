@@ -5,7 +5,7 @@
  * The outbox, its markers, silences and jobs have names of checks, not references: if a record can't be persisted,
  * the outcomes of its notifications are persisted nevertheless, and a job may run before its check does.
  */
-import type { ChannelCount } from "../domain/channel_count.ts";
+import type { ChannelCount, LimitUse } from "../domain/channel_count.ts";
 import type { ConditionCounts, ConditionState, ConditionTimes } from "../domain/condition_state.ts";
 import type { JobEnd, JobRun } from "../domain/job_runs.ts";
 import type { LocationVote } from "../domain/location.ts";
@@ -200,7 +200,9 @@ export const DELIVERY_MARKERS: Table<DeliveryMarker> = table("delivery_markers",
   certain: field("certain", "INTEGER NOT NULL", flag),
 }, { unique: ["check_name", "channel_key"] });
 
-/** Accepted and rejected deliveries of each channel. */
+const LIMIT_USE: Codec<LimitUse> = object({ sentAtMs: list(number), limitedUntilMs: nullable(number) });
+
+/** Accepted and rejected deliveries of each channel, and the use of its limit. */
 export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   channelKey: string("channel_key"),
   channelName: string("channel_name"),
@@ -209,6 +211,7 @@ export const CHANNEL_COUNTS: Table<ChannelCount> = table("channel_counts", {
   dropped: integer("dropped", { merge: "add" }),
   summarized: integer("summarized", { merge: "add" }),
   countedAtMs: integer("counted_at_ms", { merge: "max" }),
+  limitUse: jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "fill" }),
 }, { unique: ["channel_key"] });
 
 /** Silences, acknowledgements and started maintenance windows of one check, of a tag, or of all (both are NULL). */

@@ -48,6 +48,7 @@ function contextAt(afterMs: number, batches: boolean): QueueContext {
     batchingMs: 2 * SECOND,
     batches,
     staleAfterMs: null,
+    limit: null,
     markers: new Map(),
     isStillTrue: () => true,
     isExcluded: () => false,

@@ -116,7 +116,8 @@ function harness(options: HarnessOptions = {}): Harness {
   const kept: OutboxChange[] = [];
   let attempt = 0;
   const { gone = [] } = options;
-  const dispatcher = new Dispatcher({ notifications: options.rows ?? [], markers: options.markers ?? [] }, {
+  const { rows: notifications = [], markers = [] } = options;
+  const dispatcher = new Dispatcher({ notifications, markers, counts: [] }, {
     clock,
     random: () => 0.5,
     batchingMs: 2 * SECOND,

@@ -514,7 +514,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_channel_key: {
     problems: [[
       "4:46 defaults.notifications[0].name",
-      'unknown key "name", expected one of kind, parameters, channel, conditions, events, after, hours',
+      'unknown key "name", expected one of kind, parameters, channel, conditions, events, after, hours, at_most',
     ]],
   },
   unknown_check_key: {

@@ -44,6 +44,7 @@ const COMPANIONS: Readonly<Record<string, JsonObject>> = {
   "heartbeat.interval": { path: "alive" },
   "notifications.kind": { parameters: {} },
   "notifications.parameters": { kind: "console" },
+  "notifications.at_most": { kind: "console", parameters: {} },
   ...Object.fromEntries(
     FILTERS.map((name) => [`notifications.${name}`, { channel: "pager" }]),
   ),

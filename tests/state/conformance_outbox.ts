@@ -235,6 +235,20 @@ export function testOutbox(test: StoreTest): void {
     ]);
   });
 
+  test("replaces the use of a limit, and keeps it if an addition has none", async (store) => {
+    const first = { sentAtMs: [NOW_MS - 2, NOW_MS - 1.5], limitedUntilMs: NOW_MS + HOUR_MS };
+    const second = { sentAtMs: [], limitedUntilMs: null };
+    const read = async () => (await store.outbox()).counts.map(({ limitUse }) => limitUse);
+    await store.changeOutbox(outboxChangeOf({ counted: [countOf("sms"), countOf("email")] }));
+    assert.deepEqual(await read(), [null, null]);
+    await store.changeOutbox(outboxChangeOf({ counted: [countOf("sms", { limitUse: first })] }));
+    await store.changeOutbox(outboxChangeOf({ counted: [countOf("sms")] }));
+    assert.deepEqual(await read(), [first, null]);
+    const twice = [countOf("sms", { limitUse: first }), countOf("sms", { limitUse: second }), countOf("sms")];
+    await store.changeOutbox(outboxChangeOf({ counted: twice }));
+    assert.deepEqual(await read(), [second, null]);
+  });
+
   test("forgets the counts of a channel after 400 days without any", async (store) => {
     const long = countOf("long", { countedAtMs: NOW_MS - 400 * DAY_MS });
     const longer = countOf("longer", { countedAtMs: NOW_MS - 400 * DAY_MS - 1 });

@@ -163,6 +163,7 @@ export function countOf(channelKey: string, fields: Partial<ChannelCount> = {}):
     channelName: `${channelKey} of somebody`,
     sent: 5,
     failedAttempts: 2,
+    limitUse: null,
     dropped: 1,
     summarized: 4,
     countedAtMs: NOW_MS,

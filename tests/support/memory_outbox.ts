@@ -36,7 +36,7 @@ export function createMemoryOutbox(): MemoryOutbox {
     read: () => ({
       notifications: [...rows.values()].sort((one, other) => one.sequence - other.sequence).map(copyQueued),
       markers: [...marked.values()].map(copyMarker),
-      counts: [...counts.values()].map((count) => ({ ...count })),
+      counts: structuredClone([...counts.values()]),
     }),
     change: (change) => {
       change.changed.forEach(keepRow);
@@ -44,7 +44,7 @@ export function createMemoryOutbox(): MemoryOutbox {
       for (const mark of change.cleared) marked.delete(markerKey(mark));
       for (const mark of change.markers) marked.set(markerKey(mark), copyMarker(mark));
       for (const count of change.counted ?? []) {
-        counts.set(count.channelKey, addCounts(counts.get(count.channelKey), count));
+        counts.set(count.channelKey, structuredClone(addCounts(counts.get(count.channelKey), count)));
       }
     },
     silences: (nowMs) =>

@@ -27,6 +27,12 @@ export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): Out
     const message = `too many recovered problems are pending for ${channel}: the older ones are only counted`;
     return { level: "warning", message };
   }
+  if (event.event === "limited") {
+    const until = new Date(event.untilMs).toISOString();
+    const message =
+      `the limit of ${channel} is reached: ${notifications} pending until ${until}, then sent in one message`;
+    return { level: "warning", message };
+  }
   return { level: "error", message: `${notifications} to ${channel} dropped: ${event.reason}` };
 }
 

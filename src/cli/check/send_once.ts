@@ -39,7 +39,7 @@ export function createGuest({ shared, system, config, notifying, onBug }: GuestO
       spread: () => {},
       spreadLocation: () => {},
       look: () => {},
-      take: ({ markers }) => notifying().take(markers),
+      take: (taken) => notifying().take(taken),
       receive: (received) => notifying().receive(received),
       release: (channelKey) => notifying().release(channelKey),
       silence: (silences) => notifying().silence(silences),
@@ -78,7 +78,10 @@ export async function sendShared(
     await pause(clock, LOOK_EVERY_MS);
     await notifying.drain(deadlineMs);
     const { pending } = notifying;
-    if (pending.length > 0 && pending.every(({ lastFailure }) => lastFailure !== null)) return;
+    const isTried = pending.every(({ lastFailure, channelKey }) =>
+      lastFailure !== null || notifying.limitedUntilMs(channelKey) !== null
+    );
+    if (pending.length > 0 && isTried) return;
     if (pending.length === 0 && !await isPending()) return;
   }
 }

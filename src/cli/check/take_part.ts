@@ -72,7 +72,7 @@ export function takePart(
       spread: () => parts().scheduler.spread(),
       spreadLocation: () => parts().located.spread(),
       look: (looks) => parts().located.look(looks),
-      take: ({ markers }) => parts().notifying.take(markers),
+      take: (taken) => parts().notifying.take(taken),
       receive: (received) => parts().notifying.receive(received),
       release: (channelKey) => parts().notifying.release(channelKey),
       silence: (silences) => parts().notifying.silence(silences),

@@ -878,7 +878,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "kind") || (key0 === "parameters")) || (key0 === "channel")) || (key0 === "conditions")) || (key0 === "events")) || (key0 === "after")) || (key0 === "hours"))){
+if(!((((((((key0 === "kind") || (key0 === "parameters")) || (key0 === "channel")) || (key0 === "conditions")) || (key0 === "events")) || (key0 === "after")) || (key0 === "hours")) || (key0 === "at_most"))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -1039,6 +1039,18 @@ vErrors = [err12];
 }
 else {
 vErrors.push(err12);
+}
+errors++;
+}
+}
+if(data.at_most !== undefined){
+if(!(typeof data.at_most === "string")){
+const err13 = {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }

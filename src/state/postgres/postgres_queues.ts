@@ -30,6 +30,8 @@ const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers
 
 const SELECT_MARKERS_OF_CHECKS = `${SELECT_MARKERS} WHERE check_name = ANY($1::text[])`;
 
+const SELECT_COUNT = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts WHERE channel_key = $1`;
+
 const IS_SENDING = `SELECT EXISTS (SELECT FROM outbox WHERE channel_key = $1 AND message_id IS NOT NULL
   AND state <> 'dropped')::integer AS sending`;
 
@@ -92,9 +94,15 @@ export class SenderQueues {
       if (row === undefined) return null;
       const queue = QUEUES.decode(row);
       const { rows } = await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key]);
+      const [count] = (await session.run(SELECT_COUNT, [key])).rows;
       const [sending] = (await session.run(IS_SENDING, [key])).rows;
       this.#own.set(channelKey, queue);
-      return { queue, markers: rows.map(DELIVERY_MARKERS.decode), isSending: sending?.["sending"] === 1 };
+      return {
+        queue,
+        markers: rows.map(DELIVERY_MARKERS.decode),
+        limitUse: count === undefined ? null : CHANNEL_COUNTS.decode(count).limitUse,
+        isSending: sending?.["sending"] === 1,
+      };
     });
   }
 
@@ -116,8 +124,11 @@ export class SenderQueues {
 
   /** Persists the outcomes of notifications, of the channels that this process still owns. */
   async change(change: OutboxChange): Promise<void> {
-    const { changed, markers, cleared } = change;
-    const channelKeys = new Set([...changed, ...markers, ...cleared].map(({ channelKey }) => channelKey));
+    const { changed, markers, cleared, counted = [] } = change;
+    const limited = counted.filter(({ limitUse }) => limitUse !== null);
+    const channelKeys = new Set(
+      [...changed, ...markers, ...cleared, ...limited].map(({ channelKey }) => channelKey),
+    );
     const owned = await this.#client.transaction(async (session) => {
       const owned = await this.#lock(session, channelKeys);
       await writeChange(session, change, owned);
@@ -155,7 +166,8 @@ async function writeChange(
   const kept = lastByKey(markers.filter(counts), keyOf);
   if (kept.length > 0) await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
   await noteSentOpen(session, sentOpen.filter((one) => !counts(one)));
-  const sums = addedCounts(counted);
+  // The next owner has read the use of the limit, attempts in progress included.
+  const sums = addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null }));
   if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
 }
 

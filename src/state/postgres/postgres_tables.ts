@@ -17,6 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const MERGED: Readonly<Record<Merge, (table: string, column: string) => string>> = {
   replace: (_, column) => `excluded.${column}`,
+  fill: (table, column) => `coalesce(excluded.${column}, ${table}.${column})`,
   keep: (table, column) => `${table}.${column}`,
   add: (table, column) => `${table}.${column} + excluded.${column}`,
   max: (table, column) => `greatest(${table}.${column}, excluded.${column})`,

@@ -1,0 +1,71 @@
+import { CONDITIONS } from "../domain/condition.ts";
+import type { Message } from "../domain/delivery.ts";
+import type { Notification } from "../domain/notification.ts";
+import { describeItem } from "../channels/console.ts";
+
+/** A text message has 160 characters. */
+const NAMES_LENGTH_MAX = 80;
+/** The most UTF-16 code units of the lines: a channel sends no more of a detail. */
+const LINES_LENGTH_MAX = 30_000;
+
+/**
+ * Returns a message with one item that counts and names the others, for a channel that sends each notification by itself.
+ * Its check is a number, such as `14 notifications`; its detail has a line for each.
+ */
+export function digestOf({ items, ...message }: Message): Message {
+  const notifications = items.map(({ notification }) => notification);
+  const [first] = notifications;
+  if (first === undefined || items.length === 1) return { items, ...message };
+  const lines = withinLength(items.map(describeItem), LINES_LENGTH_MAX);
+  const more = items.length - lines.length;
+  const notification: Notification = {
+    id: message.id,
+    check: `${items.length} notifications`,
+    title: null,
+    event: notifications.every(({ event }) => event === "recovery") ? "recovery" : "problem",
+    condition: CONDITIONS.findLast((one) => notifications.some(({ condition }) => condition === one)) ?? "ok",
+    previous: "ok",
+    output: `${countConditions(notifications)}: ${listNames(notifications)}`,
+    detail: [...lines, ...more > 0 ? [`and ${more} more`] : []].join("\n"),
+    problemBeganAtMs: least(notifications.map(({ problemBeganAtMs }) => problemBeganAtMs)),
+    decidedAtMs: message.decidedAtMs,
+    occurrences: 1,
+    nextRunAtMs: least(notifications.map(({ nextRunAtMs }) => nextRunAtMs)),
+    hostName: first.hostName,
+    acknowledged: null,
+    flapping: false,
+    dependents: 0,
+  };
+  const summarized = items.reduce((sum, item) => sum + item.summarized, 0);
+  return {
+    ...message,
+    items: [{ notification, missedProblem: null, summarized, threadId: null, isDigest: true }],
+  };
+}
+
+/** As in `3 CRITICAL, 11 OK`. */
+function countConditions(notifications: readonly Notification[]): string {
+  return CONDITIONS.toReversed().flatMap((one) => {
+    const count = notifications.filter(({ condition }) => condition === one).length;
+    return count === 0 ? [] : [`${count} ${one.toUpperCase()}`];
+  }).join(", ");
+}
+
+/** As in `shop, mail, and 12 more`. */
+function listNames(notifications: readonly Notification[]): string {
+  const names = [...new Set(notifications.map(({ check }) => check))];
+  const shown = withinLength(names, NAMES_LENGTH_MAX);
+  const more = names.length - shown.length;
+  return [...shown, ...more > 0 ? [`and ${more} more`] : []].join(", ");
+}
+
+function least(times: readonly number[]): number {
+  return times.reduce((before, time) => Math.min(before, time));
+}
+
+/** Returns the first texts, one or more, that are not longer together. */
+function withinLength(texts: readonly string[], lengthMax: number): readonly string[] {
+  let length = 0;
+  const end = texts.findIndex((text, index) => (length += text.length) > lengthMax && index > 0);
+  return end === -1 ? texts : texts.slice(0, end);
+}
