@@ -11,6 +11,9 @@ import { refuseWideText } from "./bundle.ts";
  */
 const COMMANDS: readonly string[] = ["beat", "validate", "check"];
 
+/** Modules that a run of `check` loads later, in most uses. Each is joined with those that it alone needs. */
+const PARTS: readonly string[] = ["sqlite_store", "run_notifying", "pretty"];
+
 /** The static imports of a minified module. */
 const STATIC_IMPORT = /(?:\bimport|\bfrom)"\.\/([\w.-]+)"/g;
 
@@ -60,16 +63,21 @@ async function groupModules(directory: string, first: string): Promise<ReadonlyM
     }
     return needed;
   };
-  const ofCommands = COMMANDS.map((command) => {
-    const name = [...texts.keys()].find((file) => file.replace(/_\d+\.js$/, "") === command);
-    if (name === undefined) throw new Error(`Cannot join the modules: no module of the command "${command}"`);
-    return [command, neededBy(name)] as const;
-  });
+  const neededByEach = (entries: readonly string[]): readonly (readonly [string, ReadonlySet<string>])[] =>
+    entries.map((entry) => {
+      const name = [...texts.keys()].find((file) => file.replace(/_\d+\.js$/, "") === entry);
+      if (name === undefined) throw new Error(`Cannot join the modules: there is no module of "${entry}"`);
+      return [entry, neededBy(name)];
+    });
+  const ofCommands = neededByEach(COMMANDS);
   const most = ofCommands.at(-1)?.[1] ?? new Set();
   const groups = new Map<string, string>();
   for (const name of neededBy(first)) groups.set(name, "start");
   for (const [command, needed] of ofCommands) {
     for (const name of needed.intersection(most)) if (!groups.has(name)) groups.set(name, `for_${command}`);
+  }
+  for (const [part, needed] of neededByEach(PARTS)) {
+    for (const name of needed) if (!groups.has(name)) groups.set(name, `for_${part}`);
   }
   // It waits for the command at its top level: its imports must not import it.
   groups.delete(first);
