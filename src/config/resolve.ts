@@ -4,32 +4,19 @@ import type { Locations } from "../domain/location.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
-import type { Limit } from "../domain/thresholds.ts";
 import { channelKey } from "./channel_key.ts";
 import { type ChannelUse, withFilters, withoutFilters } from "./channel_uses.ts";
-import { parseDuration } from "./parse_duration.ts";
-import { type LimitFormat, parseLimit } from "./parse_limit.ts";
-import { parseSize } from "./parse_size.ts";
-import { parseMessageLimit } from "./parse_message_limit.ts";
-import { parseObjective } from "./parse_objective.ts";
-import { parseInterval } from "./interval.ts";
+import { type ConversionOptions, CONVERSIONS, UNITS } from "./conversions.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
 import type { WrittenWindow } from "./read_window.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
-import { absolutePath } from "./source.ts";
-import { parseRange } from "../shared/parse_range.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
-import { minuteOfDay } from "./time_of_day.ts";
 
-export interface ResolveOptions {
+export interface ResolveOptions extends ConversionOptions {
   /** Of the default schema: it alone defines the meaning of a config. */
   readonly reader: SchemaReader;
   readonly written: JsonObject;
-  /** The config's directory, absolute. */
-  readonly directory: string;
-  /** Absolute paths of the commands without a slash. */
-  readonly commands: ReadonlyMap<string, string>;
   /** For an included file: the config itself, whose defaults apply if the file has none. */
   readonly outer?: { readonly config: JsonObject; readonly options: ResolveOptions };
   /** Describes things that this machine lacks for a value; empty: nothing. @default nothing */
@@ -439,50 +426,6 @@ export function describeLacks(lacks: readonly string[]): string {
   const different = [...new Set(lacks)];
   const rest = different.length - LACKS_SHOWN_MAX;
   return different.slice(0, LACKS_SHOWN_MAX).join("; ") + (rest > 0 ? `; and ${rest} more` : "");
-}
-
-/** The units of formats, for the ends of names. */
-const UNITS: Readonly<Record<string, string>> = {
-  duration: "Ms",
-  interval: "Ms",
-  time_of_day: "Minute",
-  size: "Bytes",
-};
-
-/** The conversions of formats. The others only describe a text. */
-const CONVERSIONS: Readonly<Record<string, (value: JsonValue, options: ResolveOptions) => unknown>> = {
-  duration: (value) => milliseconds(value, parseDuration),
-  interval: (value) => typeof value === "boolean" ? value : milliseconds(value, parseInterval),
-  path: (value, options) => absolutePath(String(value), options.directory),
-  input_file: (value, options) => absolutePath(String(value), options.directory),
-  range: (value) => parseRange(String(value)),
-  size: (value) => {
-    const size = parseSize(typeof value === "number" ? value : String(value));
-    return "bytes" in size ? size.bytes : NaN;
-  },
-  size_or_percentage: (value) => limitOf(value, "size_or_percentage"),
-  count_or_percentage: (value) => limitOf(value, "count_or_percentage"),
-  objective: (value) => {
-    const objective = parseObjective(String(value));
-    // An unresolved placeholder.
-    return "problem" in objective ? { percent: NaN, windowMs: NaN } : objective;
-  },
-  // Without a value for its placeholder, the channel sends nothing.
-  message_limit: (value) => parseMessageLimit(String(value)) ?? { count: NaN, windowMs: NaN },
-  time_of_day: (value) => minuteOfDay(String(value)) ?? NaN,
-  command: (value, options) =>
-    options.commands.get(String(value)) ?? absolutePath(String(value), options.directory),
-};
-
-/** A value that is no interval in a valid config is an unresolved placeholder. */
-function milliseconds(value: JsonValue, parse: typeof parseInterval): number {
-  const interval = parse(typeof value === "number" ? value : String(value));
-  return "ms" in interval ? interval.ms : NaN;
-}
-
-function limitOf(value: JsonValue, format: LimitFormat): Limit {
-  const parsed = parseLimit(typeof value === "number" ? value : String(value), format);
-  return "limit" in parsed ? parsed.limit : NaN;
 }
 
 function camelCase(name: string): string {
