@@ -84,12 +84,4 @@ test("summaries: --send sends one now, and tells what becomes of it", () =>
       `  not delivered: "${harness.directory}/tell" exited with code 65`,
       "",
     ]);
-    harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } });
-    const without = await harness.run(["summary", "--send"]);
-    assert.deepEqual(without, {
-      code: 64,
-      stdout: "",
-      stderr:
-        'monitor: error: --send requires channels for it\nmonitor: hint: add the key "summary" to the config\n',
-    });
   }));

@@ -93,7 +93,7 @@ async function queueSummary(
     await queueDueSummary({ ...options, settings, checks });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    printer.message(`the summary waits: ${error.message}`);
+    printer.message(`the summary is pending: ${error.message}`);
   }
 }
 

@@ -65,7 +65,7 @@ export const summaryCommand: Command = {
 async function runSummary(invocation: Invocation, system: System): Promise<number> {
   const format = optionChoice(invocation, "format", FORMATS);
   if (invocation.options.has("send")) {
-    if (format !== undefined) throw new UsageError("--send and --format exclude each other");
+    if (format !== undefined) throw new UsageError("--send cannot be used with --format");
     return await sendSummary(invocation, system);
   }
   system.permissions.drop("run");
@@ -79,7 +79,10 @@ async function sendSummary(invocation: Invocation, system: System): Promise<numb
   const config = await openConfig(invocation, system);
   const { summary: settings } = config;
   if (settings === null) {
-    throw new UsageError("--send requires channels for it", 'add the key "summary" to the config');
+    throw new UsageError(
+      '--send requires "summary" in the config',
+      'add it, with "cron" and "notifications"',
+    );
   }
   const channels = settings.notifications;
   const options = { invocation, system, checks: [], channels, listens: false };

@@ -79,7 +79,7 @@ export class SummarySchedule {
         this.#isFailing = false;
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        if (!this.#isFailing) log.warning(`the summary waits: ${error.message}`);
+        if (!this.#isFailing) log.warning(`the summary is pending: ${error.message}`);
         this.#isFailing = true;
       }
     }

@@ -107,7 +107,7 @@ Deno.test("SummarySchedule sends once, later, if the state was not readable at t
     faulty.failure = "full";
     await service.clock.advance(20 * HOUR_MS);
     assert.deepEqual(summariesOf(service), []);
-    assert.equal(service.log.match(/the summary waits: /g)?.length, 1, service.log);
+    assert.equal(service.log.match(/the summary is pending: /g)?.length, 1, service.log);
     faulty.failure = null;
     await service.clock.advance(DAY_MS - 2 * HOUR_MS);
     assert.deepEqual(summariesOf(service), [`${HOST} 23T09:00: 22T08:00 to 23T08:00`]);
