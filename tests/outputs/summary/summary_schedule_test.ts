@@ -123,3 +123,19 @@ Deno.test("SummarySchedule leaves summaries in the queue while a channel is down
     await service.clock.advance(DAY_MS / 2);
     assert.deepEqual(summariesOf(service).map((line) => line.replace(/^.*: /, "")), ["25T08:00 to 26T08:00"]);
   }));
+
+Deno.test("SummarySchedule sends a summary alone through a limited channel, never in a digest", () =>
+  withInstallation(async ({ start }) => {
+    const body = { event: "{{event}}", text: "{{summary}}" };
+    const limited = {
+      ...hookOf(HOST),
+      at_most: "1 per hour",
+      parameters: { target: `https://${HOST}/`, body },
+    };
+    const twice = { ...DAILY, cron: "0,1 13 * * *", notifications: [limited] };
+    await using service = await start(twice, NOON_MS);
+    await service.clock.advance(3 * HOUR_MS);
+    assert.deepEqual(service.messages.map(({ text }) => JSON.parse(text).event), ["summary", "summary"]);
+    const [first = 0, second = 0] = service.messages.map(({ atMs }) => atMs);
+    assert.ok(second - first >= HOUR_MS, `${second - first} ms`);
+  }));
