@@ -1,13 +1,34 @@
 import { describeDuration } from "../domain/duration.ts";
 import type { QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { KeptOutbox } from "../domain/store.ts";
 import { wrap } from "../shared/wrap.ts";
 import { printable } from "../shared/printable.ts";
 import { hasOwnEnd } from "./silences.ts";
 
+/** A queued notification; with a time while the limit of its channel lets nothing through. */
+export interface ShownNotification extends QueuedNotification {
+  /** Wall time, milliseconds since 1970. @default none */
+  readonly limitedUntilMs?: number;
+}
+
+/** Returns all notifications of an outbox; none of a missing one. */
+export function shownNotifications(
+  outbox: Pick<KeptOutbox, "notifications" | "counts"> | undefined,
+  nowMs: number,
+): readonly ShownNotification[] {
+  const { notifications, counts } = outbox ?? { notifications: [], counts: [] };
+  const limits = new Map(counts.map(({ channelKey, limitUse }) => [channelKey, limitUse?.limitedUntilMs]));
+  return notifications.map((queued) => {
+    const limitedUntilMs = limits.get(queued.channelKey) ?? -Infinity;
+    if (queued.state === "dropped" || limitedUntilMs <= nowMs) return queued;
+    return { ...queued, limitedUntilMs, nextAttemptAtMs: Math.max(queued.nextAttemptAtMs, limitedUntilMs) };
+  });
+}
+
 /** The notifications and silences that `monitor status` shows below the checks. */
 export interface QueuedNotifications {
   /** Notifications that wait, were rejected or were dropped; by sequence. */
-  readonly rows: readonly QueuedNotification[];
+  readonly rows: readonly ShownNotification[];
   /** Silences that are not over. */
   readonly silences: readonly Silence[];
 }
@@ -37,14 +58,17 @@ export function renderQueuedNotifications(
 }
 
 /** One notification that did not arrive, and why. */
-export function describeRow(row: QueuedNotification, nowMs: number): string {
+export function describeRow(row: ShownNotification, nowMs: number): string {
   const since = describeDuration(Math.max(0, nowMs - row.notification.decidedAtMs));
   const why = row.lastFailure === null ? "" : `: ${row.lastFailure}`;
+  const limited = row.limitedUntilMs === undefined
+    ? ""
+    : `, limit reached for ${describeDuration(Math.max(0, row.limitedUntilMs - nowMs))} more`;
   const counted = row.summarized === 0 ? "" : ` and ${row.summarized} older problems that recovered`;
   const { event, condition, check } = row.notification;
   const what = event === "summary" ? "summary" : `${condition} of "${check}"`;
   return `${STATE_WORDS[row.state]}: ${what}${counted} to ${row.channelName}, ` +
-    `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${why}`;
+    `decided ${since} ago, tried ${row.attempts === 1 ? "once" : `${row.attempts} times`}${limited}${why}`;
 }
 
 /** Describes the check, the end and the note of a silence. */
@@ -140,6 +164,7 @@ export function queuedNotificationFields(
       summarized: row.summarized,
       attempts: row.attempts,
       next_attempt_at: row.state === "dropped" ? null : time(row.nextAttemptAtMs),
+      limited_until: time(row.limitedUntilMs ?? null),
       last_failure: row.lastFailure,
       first_failed_at: time(row.firstFailedAtMs),
     })),

@@ -70,7 +70,10 @@ export async function runNotifying(
   await notifying.stop();
   await guest?.leave();
   await writeMetrics({ ...options, notifying });
-  const pending = settings.notifies ? notifying.pending : [];
+  const pending = !settings.notifies ? [] : notifying.pending.filter(({ channelKey, lastFailure }) =>
+    // A limit is no failure.
+    lastFailure !== null || notifying.limitedUntilMs(channelKey) === null
+  );
   // A failed attempt was printed when it failed.
   const unfinished = pending.filter(({ attempts, lastFailure }) => attempts > 0 && lastFailure === null);
   for (const rows of Map.groupBy(unfinished, (row) => row.channelKey).values()) {

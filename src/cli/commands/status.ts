@@ -32,6 +32,7 @@ import {
   countQueuedNotifications,
   renderQueuedNotifications,
   shortenLines,
+  shownNotifications,
 } from "../../alerting/outbox_status.ts";
 import { wantsColor } from "../terminal.ts";
 
@@ -95,7 +96,7 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const isShown = (name: string | null): boolean =>
     isEverything(selection) || name === null || chosen.has(name);
   const notifications = {
-    rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
+    rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     silences: lastingSilences(await store?.silences(nowMs) ?? [], kept).filter(({ check }) => isShown(check)),
   };
   const members = await readServices(store);

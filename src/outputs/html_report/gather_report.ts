@@ -3,6 +3,7 @@ import { type Condition, CONDITIONS, highestSeverity } from "../../domain/condit
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
+import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, inactiveNames, type ShownCheck, statusOf } from "../../alerting/check_status.ts";
 import { readServices } from "../../state/read_services.ts";
@@ -66,7 +67,7 @@ export async function gatherReport(options: GatherOptions): Promise<ReportSnapsh
     ...facts,
     checks: shown,
     inactive: checks.filter((check) => !check.active),
-    rows: ((await store?.outbox())?.notifications ?? []).filter((row) => isShown(row.notification.check)),
+    rows: shownNotifications(await store?.outbox(), nowMs).filter((row) => isShown(row.notification.check)),
     members: isWhole ? await readServices(store) : null,
     silences: silences.filter(({ check }) => isShown(check)),
     isKept: store !== null,

@@ -1,9 +1,10 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { Condition } from "../../domain/condition.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
-import type { QueuedNotification, Silence } from "../../domain/outbox.ts";
+import type { Silence } from "../../domain/outbox.ts";
 import type { PageText } from "../../domain/page_text.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
+import type { ShownNotification } from "../../alerting/outbox_status.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
 
 /** How many days the strips and lines of the page show, today included. */
@@ -74,7 +75,7 @@ export interface ReportSnapshot {
   /** Names and titles of checks that do not run. */
   readonly inactive: readonly { readonly name: string; readonly title?: string }[];
   /** Notifications that did not arrive yet, or never will; by sequence. */
-  readonly rows: readonly QueuedNotification[];
+  readonly rows: readonly ShownNotification[];
   /** The members that run checks, or died; `null`: the state isn't shared, or they are not shown. */
   readonly members: readonly Pick<MemberStatus, "host" | "location" | "silentForMs">[] | null;
   /** Those that are not over. */

@@ -3,6 +3,7 @@ import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
+import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
 import { type CheckStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -86,7 +87,8 @@ export class Views {
     return statusJson({
       statuses,
       notifications: {
-        rows: (await store.outbox()).notifications.filter((row) => isShown(row.notification.check)),
+        rows: shownNotifications(await store.outbox(), this.#sources.system.clock.wallMs())
+          .filter((row) => isShown(row.notification.check)),
         silences: lastingSilences(silences, records).filter(({ check }) => isShown(check)),
       },
       monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },

@@ -103,6 +103,7 @@ export const FAMILIES = {
     "monitor_notifications_rejected",
     "Notifications that a channel rejected; fix the channel.",
   ),
+  channelLimited: gauge("monitor_channel_limited", "1 while the limit of a channel lets nothing through."),
 } as const satisfies Readonly<Record<string, Family>>;
 
 function gauge(name: string, help: string): Family {

@@ -1,3 +1,4 @@
+import type { ChannelCount } from "../../domain/channel_count.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
 import { isInFuture } from "../../alerting/overdue.ts";
@@ -45,13 +46,14 @@ export function gatherMetrics(
       return { check, record, suppressedBy, isInFuture: isInFuture(check, record, nowMs) };
     }),
     inactiveChecks: config.checks.length - active.length,
-    channels: channelsOf(notifying),
+    channels: channelsOf(notifying, nowMs),
   };
 }
 
 /** The channels of the config, and those to which something still waits. */
 function channelsOf(
   { queued, counts, channelNames }: MetricSources["notifying"],
+  nowMs: number,
 ): readonly ChannelMetrics[] {
   const open = queued.filter((row) => row.state !== "dropped");
   const names = new Map([...open.map((row) => [row.channelKey, row.channelName] as const), ...channelNames]);
@@ -70,5 +72,11 @@ function channelsOf(
     summarized: countsByKey.get(key)?.summarized ?? 0,
     pending: queues.get(key)?.pending ?? 0,
     rejected: queues.get(key)?.rejected ?? 0,
+    isLimited: isLimited(countsByKey.get(key), nowMs),
   }));
+}
+
+function isLimited(count: ChannelCount | undefined, nowMs: number): boolean | null {
+  const use = count?.limitUse ?? null;
+  return use === null ? null : (use.limitedUntilMs ?? -Infinity) > nowMs;
 }

@@ -22,6 +22,8 @@ export interface ChannelMetrics {
   readonly summarized: number;
   readonly pending: number;
   readonly rejected: number;
+  /** Whether its limit lets nothing through; `null`: it has sent nothing with a limit. */
+  readonly isLimited: boolean | null;
 }
 
 export interface CheckMetrics {
@@ -233,6 +235,8 @@ function addChannels(exposition: Exposition, channels: readonly ChannelMetrics[]
   exposition.add(FAMILIES.summarized, samples(({ summarized }) => summarized));
   exposition.add(FAMILIES.notificationsPending, samples(({ pending }) => pending));
   exposition.add(FAMILIES.notificationsRejected, samples(({ rejected }) => rejected));
+  const limited = samples(({ isLimited }) => isLimited === null ? NaN : Number(isLimited));
+  exposition.add(FAMILIES.channelLimited, limited);
 }
 
 function addUp(before: ChannelMetrics | undefined, { name, ...channel }: ChannelMetrics): ChannelMetrics {
@@ -245,6 +249,7 @@ function addUp(before: ChannelMetrics | undefined, { name, ...channel }: Channel
     summarized: before.summarized + channel.summarized,
     pending: before.pending + channel.pending,
     rejected: before.rejected + channel.rejected,
+    isLimited: before.isLimited === true ? true : channel.isLimited ?? before.isLimited,
   };
 }
 

@@ -58,6 +58,7 @@ const VALUES = {
       summarized: 0,
       pending: 0,
       rejected: 0,
+      isLimited: null,
     })),
   }),
   many: valuesOf({ checks: Array.from({ length: 1200 }, (_, index) => checkOf(`check ${index}`)) }),
@@ -148,6 +149,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     'monitor_notifications_summarized_total{channel="console"} 8',
     'monitor_notifications_pending{channel="console"} 6',
     'monitor_notifications_rejected{channel="console"} 7',
+    'monitor_channel_limited{channel="console"} 1',
   ]);
 });
 
@@ -199,15 +201,17 @@ Deno.test("renderMetrics() adds up channels with the same name", async () => {
     summarized: 0,
     pending: 4,
     rejected: 5,
+    isLimited: false,
   };
   const text = await renderMetrics(valuesOf({ channels: [channel, channel] }), noPause);
-  assert.deepEqual(samplesOf(text).slice(-6), [
+  assert.deepEqual(samplesOf(text).slice(-7), [
     'monitor_notifications_sent_total{channel="console"} 2',
     'monitor_notification_attempts_failed_total{channel="console"} 4',
     'monitor_notifications_dropped_total{channel="console"} 6',
     'monitor_notifications_summarized_total{channel="console"} 0',
     'monitor_notifications_pending{channel="console"} 8',
     'monitor_notifications_rejected{channel="console"} 10',
+    'monitor_channel_limited{channel="console"} 0',
   ]);
 });
 

@@ -24,6 +24,7 @@ export function valuesOf(members: Partial<MetricValues> = {}): MetricValues {
       summarized: 8,
       pending: 6,
       rejected: 7,
+      isLimited: true,
     }],
     ...members,
   };
