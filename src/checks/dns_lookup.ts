@@ -99,14 +99,11 @@ function evaluate(
   const problems = [...violations, ...obstacles];
   const what = `${parameters.type} of ${parameters.name}`;
   if (problems.length === 0) {
-    return { condition: "ok", output: `${what}: ${found.join("")}${sameFrom(answers.length)}` };
+    const sources = answers.length > 1 ? ` from all ${answers.length} servers` : "";
+    return { condition: "ok", output: `${what}: ${found.join("")}${sources}` };
   }
   const bad = parameters.asWarning ? "warning" : "critical";
   return { condition: violations.length > 0 ? bad : "unknown", output: `${what}: ${problems.join("; ")}` };
-}
-
-function sameFrom(count: number): string {
-  return count > 1 ? ` from all ${count} servers` : "";
 }
 
 /** Lists the expectations that the records of a server do not meet. */

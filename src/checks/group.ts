@@ -16,7 +16,7 @@ export const groupKind: CheckKindEntry<"group"> = {
     subjectsOf: () => [],
   },
   warnings: () => [],
-  errors: findErrors,
+  errors: (check) => [...findErrors(check)],
   requiredPermissions: () => ({}),
 };
 
@@ -79,7 +79,7 @@ function describeFailing(
   return `: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
 
-function* findGroupErrors({ parameters }: GroupCheck): Generator<ParameterProblem> {
+function* findErrors({ parameters }: GroupCheck): Generator<ParameterProblem> {
   const { checks, require, atLeast } = parameters;
   for (const [index, name] of checks.entries()) {
     if (checks.indexOf(name) < index) {
@@ -91,8 +91,4 @@ function* findGroupErrors({ parameters }: GroupCheck): Generator<ParameterProble
   if (atLeast > checks.length) {
     yield { path: ["at_least"], message: `is ${atLeast}, and the group has ${checks.length} checks` };
   }
-}
-
-function findErrors(check: GroupCheck): readonly ParameterProblem[] {
-  return [...findGroupErrors(check)];
 }

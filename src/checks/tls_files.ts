@@ -20,14 +20,11 @@ export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles
       const { bytes } = await readRegularFile(path, { files, bytesMax: TLS_FILE_BYTES_MAX });
       read[file] = new TextDecoder().decode(bytes);
     } catch (error) {
-      return unreadable(key === "caFile" ? "ca_file" : key, path, describeFileError(error, { path }));
+      const name = key === "caFile" ? "ca_file" : key;
+      return { problem: `cannot read tls.${name} "${path}": ${describeFileError(error, { path })}` };
     }
   }
   return { tls: read };
-}
-
-function unreadable(file: string, path: string, reason: string): TlsFiles {
-  return { problem: `cannot read tls.${file} "${path}": ${reason}` };
 }
 
 /** One certificate in the form of RFC 7468. */

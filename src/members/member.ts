@@ -145,7 +145,11 @@ export class Member implements WorkShare {
     const others = [...this.#observed.others.values()]
       .filter(({ heartbeat }) => heartbeat.config !== "")
       .map(({ heartbeat, isLive }) => [heartbeat.host, isLive] as const);
-    return new Map([[this.#options.host, !this.#hasEnded] as const, ...others].sort(byHost));
+    return new Map(
+      [[this.#options.host, !this.#hasEnded] as const, ...others].sort(([one], [other]) =>
+        one < other ? -1 : 1
+      ),
+    );
   }
 
   /** The hosts that share the work, in order. */
@@ -351,8 +355,4 @@ export class Member implements WorkShare {
     const { clock } = this.#options;
     return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   }
-}
-
-function byHost([one]: readonly [string, boolean], [other]: readonly [string, boolean]): number {
-  return one < other ? -1 : 1;
 }

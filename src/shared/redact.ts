@@ -55,7 +55,8 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const encoded = new Set<string>();
   for (const secret of secrets) {
     for (const text of [secret, ...secret.split(/\r?\n/)]) if (isRedactable(text)) forms.add(text.trim());
-    if (isRedactable(secret)) { for (const text of [secret, secret.trim()]) encoded.add(toBase64(text)); }
+    if (!isRedactable(secret)) continue;
+    for (const text of [secret, secret.trim()]) encoded.add(new TextEncoder().encode(text).toBase64());
   }
   if (forms.size === 0) return (text) => text;
   const spell = createSpelling();
@@ -244,10 +245,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': "&quot;",
   "'": "&apos;",
 };
-
-function toBase64(text: string): string {
-  return new TextEncoder().encode(text).toBase64();
-}
 
 /** Both alphabets (RFC 4648, sections 4 and 5), as they are and in a URL; without its padding too. */
 function spellBase64(character: string): readonly string[] {

@@ -59,14 +59,10 @@ export function traceConnections(connections: Connections, tracer: Tracer, depth
     try {
       return await work();
     } catch (error) {
-      tracer.add(`failed: ${place}: ${isAbort(error) ? messageOf(error) : explain(error)}`);
+      tracer.add(`failed: ${place}: ${error instanceof DOMException ? messageOf(error) : explain(error)}`);
       throw error;
     }
   }
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof DOMException;
 }
 
 /** Received data is shown in one piece: a secret may arrive in two. */
