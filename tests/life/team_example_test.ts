@@ -40,8 +40,8 @@ type Chapter = readonly [
 
 const STORY: readonly Chapter[] = [
   ["2026-03-23 07:45", "on Monday morning, the first summary", {}, {
-    chat: ["Mon 08:00 Summary: All 4 checks were up all week"],
-    mail: ["Mon 08:00 Summary: All 4 checks were up all week"],
+    chat: ["Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s only"],
+    mail: ["Mon 08:00 Summary: All 4 checks were up; there is data of 29 min 59 s only"],
   }],
   ["2026-03-23 10:00", "by day, the chat is notified", { shop: "critical" }, {
     chat: ["Mon 10:02 CRITICAL: shop"],

@@ -66,6 +66,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
     stillDown: outages.filter(({ isStillDown }) => isStillDown).length,
+    observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
     objectives: objectives.length,

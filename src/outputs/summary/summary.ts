@@ -89,6 +89,8 @@ export interface Summary {
   readonly downChecks: number;
   /** How many are down at the end. */
   readonly stillDown: number;
+  /** The longest time for which a check has data. */
+  readonly observedMs: number;
   /** How long they were down together. */
   readonly downMs: number;
   /** How many were `warning` at some time. */

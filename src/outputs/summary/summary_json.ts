@@ -16,6 +16,7 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
     checks_still_down: summary.stillDown,
     checks_with_warnings: summary.warningChecks,
     down_ms: Math.round(summary.downMs),
+    observed_ms: Math.round(summary.observedMs),
     objectives: summary.objectives,
     objectives_missed: summary.missedObjectives,
     outages: list(summary.outages, outageFields),

@@ -32,6 +32,8 @@ export interface SectionItem {
 }
 
 const SHOWN_MAX = 10;
+/** A period with less data than this share is not called whole. */
+const WHOLE_SHARE = 0.9;
 const NAME_LENGTH_MAX = 80;
 const OUTPUT_LENGTH_MAX = 120;
 
@@ -63,9 +65,11 @@ function downSentence({ checks, downChecks, downMs, withoutData, ...period }: Su
     return `${downChecks} of ${countChecks(checks)} ${were} down, ${describeDuration(downMs)} in all`;
   }
   const which = observed < checks ? `${countChecks(observed)} with data` : countChecks(checks);
-  return `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up ${
-    describeLength(period)
-  }`;
+  const were = `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up`;
+  const { sinceMs, untilMs, observedMs } = period;
+  return observedMs < WHOLE_SHARE * (untilMs - sinceMs)
+    ? `${were}; there is data of ${describeDuration(observedMs)} only`
+    : `${were} ${describeLength(period)}`;
 }
 
 function countChecks(count: number): string {

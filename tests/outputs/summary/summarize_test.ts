@@ -51,6 +51,10 @@ Deno.test("sentenceOf() sums a period up in words", () => {
     [[noData], "There is no data"],
     [[web], "1 check was up all week"],
     [[web, historyOf("shop")], "All 2 checks were up all week"],
+    [
+      [historyOf("new", { sums: { ...web.sums, lastedMs: { ...NO_TIME, ok: 15 * 60_000 } } })],
+      "1 check was up; there is data of 15 min only",
+    ],
     [[web, warned], "All 2 checks were up all week; 1 check had a warning"],
     [[web, noData], "1 check with data was up all week; 1 check has no data"],
     [[web, downFor("shop", 134 * 60_000)], "1 of 2 checks was down, 2 h 14 min in all"],
