@@ -71,7 +71,10 @@ export interface PassOptions {
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
   const runs = new LimitedRuns(options.system.clock, options);
   const runOptions = { ...options, system: withoutSecrets(options.system, options.redact) };
-  const ends = new Map(checks.map(({ name }) => [name, Promise.withResolvers<void>()]));
+  const combined = new Set(checks.flatMap(combinedChecks));
+  const ends = new Map(
+    checks.filter(({ name }) => combined.has(name)).map(({ name }) => [name, Promise.withResolvers<void>()]),
+  );
   const isFinished = await Promise.all(checks.map(async (check) => {
     for (const name of combinedChecks(check)) await ends.get(name)?.promise;
     try {
@@ -90,7 +93,7 @@ interface LimitedRunsOptions extends Pick<PassOptions, "limits" | "runner"> {
   readonly limiters?: Limiters;
 }
 
-interface RunEvents {
+interface LimitedRun extends RunOptions {
   /** Called once the run has a free place; it does not start if this throws. */
   onStart?(): void;
   /** Called before the check runs again because of a stall. */
@@ -110,19 +113,21 @@ export class LimitedRuns {
   }
 
   /** Runs a check in its turn; `null` if the signal aborted the run, or there is no result yet. */
-  async run(check: Check, options: RunOptions, { onStart, onStall }: RunEvents = {}): Promise<Result | null> {
-    const { signal } = options;
+  async run(check: Check, options: LimitedRun): Promise<Result | null> {
     const limit = await this.#runner.limitOf(check);
-    const start = (): Promise<Result | null> => {
-      onStart?.();
-      return this.#stallSafe.run(() => this.#runner.run(check, options), { signal, onStall });
-    };
     try {
-      return limit === "none" ? await start() : await this.#limiters[limit].run(start, signal);
+      return limit === "none"
+        ? await this.#start(check, options)
+        : await this.#limiters[limit].run(() => this.#start(check, options), options.signal);
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!options.signal.aborted) throw error;
       return null;
     }
+  }
+
+  #start(check: Check, options: LimitedRun): Promise<Result | null> {
+    options.onStart?.();
+    return this.#stallSafe.run(() => this.#runner.run(check, options), options);
   }
 
   end(): void {

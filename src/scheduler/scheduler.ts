@@ -377,7 +377,9 @@ export class Scheduler {
   /** Runs a check in its turn; `null` if the run was aborted. */
   #observe(slot: Slot, signal: AbortSignal): Promise<Result | null> {
     const { check } = slot.task;
-    return this.#limited.run(check, { ...this.#common, signal }, {
+    return this.#limited.run(check, {
+      ...this.#common,
+      signal,
       onStart: () => {
         signal.throwIfAborted();
         this.#happen(slot, { event: "started" });

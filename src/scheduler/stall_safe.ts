@@ -14,7 +14,7 @@ interface StallSafeRun {
   /** Ends the wait before the second run. */
   readonly signal: AbortSignal;
   /** Called before the check runs again because of a stall. */
-  readonly onStall?: ((stalledMs: number) => void) | undefined;
+  onStall?(stalledMs: number): void;
 }
 
 /**
