@@ -30,7 +30,7 @@ export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): Out
   if (event.event === "limited") {
     const until = new Date(event.untilMs).toISOString();
     const message =
-      `the limit of ${channel} is reached: ${notifications} pending until ${until}, then sent in one message`;
+      `the limit of ${channel} is reached: notifications are pending until ${until}, then sent together`;
     return { level: "warning", message };
   }
   return { level: "error", message: `${notifications} to ${channel} dropped: ${event.reason}` };

@@ -11,7 +11,7 @@ import { RecordWriter } from "../../../src/state/postgres/postgres_checks.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
-import { notificationOf, queuedOf, recordOf, updateOf } from "../records.ts";
+import { countOf, notificationOf, queuedOf, recordOf, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();
 
@@ -315,6 +315,21 @@ test("takeQueue() says whether a message may be on its way, and what the channel
   });
   const taken = await other.takeQueue(queue, "other");
   assert.deepEqual([taken?.isSending, taken?.markers], [true, [marker]]);
+});
+
+test("takeQueue() returns the use of the limit, which only the owner changes", async (open) => {
+  const [store, other] = [await open(), await open()];
+  const use = (ms: number) => ({ sentAtMs: [ms], limitedUntilMs: null });
+  const counted = (ms: number) => ({ ...NOTHING, counted: [countOf(CHANNEL, { limitUse: use(ms) })] });
+  const queue = await take(store, "one");
+  await store.changeOutbox(counted(1));
+  const taken = await other.takeQueue(queue, "other");
+  assert.deepEqual(taken?.limitUse, use(1));
+  await other.changeOutbox(counted(2));
+  await store.changeOutbox(counted(3));
+  const [count] = (await store.outbox()).counts;
+  assert.deepEqual(count?.limitUse, use(2));
+  assert.equal(count?.sent, 15, "the counts of both are added up");
 });
 
 test("pendingChannels() returns the channels for which notifications are pending", async (open) => {

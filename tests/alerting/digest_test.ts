@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { digestOf } from "../../src/alerting/digest.ts";
+import type { Condition } from "../../src/domain/condition.ts";
+import type { Message, MessageItem } from "../../src/domain/delivery.ts";
+import { describeItem } from "../../src/channels/console.ts";
+import { notificationOf } from "../state/records.ts";
+
+function itemOf(check: string, condition: Condition, summarized = 0): MessageItem {
+  const event = condition === "ok" ? "recovery" : "problem";
+  const notification = notificationOf(check, { title: null, event, condition, output: `it is ${condition}` });
+  return { notification, missedProblem: null, summarized, threadId: null };
+}
+
+function digest(...items: readonly MessageItem[]): Message {
+  return digestOf({ id: "m", items, isTest: false, decidedAtMs: 1_800_000_000_000 });
+}
+
+Deno.test("digestOf() makes one item that counts and names the others", () => {
+  const items = [itemOf("shop", "critical"), itemOf("mail", "warning", 2), itemOf("disk", "ok", 3)];
+  const [item, ...others] = digest(...items).items;
+  assert.ok(item !== undefined);
+  assert.deepEqual(others, []);
+  const { check, output, condition, event, detail } = item.notification;
+  assert.deepEqual({ check, output, condition, event, summarized: item.summarized }, {
+    check: "3 notifications",
+    output: "1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
+    condition: "critical",
+    event: "problem",
+    summarized: 5,
+  });
+  assert.deepEqual(detail.split("\n"), items.map(describeItem));
+  assert.equal(
+    describeItem(item),
+    "2027-01-15T08:00:00Z CRITICAL: 3 notifications: 1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
+  );
+});
+
+Deno.test("digestOf() is a recovery if all are, and leaves one item as it is", () => {
+  assert.equal(digest(itemOf("a", "ok"), itemOf("b", "ok")).items[0]?.notification.event, "recovery");
+  assert.deepEqual(digest(itemOf("a", "ok")).items, [itemOf("a", "ok")]);
+});
+
+Deno.test("digestOf() stays short, and counts the checks and lines that it leaves out", () => {
+  const items = Array.from({ length: 28_000 }, (_, index) => itemOf(`check-${index}`, "critical"));
+  const notification = digest(...items).items[0]?.notification;
+  assert.match(notification?.output ?? "", /^28000 CRITICAL: check-0, check-1, .*, and 279\d\d more$/);
+  assert.ok((notification?.output.length ?? 0) < 160);
+  assert.ok((notification?.detail.length ?? 0) < 32 * 1024);
+  const lines = notification?.detail.split("\n") ?? [];
+  assert.equal(lines.at(-1), `and ${28_000 - lines.length + 1} more`);
+});
