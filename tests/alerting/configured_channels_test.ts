@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { ConfiguredChannels } from "../../src/alerting/configured_channels.ts";
+import type { Channel, MessageLimit } from "../../src/domain/channel.ts";
+
+const HOUR = 3_600_000;
+const PER_HOUR: MessageLimit = { count: 20, windowMs: HOUR };
+const PER_DAY: MessageLimit = { count: 100, windowMs: 24 * HOUR };
+
+Deno.test("targetOf() has the strictest limit of a channel that several checks list", () => {
+  const cases: readonly (readonly [readonly (MessageLimit | undefined)[], MessageLimit | undefined])[] = [
+    [[undefined, undefined], undefined],
+    [[undefined, PER_HOUR], PER_HOUR],
+    [[PER_HOUR, undefined], PER_HOUR],
+    [[PER_HOUR, PER_DAY], PER_DAY],
+    [[PER_DAY, PER_HOUR, undefined], PER_DAY],
+  ];
+  for (const [limits, expected] of cases) {
+    const users = limits.map((atMost, index) => {
+      const channel: Channel = { kind: "console", parameters: {}, key: "one", ...atMost && { atMost } };
+      return { name: `check ${index}`, notifications: [channel] };
+    });
+    const channels = new ConfiguredChannels({ users, running: [], directory: "/", redact: (text) => text });
+    assert.deepEqual(channels.targetOf("one")?.channel.atMost, expected);
+  }
+});
