@@ -11,13 +11,12 @@ import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
 import type { Check } from "../domain/check.ts";
-import type { Condition } from "../domain/condition.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
 import type { KnownNotification, ReceivedNotifications, TakenQueue } from "../domain/membership.ts";
-import type { DeliveryMarker, OutboxChange, QueuedNotification, Silence } from "../domain/outbox.ts";
+import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
@@ -28,6 +27,8 @@ import type { DeliveryEvent } from "./delivery_event.ts";
 import { Dependents } from "./dependents.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
+import { KnownNotifications, notifiedOf } from "./known_notifications.ts";
+import { toOpenChange, toSentOpen } from "./open_sending.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
   conditionAfter,
@@ -38,8 +39,7 @@ import {
   type QueueOptions,
   shortNotification,
 } from "./queued_notifications.ts";
-import { markerKey } from "./delivery_markers.ts";
-import { findRekeyed, type Rekeyed } from "./rekey.ts";
+import { findRekeyed } from "./rekey.ts";
 import { silencesOf } from "./silences.ts";
 import { suppressionOf, type SuppressionOptions, unknownDependencies } from "./suppression.ts";
 
@@ -69,14 +69,6 @@ interface SendingMember {
   /** Receives notifications that were just persisted, if their queue is owned. */
   poke(): void;
 }
-
-/** The state of a check in a member; another object after each change. */
-interface Known {
-  /** The last notification of each channel, delivered or queued; `null`: that of its record. */
-  readonly byChannel: ReadonlyMap<string, LastNotified> | null;
-}
-
-const FORGOTTEN: Known = { byChannel: null };
 
 /** The inputs of a decision about a notification. */
 type Deciding =
@@ -108,8 +100,8 @@ export class Notifying {
   readonly #member: SendingMember | null;
   /** Of a member: notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
-  /** Of a member: the last notifications of the channels of each check. */
-  readonly #known = new Map<string, Known>();
+  /** Of a member. */
+  readonly #known = new KnownNotifications();
 
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
     const { repository, kept, notifies, member = null, onBug } = options;
@@ -187,7 +179,7 @@ export class Notifying {
   /** The record does not have the last notification of a channel that may not get a problem when others do. */
   #isOvertaken({ name, notifications }: Check): boolean {
     return this.#member !== null && !this.#member.isOpen && this.#options.repository.isWritable &&
-      this.#known.get(name)?.byChannel === null &&
+      this.#known.isForgotten(name) &&
       notifications.some(({ afterMs, hours }) => afterMs !== undefined || hours !== undefined);
   }
 
@@ -252,7 +244,7 @@ export class Notifying {
 
   /** Uses the records of checks that others have written, until the last notifications of the channels are known. */
   forget(checks: readonly string[]): void {
-    for (const check of checks) this.#known.set(check, { byChannel: null });
+    this.#known.forget(checks);
   }
 
   /**
@@ -264,21 +256,7 @@ export class Notifying {
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void> {
     const unstored = new Set([...this.#unsent, ...this.#unsaved].map(({ notification: { check } }) => check));
-    const isNewer = (check: string): boolean =>
-      unstored.has(check) && this.#known.get(check)?.byChannel !== null;
-    const before = new Map(
-      checks.filter((check) => !isNewer(check)).map((check) => [check, this.#known.get(check)]),
-    );
-    const byCheck = Map.groupBy(await read(checks), ({ check }) => check);
-    for (const [check, known] of before) {
-      if (this.#known.get(check) !== known) continue;
-      const byChannel = new Map(
-        (byCheck.get(check) ?? []).map(({ channelKey, condition, certain }) =>
-          [channelKey, notifiedOf(certain ? [condition] : [condition, "ok"])] as const
-        ),
-      );
-      this.#known.set(check, { byChannel });
-    }
+    await this.#known.read(checks, { isUnstored: (check) => unstored.has(check), read });
   }
 
   /** Begins with the queue of a channel, see {@linkcode Dispatcher}. */
@@ -312,7 +290,7 @@ export class Notifying {
     this.#dependents = new Dependents(config.running);
     if (!this.#options.notifies) return;
     const rekeyed = findRekeyed(users, config.users, (channel) => this.#channels.nameOf(channel));
-    this.#moveKnown(rekeyed);
+    this.#known.move(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }
 
@@ -409,8 +387,7 @@ export class Notifying {
   }
 
   #knowQueued(check: Check, queued: readonly QueuedNotification[]): void {
-    const byChannel = new Map([
-      ...this.#known.get(check.name)?.byChannel ?? [],
+    this.#known.add(check.name, [
       ...check.notifications.map((channel) =>
         [channel.key, this.#lastNotified(check.name, channel)] as const
       ),
@@ -418,19 +395,6 @@ export class Notifying {
         [channelKey, notifiedOf([conditionAfter(notification)])] as const
       ),
     ]);
-    this.#known.set(check.name, { byChannel });
-  }
-
-  /** Moves the state of an edited channel to its replacement. */
-  #moveKnown(rekeyed: Rekeyed): void {
-    for (const [check, { byChannel }] of this.#known) {
-      if (byChannel === null) continue;
-      const moved = [...byChannel].flatMap(([channelKey, last]) => {
-        const target = rekeyed.get(markerKey(check, channelKey));
-        return target === undefined ? [] : [[target.channelKey, last] as const];
-      });
-      if (moved.length > 0) this.#known.set(check, { byChannel: new Map([...byChannel, ...moved]) });
-    }
   }
 
   readonly #stateOf = (check: string): ConditionState => {
@@ -460,9 +424,8 @@ export class Notifying {
   #lastNotified(check: string, channel: Channel): LastNotified {
     const { key: channelKey } = channel;
     if (this.#member !== null) {
-      const { byChannel } = this.#known.get(check) ?? FORGOTTEN;
-      if (byChannel === null) return notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
-      return byChannel.get(channelKey) ?? notifiedOf(["ok"]);
+      return this.#known.lastOf(check, channelKey) ??
+        notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
     }
     let unsent: QueuedNotification | undefined;
     for (const queued of this.#unsent) {
@@ -493,30 +456,6 @@ export class Notifying {
     if (this.#member !== null && queued.length > 0) this.#knowQueued(check, queued);
     return queued;
   }
-}
-
-/** Behind everything that was received of its queue, with the reason why it may be sent twice. */
-function toSentOpen(queued: QueuedNotification): QueuedNotification {
-  const { notification } = queued;
-  const output = notification.output === "" ? UNREACHABLE : `${notification.output} (${UNREACHABLE})`;
-  return {
-    ...queued,
-    sequence: queued.sequence + OPEN_SEQUENCE_MIN,
-    notification: { ...notification, output },
-  };
-}
-
-/** Records sent notifications, also of queues that other members own by now. */
-function toOpenChange(change: OutboxChange): OutboxChange {
-  const recovered = change.cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
-  return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };
-}
-
-const UNREACHABLE = "shared state unreachable";
-const OPEN_SEQUENCE_MIN = 2 ** 52;
-
-function notifiedOf(conditions: readonly Condition[]): LastNotified {
-  return { conditions, isPending: false };
 }
 
 /** A receiver may echo the request. */

@@ -1,0 +1,22 @@
+/** Notifications that a member sends while the shared state is unreachable. Another member may send them, too. */
+import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
+
+const UNREACHABLE = "shared state unreachable";
+const OPEN_SEQUENCE_MIN = 2 ** 52;
+
+/** Behind everything that was received of its queue, with the reason why it may be sent twice. */
+export function toSentOpen(queued: QueuedNotification): QueuedNotification {
+  const { notification } = queued;
+  const output = notification.output === "" ? UNREACHABLE : `${notification.output} (${UNREACHABLE})`;
+  return {
+    ...queued,
+    sequence: queued.sequence + OPEN_SEQUENCE_MIN,
+    notification: { ...notification, output },
+  };
+}
+
+/** Records sent notifications, also of queues that other members own by now. */
+export function toOpenChange(change: OutboxChange): OutboxChange {
+  const recovered = change.cleared.map((marker) => ({ ...marker, messageId: "", condition: "ok" as const }));
+  return { ...change, sentOpen: [...recovered, ...change.markers.filter(({ certain }) => certain)] };
+}
