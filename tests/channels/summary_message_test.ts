@@ -94,7 +94,11 @@ Deno.test("commandKind and desktopNotificationKind tell the sentence of a summar
     parameters: { path: "/bin/true", arguments: [], environment: {}, timeoutMs: 1000 },
   }, { message: MESSAGE, system });
   const desktop = { kind: "desktop_notification", key: "k", parameters: {} } as const;
-  await deliverOver(desktopNotificationKind, desktop, { message: MESSAGE, system });
+  // Its notifier is found without a look-up, so this machine needs none.
+  await deliverOver(desktopNotificationKind, desktop, {
+    message: MESSAGE,
+    system: { ...system, platform: "darwin" },
+  });
   const [command, notifier] = commands;
   assert.equal(command?.environment["MONITOR_SUMMARY"], `2026-01-31T10:00:00Z Summary: ${SENTENCE}`);
   const input = typeof command?.input === "string" ? JSON.parse(command.input) : null;
