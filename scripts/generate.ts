@@ -1,6 +1,7 @@
 /**
  * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
- * reads, validators (so that it compiles no schema when it starts), and the page that lists every key.
+ * reads, validators (so that it compiles no schema when it starts), and the page that lists every key. Generates the
+ * page of commands from their table.
  *
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date

@@ -2,7 +2,8 @@
  * The dropping of notifications, and the record of dropped ones for `monitor status`. Pure.
  *
  * Invariant: a notification that is still true is never dropped while its check has the channel. If its check loses
- * the channel, it is due again once the check has the channel back.
+ * the channel, it is due again once the check has the channel back. A recovery together with its unsent problem is no
+ * exception: without it, the channel is where it was.
  */
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";

@@ -51,8 +51,8 @@ interface RekeyedNotification {
 }
 
 /**
- * Returns the queued notifications that get another channel. A message that may have arrived keeps its id if all of it goes to one
- * channel that accepts it as one message, so that the receiver can drop the duplicate.
+ * Returns the queued notifications that get another channel. A message that may have arrived keeps its id if all of it
+ * goes to one channel that accepts it as one message, so that the receiver can drop the duplicate.
  */
 export function rekeyQueued(
   queued: readonly QueuedNotification[],

@@ -19,7 +19,10 @@ export function hasOwnEnd({ fromMs, untilMs }: Pick<Silence, "fromMs" | "untilMs
 /** A silence begins at once, also on a machine whose clock is behind by so much. */
 const CLOCK_DIFFERENCE_MS = 5 * 60_000;
 
-/** Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its problem outlives none. */
+/**
+ * Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its
+ * problem applies to no later problem.
+ */
 export function silencesOf(
   check: SilencedCheck,
   silences: readonly Silence[],

@@ -28,8 +28,8 @@ export function notificationTitle({ title, check }: Pick<Notification, "title" |
 }
 
 /**
- * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `title: sentence` for a summary, `OK: title` for a recovery, and `OK:
- * title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
+ * An item in one line: `CRITICAL: title`, `still CRITICAL: title` for a reminder, `title: sentence` for a summary,
+ * `OK: title` for a recovery, and `OK: title (was CRITICAL from 12:03 to 12:09 UTC)` if the problem itself was not sent.
  */
 export function notificationSubject({ notification, missedProblem }: MessageItem): string {
   if (notification.event === "summary") {

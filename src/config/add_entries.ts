@@ -7,7 +7,8 @@ const LINE_BREAK = 14;
 const SPACE = 15;
 
 /**
- * Returns the text of a config with checks added; `checks` is added if it is missing. Everything else stays as it is: comments, indentation, newlines. The text must be valid.
+ * Returns the text of a config with checks added; `checks` is added if it is missing. Everything else stays as it is:
+ * comments, indentation, newlines. The text must be valid.
  */
 export function addEntries(
   text: string,

@@ -5,8 +5,8 @@ import type { ConfigLocation } from "./source.ts";
 const FILE_NAMES = ["monitor.jsonc", "monitor.json"];
 
 /**
- * Finds the config: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the first that exists in the working
- * directory, the user's configuration directory and `/etc/monitor`.
+ * Finds the config: the one that is named, else the one this executable was made for, else `$MONITOR_CONFIG`, else the
+ * first that exists in the working directory, the user's configuration directory and `/etc/monitor`.
  *
  * @throws {ConfigError} If none is named and none exists.
  * @throws {Deno.errors.NotCapable} If none is found where looking is allowed, and somewhere it is not.

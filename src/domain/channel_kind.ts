@@ -36,6 +36,6 @@ export interface ChannelKindEntry<K extends ChannelKind> {
   /** The longest output and detail that it sends, in UTF-16 code units: more is not persisted. */
   readonly textMax: TextMax;
   requiredPermissions(channel: ChannelOf<K>, system: DeliverContext["system"]): Promise<RequiredPermissions>;
-  /** Pending notifications are dropped after this time, in milliseconds; `null`: never. */
+  /** Pending notifications that are no longer true are dropped unsent after this time, in milliseconds; `null`: never. */
   readonly staleAfterMs: number | null;
 }

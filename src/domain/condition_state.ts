@@ -50,7 +50,10 @@ export interface ConditionState {
    * while there is none. An `ok` in a confirmed problem does not end it, a recovery does.
    */
   readonly problemBeganAtMs: number | null;
-  /** The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification is suppressed. */
+  /**
+   * The condition last notified, `ok` before the first notification. While it differs from `confirmed`, a notification
+   * is suppressed.
+   */
   readonly notified: Condition;
   /** The last notification of any event; an escalation to further channels does not count. */
   readonly notifiedAtMs: number | null;

@@ -65,8 +65,8 @@ export interface PassOptions {
 }
 
 /**
- * Runs each check once, those that combine others after these, or again if the process stalled or the system was suspended during its run; returns the checks without a result, because
- * the pass was ended early.
+ * Runs each check once, or again if the process stalled or the system was suspended during its run. Checks that combine
+ * others run after these. Returns the checks without a result, because the pass was ended early.
  */
 export async function runPass(checks: readonly Check[], options: PassOptions): Promise<readonly Check[]> {
   const runs = new LimitedRuns(options.system.clock, options);

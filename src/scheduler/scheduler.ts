@@ -1,6 +1,6 @@
 /**
- * The continuous loop: runs checks on their schedules until it is stopped. It executes the effects of `task.ts`:
- * timers, runs and records. It emits events, which the caller prints.
+ * The continuous loop: runs checks on their schedules until it is stopped. It executes the effects of `task.ts`,
+ * such as timers and runs, and records the results. It emits events, which the caller prints.
  *
  * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.

@@ -174,7 +174,9 @@ function afterClockJump(task: Task, jumpMs: number, { nowMs, record }: TaskConte
   const isJump = Math.abs(jumpMs) > JUMP_MS;
   if (state.status === "removed") return stay(task);
   if (state.status !== "idle") {
-    if (isJump) return discard(task, { nowMs, againAfterMs: AFTER_SUSPEND_MS, reason: "the machine slept" });
+    if (isJump) {
+      return discard(task, { nowMs, againAfterMs: AFTER_SUSPEND_MS, reason: "the system was suspended" });
+    }
     return isCalendar ? stay(task) : stay(withState(task, shifted(state, jumpMs)));
   }
   const { plannedMs, isSpread } = state;

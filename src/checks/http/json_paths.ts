@@ -49,8 +49,8 @@ function* containersIn(value: Json): Generator<Json> {
 }
 
 /**
- * Returns whether a value is nested deeper than {@linkcode DEPTH_MAX}. Goes level by level: a hostile value is deep enough for the end of any
- * stack.
+ * Returns whether a value is nested deeper than {@linkcode DEPTH_MAX}. Goes level by level: a hostile value is deep
+ * enough to overflow any stack.
  */
 export function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];

@@ -48,7 +48,10 @@ export function publicChange({ name, atMs, from, to }: ConditionChange): Conditi
   return { name, atMs, from, to, output: "", trace: "" };
 }
 
-/** A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown, without its reason. */
+/**
+ * A page for everybody: without outputs, notifications and silences, the host and the config. Maintenance is shown,
+ * without its reason.
+ */
 export function publicReport(snapshot: ReportSnapshot): ReportSnapshot {
   return {
     ...snapshot,
