@@ -196,7 +196,7 @@ class Resolver {
       settings["maintenanceWindows"] as CheckSettings["maintenanceWindows"],
     );
     // The schema and the hand-written types of `domain` agree; tests/config/resolve_test.ts compares them.
-    return settings as unknown as Check;
+    return settings as Record<string, unknown> & Check;
   }
 
   /**
