@@ -19,16 +19,21 @@ function printMissing(path: string, system: System): void {
 
 /**
  * Opens a state to read it, alongside the monitor that may own it. `null` if nothing was stored yet, which is printed.
+ * Drops the permission for the network unless the state or the command needs it.
  *
  * @throws {StoreError} If it can't be read.
  * @throws {UsageError} If the location has no path.
  */
-export async function readState(location: StateLocation, system: System): Promise<Store | null> {
+export async function readState(
+  location: StateLocation,
+  system: System,
+  { usesNetwork = false }: { readonly usesNetwork?: boolean } = {},
+): Promise<Store | null> {
   const { path, postgres } = location;
   if (path === null) throw new UsageError("no stored state to read", "set --state PATH");
   if (postgres !== undefined) return await readSharedState(location, system);
   return await unlessMissing(path, system, async () => {
-    system.permissions.drop("net");
+    if (!usesNetwork) system.permissions.drop("net");
     return (await openSqlite(path, system, { access: "read" })).store;
   });
 }

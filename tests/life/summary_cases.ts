@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Harness, withHarness } from "./program.ts";
+import { startHook } from "./receivers.ts";
 
 const test = concurrentTests("summaries");
 
@@ -83,5 +84,17 @@ test("summaries: --send sends one now, and tells what becomes of it", () =>
       `command ${harness.directory}/tell`,
       `  not delivered: "${harness.directory}/tell" exited with code 65`,
       "",
+    ]);
+  }));
+
+test("summaries: --send reaches receivers on the network", () =>
+  withHarness(async (harness) => {
+    await using hook = startHook();
+    writeConfig(harness, [hook.channel]);
+    await harness.run(["check", "--once"]);
+    const { code, stdout, stderr } = await harness.run(["summary", "--send"]);
+    assert.deepEqual([code, stderr], [0, ""], stdout);
+    assert.deepEqual(hook.posts.flatMap(({ notifications }) => notifications.map(({ event }) => event)), [
+      "summary",
     ]);
   }));

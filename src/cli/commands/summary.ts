@@ -114,7 +114,7 @@ async function readSummary(invocation: Invocation, system: System): Promise<Summ
   const { config, place } = await openKnownConfig(invocation, selection, system);
   const period = await readPeriod(invocation, { config, nowMs: system.clock.wallMs() });
   const { gatherSummary } = await import("../../outputs/summary/gather_summary.ts");
-  const store = await readState(place, system);
+  const store = await readState(place, system, { usesNetwork: invocation.options.has("send") });
   try {
     const records = await store?.records() ?? [];
     const checks = config?.checks ?? checksOfState(await store?.monitorRun() ?? null, records);
