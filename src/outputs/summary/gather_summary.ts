@@ -4,7 +4,7 @@ import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
 import { addPresent, summarise } from "../../state/availability.ts";
-import type { Period } from "./outages.ts";
+import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
 
@@ -121,9 +121,16 @@ function finder(sums: readonly RollupSum[]): (name: string) => Sums {
 async function readChanges(
   name: string,
   { store, sinceMs }: Pick<GatherSummaryOptions, "store" | "sinceMs">,
-): Promise<{ readonly changes: readonly ConditionChange[]; readonly earlier: ConditionChange | null }> {
+): Promise<Pick<CheckHistory, "changes" | "earlier">> {
   const changes = await store?.changes(name, { sinceMs: sinceMs + 1, limit: CHANGES_MAX }) ?? [];
   const from = { atMs: sinceMs, skip: 0 };
-  const [earlier = null] = await store?.changes(name, { sinceMs: -Infinity, limit: 1, from }) ?? [];
-  return { changes, earlier };
+  const [earlier] = await store?.changes(name, { sinceMs: -Infinity, limit: 1, from }) ?? [];
+  return {
+    changes: changes.map(withoutTrace),
+    earlier: earlier === undefined ? null : withoutTrace(earlier),
+  };
+}
+
+function withoutTrace({ trace: _, ...change }: ConditionChange): ShortChange {
+  return change;
 }

@@ -2,14 +2,17 @@ import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange } from "../../domain/store.ts";
 import type { Outage } from "./summary.ts";
 
+/** A change without its trace, which is much longer than the rest. */
+export type ShortChange = Omit<ConditionChange, "trace">;
+
 /** The changes of a check, as far as they decide about a period. */
 export interface ChangeHistory {
   /** The present record; `null`: the check never ran. */
   readonly record: CheckRecord | null;
   /** The changes after the begin of the period, later ones included; the newest first. */
-  readonly changes: readonly ConditionChange[];
+  readonly changes: readonly ShortChange[];
   /** The last change before; `null`: none is known. */
-  readonly earlier: ConditionChange | null;
+  readonly earlier: ShortChange | null;
 }
 
 /** A period: times later than its begin, up to its end. */
@@ -40,7 +43,7 @@ export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period):
   return open === null ? outages : [...outages, { ...open, toMs: untilMs, isStillDown: true }];
 }
 
-type Begin = Pick<ConditionChange, "atMs" | "to" | "output">;
+type Begin = Pick<ShortChange, "atMs" | "to" | "output">;
 
 /** Returns the change that led to the condition at the begin. */
 function stateAtBegin({ record, changes, earlier }: ChangeHistory, sinceMs: number): Begin {
