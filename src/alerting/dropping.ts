@@ -65,9 +65,10 @@ function dropped(
   queued: QueuedNotification,
   { reason, nowMs }: Pick<DropOptions, "reason" | "nowMs">,
 ): QueuedNotification {
+  const { summary: _, ...notification } = queued.notification;
   return {
     ...queued,
-    notification: { ...queued.notification, output: "", detail: "" },
+    notification: { ...notification, output: "", detail: "" },
     missedProblem: null,
     state: "dropped",
     nextAttemptAtMs: nowMs,

@@ -360,17 +360,18 @@ Deno.test("add() drops a notification after a day if it is no longer true", asyn
 
 Deno.test("add() drops notifications of which the check has no such channel", async () => {
   const { clock, dispatcher, sent, events } = harness({ gone: ["mail"] });
-  dispatcher.add([{ ...row(), notification: { ...row().notification, output: "long", detail: "long" } }]);
+  const summary = { html: "long", json: "{}" };
+  dispatcher.add([
+    { ...row(), notification: { ...row().notification, output: "long", detail: "long", summary } },
+  ]);
   await clock.advance(1 * MINUTE);
   assert.strictEqual(sent.length, 0);
   const [event] = events;
   assert.ok(event?.event === "dropped" && event.reason === "its check no longer has this channel");
   assert.deepStrictEqual(dispatcher.pending, []);
   assert.deepStrictEqual(
-    dispatcher.all.map(({ notification }) => notification.output + notification.detail),
-    [
-      "",
-    ],
+    dispatcher.all.map(({ notification: { output, detail, summary } }) => ({ output, detail, summary })),
+    [{ output: "", detail: "", summary: undefined }],
   );
   await dispatcher.stop();
 });
