@@ -1,73 +1,98 @@
 /** The schema of a state in PostgreSQL, and its version. */
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { StoreError } from "../../domain/store.ts";
-import { newerVersion } from "../sqlite/migrations.ts";
+import { type Migration, newerVersion } from "../sqlite/migrations.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { PostgresError } from "./postgres_connection.ts";
-import { CREATE_SCHEMA, SCHEMA_VERSION } from "./postgres_tables.ts";
+import { PostgresError, type StatementResult } from "./postgres_connection.ts";
+import { CREATE_SCHEMA } from "./postgres_tables.ts";
 
-const UNDEFINED_TABLE = "42P01";
-/** Another process has made the same at the same moment. */
-const MADE_MEANWHILE: ReadonlySet<string> = new Set(["42P06", "42P07", "23505"]);
+/**
+ * The steps from an empty schema to the present tables; `meta` has the number of those that were applied. A released
+ * step never changes. A later one adds tables, or columns with a default: members of the version before keep running on
+ * them until they are replaced.
+ */
+export const POSTGRES_MIGRATIONS: readonly Migration[] = [CREATE_SCHEMA];
+
+/** Of a schema without our tables: undefined_table, undefined_column. */
+const NONE: ReadonlySet<string> = new Set(["42P01", "42703"]);
 
 /** The SQL that a DBA may run instead of the monitor. */
 export function schemaSql(schema: string): string {
   return [
     `CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`,
     `SET search_path = ${quoted(schema)}`,
-    ...CREATE_SCHEMA,
+    ...stepsAfter(0, POSTGRES_MIGRATIONS),
   ]
     .map((statement) => `${statement};\n`).join("");
 }
 
 /**
- * Makes the tables if there are none.
+ * Brings the tables to the present version in one transaction. Safe when several processes do it at once.
  *
- * @throws {StoreError} If they are of another version; `missing` if they are to be read and there are none.
+ * @throws {StoreError} If they are of a newer version, or to be read and not of the present one; `missing` if there
+ * are none.
  */
 export async function prepareSchema(
   client: PostgresClient,
   place: PostgresPlace,
   access: "own" | "read" | "alongside",
+  migrations: readonly Migration[] = POSTGRES_MIGRATIONS,
 ): Promise<void> {
-  let version = await readVersion(client);
-  if (version === null && access === "read") {
+  const version = await readVersion(client);
+  if (version === migrations.length) return;
+  if (version > migrations.length) {
     throw new StoreError(
-      `cannot read state "${place.url}": there is none yet; run the checks first`,
-      "missing",
+      `cannot open state "${place.url}": ${newerVersion(version, migrations.length)}`,
+      "other",
     );
   }
-  if (version === null) {
-    await createTables(client, place);
-    version = await readVersion(client);
+  if (access === "read") {
+    throw version === 0
+      ? new StoreError(`cannot read state "${place.url}": there is none yet; run the checks first`, "missing")
+      : new StoreError(
+        `cannot read state "${place.url}": it is of the older version ${version}; run the checks once, which updates it`,
+        "other",
+      );
   }
-  if (version === SCHEMA_VERSION) return;
-  const reason = version !== null && version > SCHEMA_VERSION
-    ? newerVersion(version, SCHEMA_VERSION)
-    : `its schema has the older version ${version}, expected ${SCHEMA_VERSION}; use the older monitor, or another schema`;
-  throw new StoreError(`cannot open state "${place.url}": ${reason}`, "other");
+  await migrate(client, place, migrations);
 }
 
-async function readVersion(client: PostgresClient): Promise<number | null> {
+async function readVersion(client: PostgresClient): Promise<number> {
   try {
-    const [row] = (await client.query("SELECT schema_version FROM meta")).rows;
-    return row === undefined ? 0 : Number(row["schema_version"]);
+    return versionOf(await client.query(SELECT_VERSION));
   } catch (error) {
-    if (error instanceof PostgresError && error.code === UNDEFINED_TABLE) return null;
+    if (error instanceof PostgresError && NONE.has(error.code)) return 0;
     throw error;
   }
 }
 
-async function createTables(client: PostgresClient, { schema, prepare }: PostgresPlace): Promise<void> {
-  try {
-    await client.transaction(async (session) => {
-      const found = await session.run("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
-      if (found.count === 0 && prepare) await session.run(`CREATE SCHEMA ${quoted(schema)}`);
-      for (const statement of CREATE_SCHEMA) await session.run(statement);
-    });
-  } catch (error) {
-    if (!(error instanceof PostgresError && MADE_MEANWHILE.has(error.code))) throw error;
-  }
+const SELECT_VERSION = "SELECT schema_version FROM meta";
+
+function versionOf({ rows: [row] }: StatementResult): number {
+  return Number(row?.["schema_version"] ?? 0);
+}
+
+async function migrate(
+  client: PostgresClient,
+  { schema, prepare }: PostgresPlace,
+  migrations: readonly Migration[],
+): Promise<void> {
+  await client.transaction(async (session) => {
+    // Of several processes, the others wait here, and find it done.
+    await session.run("SELECT pg_advisory_xact_lock(hashtext($1))", [`monitor ${schema}`]);
+    const found = await session.run("SELECT FROM pg_namespace WHERE nspname = $1", [schema]);
+    if (found.count === 0 && prepare) await session.run(`CREATE SCHEMA ${quoted(schema)}`);
+    const column = await session.run(
+      "SELECT FROM pg_attribute WHERE attrelid = to_regclass('meta') AND attname = 'schema_version'",
+    );
+    const version = column.count === 0 ? 0 : versionOf(await session.run(SELECT_VERSION));
+    if (version >= migrations.length) return;
+    for (const statement of stepsAfter(version, migrations)) await session.run(statement);
+  });
+}
+
+function stepsAfter(version: number, migrations: readonly Migration[]): string[] {
+  return [...migrations.slice(version).flat(), `UPDATE meta SET schema_version = ${migrations.length}`];
 }
 
 function quoted(name: string): string {

@@ -25,9 +25,6 @@ const MERGED: Readonly<Record<Merge, (table: string, column: string) => string>>
   prepend: (table, column) => `excluded.${column} || ${table}.${column}`,
 };
 
-/** The version that {@linkcode CREATE_SCHEMA} makes. */
-export const SCHEMA_VERSION = 1;
-
 const ID = "id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
 
 /** Columns that PostgreSQL has in addition: of each record the version, and the one that it replaces. */
@@ -55,7 +52,7 @@ export const CREATE_SCHEMA: readonly string[] = [
   ...[...TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
   ...CREATE_INDEXES,
   "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
-  `INSERT INTO meta (schema_version) VALUES (${SCHEMA_VERSION})`,
+  "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
 function createTable({ name, declared, primary, unique }: Declared): string {

@@ -87,6 +87,7 @@ const SQL_STATES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
     `database "${database}" does not exist; create it: createdb --owner=${user} ${database}`,
   "42501": ({ user, schema }) =>
     `role "${user}" lacks rights; grant them, see: monitor state schema (${schema})`,
+  "42P07": ({ schema }) => `schema "${schema}" has other tables of the same names; use another "schema"`,
   "53300": () => "too many connections; raise max_connections",
   "53100": () => "the disk of the server is full; free some space",
 };

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { StoreError } from "../../../src/domain/store.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
-import { schemaSql } from "../../../src/state/postgres/postgres_schema.ts";
+import {
+  POSTGRES_MIGRATIONS,
+  prepareSchema,
+  schemaSql,
+} from "../../../src/state/postgres/postgres_schema.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
 import { updateOf } from "../records.ts";
@@ -45,6 +49,56 @@ Deno.test({
       assert.equal((await store.records()).length, 1);
       await store.close();
     }
+  },
+});
+
+const SECOND = ["ALTER TABLE checks ADD COLUMN site text NOT NULL DEFAULT 'north'"];
+
+Deno.test({
+  ...POSTGRES,
+  name: "prepareSchema() updates tables once, and members of the version before keep running on them",
+  fn: async () => {
+    const place = postgres().place();
+    const store = await openPostgresStore(place, storeOptions());
+    await store.save([updateOf("web")]);
+    const migrations = [...POSTGRES_MIGRATIONS, SECOND];
+    const clients = Array.from({ length: 6 }, () => new PostgresClient(place, clientOptions()));
+    await Promise.all(clients.map((client) => prepareSchema(client, place, "alongside", migrations)));
+    await store.save([updateOf("api")]);
+    assert.deepEqual((await store.records()).map(({ name }) => name).sort(), ["api", "web"]);
+    const [client = assert.fail()] = clients;
+    const { rows } = await client.query("SELECT name, site FROM checks ORDER BY name");
+    assert.deepEqual(rows.map(({ name, site }) => [name, site]), [["api", "north"], ["web", "north"]]);
+    await store.close();
+    await assert.rejects(
+      openPostgresStore(place, storeOptions()),
+      /is of version 2, .* up to 1; use the newer/,
+    );
+    for (const one of clients) one.close();
+  },
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "prepareSchema() changes nothing if a step fails, or if it is read-only",
+  fn: async () => {
+    const place = postgres().place();
+    const store = await openPostgresStore(place, storeOptions());
+    await store.save([updateOf("web")]);
+    const client = new PostgresClient(place, clientOptions());
+    const migrations = [...POSTGRES_MIGRATIONS, SECOND];
+    await assert.rejects(
+      prepareSchema(client, place, "own", [...migrations, ["ALTER TABLE missing ADD COLUMN x text"]]),
+      /"missing" does not exist/,
+    );
+    await assert.rejects(
+      prepareSchema(client, place, "read", migrations),
+      /it is of the older version 1; run the checks once, which updates it/,
+    );
+    await prepareSchema(client, place, "own");
+    assert.equal((await store.records()).length, 1);
+    client.close();
+    await store.close();
   },
 });
 

@@ -87,9 +87,9 @@ Deno.test({
       "CREATE ROLE old LOGIN PASSWORD 'right password'",
       "CREATE DATABASE standby",
       "ALTER DATABASE standby SET default_transaction_read_only = on",
-      ...["newer", "older"].flatMap((schema) => [
+      ...["newer", "taken"].flatMap((schema) => [
         `CREATE SCHEMA ${schema}`,
-        `CREATE TABLE ${schema}.meta AS SELECT ${schema === "newer" ? 99 : 0} AS schema_version`,
+        `CREATE TABLE ${schema}.meta AS SELECT 99 AS ${schema === "newer" ? "schema_version" : "version"}`,
       ]),
     );
     await using web = Deno.serve(
@@ -127,9 +127,9 @@ Deno.test({
         postgres().place({ schema: "newer" }),
         "it is of version 99, and this monitor knows versions up to 1; use the newer monitor, or keep the state elsewhere",
       ],
-      "older schema": [
-        postgres().place({ schema: "older" }),
-        "its schema has the older version 0, expected 1; use the older monitor, or another schema",
+      "schema of another program": [
+        postgres().place({ schema: "taken" }),
+        'schema "taken" has other tables of the same names; use another "schema"',
       ],
       "standby": [
         postgres().place({ database: "standby" }),
