@@ -19,14 +19,16 @@ import { startChild, tool } from "../testing/tools.ts";
 import { FULL_FORM } from "../testing/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
+const PROJECT = new URL("..", import.meta.url);
+
 interface SoakOptions {
   /** How long the checks of `rate` run, and those of each scenario of `endpoint`. */
   readonly seconds: number;
   /** The duration of `chaos`. */
   readonly minutes: number;
-  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `traces`. */
+  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `traces` and `properties`. */
   readonly rounds: number;
-  /** The first seed of `traces`, and that of `shared`. */
+  /** The first seed of `traces` and `properties`, and that of `shared`. */
   readonly seed: number;
   /** Steps of the condition machine; the wheel does 20 times as many. */
   readonly steps: number;
@@ -67,6 +69,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
       minutesMax: 10 + 2 * minutes,
     }),
   traces: soakTraces,
+  properties: soakProperties,
   configs: async ({ rounds }) => {
     await soakConfigs();
     await runTests(["tests/config/hostile_configs_test.ts"], {
@@ -115,8 +118,9 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of chaos and of shared (60)
-  --rounds N    how much configs, kill, traces and walk do (200)
-  --seed N      the seed of shared, and the first one of traces, one more each round (some number, which it prints)
+  --rounds N    how much configs, kill, properties, traces and walk do (200)
+  --seed N      the seed of shared, and the first one of properties and traces, one more each round (some number,
+                which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
@@ -148,6 +152,25 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
+async function soakProperties({ rounds, seed }: SoakOptions): Promise<void> {
+  const files = await Array.fromAsync(filesWith("tests", "/support/property.ts"));
+  console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
+  for (let round = 0; round < rounds; round++) {
+    await runTests(files, { variables: { PROPERTY_SEED: seed + round }, minutesMax: 10 });
+  }
+}
+
+/** Yields the paths of test modules below a directory that have a text. */
+async function* filesWith(directory: string, text: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(new URL(directory, PROJECT))) {
+    const path = `${directory}/${name}`;
+    if (isDirectory) yield* filesWith(path, text);
+    else if (name.endsWith("_test.ts")) {
+      if ((await Deno.readTextFile(new URL(path, PROJECT))).includes(text)) yield path;
+    }
+  }
+}
+
 /** Each seed is a separate trace: reproducible from its seed. */
 async function soakTraces({ rounds, seed }: SoakOptions): Promise<void> {
   const seeds = Array.from({ length: rounds }, (_, index) => seed + index);
@@ -172,7 +195,7 @@ async function runTests(files: readonly string[], { variables, minutesMax }: Tes
     Deno.execPath(),
     ["test", "--no-check", "--allow-all", ...SOURCE_FLAGS, ...files],
     {
-      cwd: new URL("..", import.meta.url).pathname,
+      cwd: PROJECT.pathname,
       env,
       stdin: "null",
       limitMs: Math.ceil(minutesMax) * 60_000,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/alerting/outbox_changes.ts";

@@ -1,6 +1,6 @@
 /** Windows of every form against definitions that evaluate each minute by itself, over years with DST changes. */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { nextWindow } from "../../src/alerting/next_window.ts";
 import { isInWindow, openWindow } from "../../src/alerting/maintenance_windows.ts";
 import { createCronReader } from "../../src/config/cron_times.ts";

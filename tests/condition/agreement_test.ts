@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { agreeOn } from "../../src/condition/agreement.ts";
 import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { LocationVote } from "../../src/domain/location.ts";

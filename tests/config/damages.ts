@@ -1,5 +1,5 @@
 /** Ways to break a config. */
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 
 /** A value of JSON. */

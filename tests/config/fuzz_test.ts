@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";

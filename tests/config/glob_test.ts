@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { findMatches, isGlob } from "../../src/config/glob.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 

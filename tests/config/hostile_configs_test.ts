@@ -3,7 +3,7 @@
  * that fail. `deno task soak configs` compares the same configs at a megabyte with a maximum time.
  */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { STARTER_CONFIG } from "../../src/cli/starter_config.ts";
 import { isCron } from "../../src/domain/schedule.ts";
 import { configOf, EXAMPLES, FILES, OUTPUT } from "../docs/examples.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { INTERVAL_FORMS, INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
 
 const SECOND = 1000;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { parseSize } from "../../src/config/parse_size.ts";
 import { describeSize, exactSize, roundedSize } from "../../src/domain/describe_size.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { holdsSecret, SECRET_BYTES_MAX, substitute } from "../../src/config/placeholders.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
 import { type ConfigSystemOptions, createConfigSystem } from "../../testing/config_system.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { createPlacer, positionOf } from "../../src/config/positions.ts";
 import type { ConfigPath } from "../../src/config/problem.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";

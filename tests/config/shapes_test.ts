@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { generatedConfigs } from "./configs.ts";

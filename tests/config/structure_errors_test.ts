@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import monitorSchema from "../../src/config/generated/monitor.schema.json" with { type: "json" };
 import shapeA from "../../schemas/shape_a.schema.json" with { type: "json" };
 import shapeB from "../../schemas/shape_b.schema.json" with { type: "json" };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { createObject, type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
 
 Deno.test("parseText() restores every value from its JSON text", () => {

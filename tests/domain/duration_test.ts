@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { DURATION_MS_MAX, parseDuration } from "../../src/config/parse_duration.ts";
 import { INTERVAL_MS_MAX, parseInterval } from "../../src/config/interval.ts";
 import { describeDuration, exactDuration } from "../../src/domain/duration.ts";

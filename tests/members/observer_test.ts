@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { DEAD_AFTER_MS, type MemberHeartbeat } from "../../src/domain/membership.ts";
 import {
   type HeartbeatOutcome,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { createPlacement, hostOf, placesOf } from "../../src/members/rendezvous.ts";
 
 const HOSTS = ["fra-1", "fra-2", "nyc-1", "nyc-2", "sgp-1"];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { createLimiter } from "../../src/scheduler/limiter.ts";
 
 Deno.test("run() starts a task at once below the limit", async () => {

@@ -1,6 +1,6 @@
 /** Checks with locations on a fake clock: members at three locations, the owner of the check, and a database between them. */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { EarlyLook, LocationResult, SharedStore } from "../../src/domain/membership.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";

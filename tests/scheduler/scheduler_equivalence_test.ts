@@ -4,7 +4,7 @@
  * from the stored state of the last call, as processes do.
  */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
 import type { Notification } from "../../src/domain/notification.ts";

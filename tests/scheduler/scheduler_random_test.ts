@@ -4,7 +4,7 @@
  * condition was sent once and stored once.
  */
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";

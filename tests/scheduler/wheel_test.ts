@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { TimerWheel } from "../../src/scheduler/wheel.ts";
 import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
 import { ComparedWheel } from "../../testing/wheel_oracle.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { parseTime, timeText } from "../../src/shared/local_time.ts";
 
 const NOW = Date.parse("2026-10-24T15:10:20.500Z");

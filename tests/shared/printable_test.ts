@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { printable, printableBlock } from "../../src/shared/printable.ts";
 import { HOSTILE_TEXTS, HUGE_TEXTS, unsafeCodes } from "../cli/formats/hostile_records.ts";
 import { anyText } from "../cli/formats/records.ts";

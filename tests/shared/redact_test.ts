@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { createRedactor, isRedactable } from "../../src/shared/redact.ts";
 
 const KEY = "0123456789abcdefghijklmnop";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import stringWidth from "string-width";
 import { printable } from "../../src/shared/printable.ts";
 import { pad, wrap } from "../../src/shared/wrap.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../support/property.ts";
 import { decodeResponse, encodeQuery } from "../../src/system/dns_message.ts";
 import { dnsAddress, dnsName, type DnsQuery, dnsReply } from "../support/dns_server.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import type { RunSummary } from "../../../src/cli/formats/format.ts";
 import { jsonFormat } from "../../../src/cli/formats/json.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";

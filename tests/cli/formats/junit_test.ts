@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DOMParser, type Element } from "@xmldom/xmldom";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import { validateXML } from "xmllint-wasm";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { junitFormat } from "../../../src/cli/formats/junit.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import { highestSeverity } from "../../../src/domain/condition.ts";
 import { exitCodeOf } from "../../../src/cli/exit_code.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import stringWidth from "string-width";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { prettyFormat } from "../../../src/cli/formats/pretty.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import type { CheckKind } from "../../../src/domain/check.ts";
 import { type Condition, CONDITIONS, highestSeverity } from "../../../src/domain/condition.ts";
 import type { FormatOptions, RunRecord, RunSummary } from "../../../src/cli/formats/format.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import type { LocationVote } from "../../../src/domain/location.ts";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { renderMetrics } from "../../../src/outputs/metrics/render_metrics.ts";

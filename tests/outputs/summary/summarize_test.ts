@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import { summarize, type SummaryInput } from "../../../src/outputs/summary/summarize.ts";
 import { sentenceOf } from "../../../src/outputs/summary/summary_sections.ts";
 import { summaryText } from "../../../src/outputs/summary/summary_text.ts";

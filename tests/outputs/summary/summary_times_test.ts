@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import { createCronReader } from "../../../src/config/cron_times.ts";
 import type { CronTimes } from "../../../src/domain/schedule.ts";
 import type { SummarySettings } from "../../../src/domain/summary_settings.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fc from "fast-check";
+import fc from "../../support/property.ts";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
 import type { JobRun } from "../../../src/domain/job_runs.ts";
 import type { OutboxChange, QueuedNotification, Silence } from "../../../src/domain/outbox.ts";
