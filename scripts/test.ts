@@ -37,7 +37,7 @@ const WRAPPER_PLACE = /\.\/tests\/support\/(?:preload|concurrent_tests)\.ts:\d+:
 interface Suite {
   readonly args: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  /** For each test. */
+  /** For each test, and for each step of one. */
   readonly limitMs: number;
 }
 
@@ -198,7 +198,7 @@ function describe({ test, waits }: TestNote, limitMs: number): string {
   const waited = waits.length === 0
     ? "it waited for nothing that is noted"
     : `it waited for ${waits.join(", ")}`;
-  return `"${test}" did not end within ${limitMs / 1000} s; ${waited}`;
+  return `"${test}" ended no step for ${limitMs / 1000} s; ${waited}`;
 }
 
 /** Kills a process and its descendants, including those that left its group and session. */

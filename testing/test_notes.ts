@@ -11,7 +11,7 @@ export interface TestNote {
   /** `null` between two tests. */
   readonly test: string | null;
   readonly waits: readonly string[];
-  /** Wall time at which the test, or the pause after one, began. */
+  /** Wall time at which the test, or the pause after one, began, or at which a step of it last ended. */
   readonly sinceMs: number;
   readonly passed: number;
   readonly failed: number;
@@ -75,6 +75,15 @@ export async function waitingFor<T>(what: string, wait: Promise<T>): Promise<T> 
   } finally {
     waits.splice(waits.lastIndexOf(what), 1);
     note({});
+  }
+}
+
+/** Runs a step of the present test and notes it. */
+export async function notingStep<T>(step: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await waitingFor(`step "${step}"`, run());
+  } finally {
+    note({ sinceMs: Date.now() });
   }
 }
 

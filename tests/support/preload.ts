@@ -2,7 +2,7 @@
  * Wraps `Deno.test` so that every test and every step is noted while it runs. The test runner (`scripts/test.ts`)
  * loads it into each test module by `--preload`.
  */
-import { type FailedTest, noteFailed, notingTest, startNotes, waitingFor } from "../../testing/test_notes.ts";
+import { type FailedTest, noteFailed, notingStep, notingTest, startNotes } from "../../testing/test_notes.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];
@@ -61,8 +61,7 @@ function withSteps(context: Deno.TestContext, failed: FailedTest): Deno.TestCont
 }
 
 function stepOf(name: string, run: StepFunction, failed: FailedTest): StepFunction {
-  return (context) =>
-    waitingFor(`step "${name}"`, notingFailure(failed, () => run(withSteps(context, failed))));
+  return (context) => notingStep(name, () => notingFailure(failed, () => run(withSteps(context, failed))));
 }
 
 async function notingFailure(failed: FailedTest, run: () => void | Promise<void>): Promise<void> {
