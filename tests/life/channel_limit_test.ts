@@ -1,10 +1,9 @@
 /** An outage of many checks, and channels with a limit: in a service, under cron, and with two members. */
 import assert from "node:assert/strict";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
-import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { HOUR_MS } from "../../src/shared/time_units.ts";
 import { type FakeService, startFakeService } from "../support/fake_service.ts";
-import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
+import { POSTGRES, sharedPostgres } from "../support/postgres.ts";
 import { until, withInstallation } from "./installation.ts";
 import { withHarness } from "./program.ts";
 import { startHook } from "./receivers.ts";
@@ -125,18 +124,11 @@ Deno.test({
   name: "members obey the limit of a channel together, also if the one that sent was killed",
   fn: () =>
     withInstallation(
-      async ({ place, start, run, turn, hook, names, writeConfig, isQueueEmpty, describe }) => {
+      async ({ start, run, turn, idle, hook, names, writeConfig, isQueueEmpty, describe }) => {
         await using sms = startHook();
         const write = (limit: Readonly<Record<string, unknown>>): void =>
           writeConfig({ channels: { sms: { ...sms.channel, ...limit } } }, [hook.channel, "sms"]);
         write({ at_most: "2 per day" });
-        const store = await openPostgresStore(place, storeOptions());
-        // The next owner would wait for the end of an attempt in progress.
-        const idle = () =>
-          until("no attempt in progress", async () => {
-            const { notifications } = await store.outbox();
-            return notifications.every(({ messageId }) => messageId === null);
-          }, describe);
         const [first, second] = [start("a"), start("b")];
         await turn(500, { isStored: false });
         await until("a message", () => sms.posts.length > 0, describe);
@@ -150,7 +142,6 @@ Deno.test({
         assert.equal(sms.posts.length, 2);
         third.signal("SIGTERM");
         assert.equal((await third.end()).code, 0);
-        await store.close();
         write({});
         await run("check", "--once");
         assert.equal(await isQueueEmpty(), true, describe());

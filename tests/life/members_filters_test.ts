@@ -30,7 +30,7 @@ Deno.test({
       await using late = startHook();
       await using recoveries = startHook();
       await using closed = startHook();
-      const { hook, names, run, start, turn, assertEachOnce, describe } = installation;
+      const { hook, names, run, start, turn, idle, assertEachOnce, describe } = installation;
       writeFilters(installation, { all: hook, critical, late, recoveries, closed });
       const escalating = names.filter((name) => !ACKNOWLEDGED.includes(name));
       const members = ["a", "b", "c"].map((name) => start(name)) as [Program, Program, Program];
@@ -39,6 +39,7 @@ Deno.test({
       assert.equal(code, 0, stderr);
       members[0].signal("SIGKILL");
       await until("an escalation", () => late.posts.length > 0, describe);
+      await idle();
       members[1].signal("SIGKILL");
       await until("each escalation", () => sentTo(late).length >= escalating.length, describe);
       await turn(200);
