@@ -124,8 +124,9 @@ const CONTROLLING = ["reload", "run"];
 /** Commands that read the state. */
 const READING = ["status", "history", "report"];
 
-/** A path of the page in this directory: its config for the page's one. */
+/** A path of the page in this directory, with its config for the page's one; and any port for one of the page. */
 function here(word: string, directory: string): string {
+  if (/^127\.0\.0\.1:\d+$/.test(word)) return "127.0.0.1:0";
   if (/(^|\/)[\w.-]+\.jsonc?$/.test(word)) return `${directory}/monitor.jsonc`;
   return word.startsWith("/") ? `${directory}/${word.split("/").at(-1)}` : word;
 }
