@@ -17,7 +17,8 @@ export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): stri
     ["--tmpfs", "/tmp"],
     ...readOnly.filter((path) => path !== "/").map((path) => ["--ro-bind-try", path, path]),
     ...writable.map((path) => ["--bind", path, path]),
-    ...isWhole ? [] : [["--ro-bind-try", command[0] ?? "", command[0] ?? ""], ["--remount-ro", "/"]],
+    ["--ro-bind-try", command[0] ?? "", command[0] ?? ""],
+    ...isWhole ? [] : [["--remount-ro", "/"]],
     ["--", ...command],
   ];
   return `${lines.map((words) => words.map(shellWord).join(" ")).join(" \\\n  ")}\n`;

@@ -116,8 +116,13 @@ async function placeOf(path: string, files: System["files"]): Promise<string> {
 
 function isWithin(path: string, directories: readonly string[]): boolean {
   return directories.some((directory) =>
-    path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`)
+    path === directory || (directory === "/" ? !isPrivate(path) : path.startsWith(`${directory}/`))
   );
+}
+
+/** A sandbox has its own `/tmp`, also if everything else is visible. */
+function isPrivate(path: string): boolean {
+  return /^\/tmp(?:\/|$)/.test(path);
 }
 
 /** Sorted, without duplicates and without paths within another one. */

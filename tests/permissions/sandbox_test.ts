@@ -45,6 +45,15 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
   await t.step("the root directory replaces everything", async () => {
     assert.deepEqual((await sandboxFor({ read: ["/"] })).readOnly, ["/"]);
   });
+  await t.step("it does not replace paths in /tmp, which is private in the sandbox", async () => {
+    const { readOnly } = await sandboxFor({
+      read: ["/", "/tmp/app/monitor.jsonc", "/tmpfiles/x", "/srv/data"],
+    });
+    assert.deepEqual(readOnly, ["/", "/tmp/app"]);
+    assert.deepEqual((await sandboxFor({ read: ["/", "/tmp"] })).readOnly, ["/", "/tmp"]);
+    const sandbox = await sandboxFor({ read: ["/"] });
+    assert.match(bwrapCommand(sandbox, ["/tmp/monitor"]), /--tmpfs \/tmp .*--ro-bind-try \/tmp\/monitor /s);
+  });
 });
 
 Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
