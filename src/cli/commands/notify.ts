@@ -6,6 +6,7 @@ import { regularRunAfter } from "../../alerting/overdue.ts";
 import {
   type Command,
   CONFIG_OPTION,
+  hintForFile,
   type Invocation,
   type OptionSpec,
   optionValues,
@@ -55,8 +56,13 @@ export const notifyCommand: Command = {
 async function runNotify(invocation: Invocation, system: System): Promise<number> {
   const config = await openConfig(invocation, system);
   const selection = readSelection(invocation);
-  const isChannel = (name: string): boolean =>
-    config.channels.has(name) && config.checks.every((check) => check.name !== name);
+  const isCheck = (name: string): boolean => config.checks.some((check) => check.name === name);
+  const isChannel = (name: string): boolean => config.channels.has(name) && !isCheck(name);
+  const lost = selection.names.find((name) => !isCheck(name) && !config.channels.has(name));
+  if (lost !== undefined && config.channels.size > 0) {
+    const known = [...config.channels.keys(), ...config.checks.map(({ name }) => name)];
+    throw unknownName(lost, { what: "check or channel", known, fallback: "list them with: monitor explain" });
+  }
   const chosen = { ...selection, names: selection.names.filter((name) => !isChannel(name)) };
   const checks = selectChecks(config.checks, chosen).filter(({ active }) =>
     active || chosen.names.length > 0
@@ -111,7 +117,13 @@ function selectTrials(
   }
   for (const name of names.length === 0 && isAnyCheck ? config.channels.keys() : names) {
     const channel = config.channels.get(name);
-    if (channel === undefined) throw unknownChannel(name, [...config.channels.keys()]);
+    if (channel === undefined) {
+      const known = [...config.channels.keys()];
+      const fallback = known.length === 0
+        ? 'name channels in "channels"'
+        : `choose one of: ${known.join(", ")}`;
+      throw unknownName(name, { what: "channel", known, fallback });
+    }
     if (trials.has(channel.key)) continue;
     if (!isAnyCheck) {
       throw new UsageError(`no selected check uses the channel "${name}"`);
@@ -121,12 +133,18 @@ function selectTrials(
   return [...trials.values()];
 }
 
-function unknownChannel(name: string, known: readonly string[]): UsageError {
+function unknownName(
+  name: string,
+  { what, known, fallback }: {
+    readonly what: string;
+    readonly known: readonly string[];
+    readonly fallback: string;
+  },
+): UsageError {
   const meant = nearest(name, known);
-  const list = known.length === 0 ? 'name channels in "channels"' : `choose one of: ${known.join(", ")}`;
   return new UsageError(
-    `unknown channel "${name}"`,
-    meant === undefined ? list : `did you mean "${meant}"?`,
+    `unknown ${what} "${name}"`,
+    hintForFile(name) ?? (meant === undefined ? fallback : `did you mean "${meant}"?`),
   );
 }
 
