@@ -152,7 +152,7 @@ function isOurs({ phase }: RequestFailure): boolean {
   return phase === "permission" || phase === "settings" || phase === "machine";
 }
 
-function timeoutText({ timeoutMs }: Exchange): string {
+export function timeoutText({ timeoutMs }: Pick<Exchange, "timeoutMs">): string {
   return `timeout after ${timeoutMs / 1000} s`;
 }
 

@@ -6,7 +6,7 @@ import { type CheckResult, checkResult } from "../../domain/result.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, fillRequest, textsOf } from "./captures.ts";
 import { withCookies } from "./cookies.ts";
-import { conditionOf, describeFindings, examine, type Exchange } from "./exchange.ts";
+import { conditionOf, describeFindings, examine, type Exchange, timeoutText } from "./exchange.ts";
 
 interface StepsRun extends Omit<Exchange, "step" | "startedMs">, Pick<ObserveContext, "hide"> {
   readonly asWarning: boolean;
@@ -30,7 +30,13 @@ export async function observeSteps(
   const beganMs = clock.monotonicMs();
   let hasFailed = false;
   for (const [index, step] of steps.entries()) {
-    if (run.signal.aborted) break;
+    if (run.signal.aborted) {
+      if (!hasFailed) {
+        conditions.push(asWarning ? "warning" : "critical");
+        texts.push(`${stepName(step, index)}: ${timeoutText(run)}, before its request`);
+      }
+      break;
+    }
     const canRun = textsOf(step.request).flatMap(capturedNames).every((name) => captured.has(name));
     if (hasFailed && !(step.always && canRun)) continue;
     const startedMs = clock.monotonicMs();

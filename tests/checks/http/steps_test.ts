@@ -5,7 +5,7 @@ import type { HttpRequestCheck } from "../../../src/domain/check.ts";
 import type { CheckResult } from "../../../src/domain/result.ts";
 import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { httpContext } from "../../support/http_check.ts";
+import { createHandClock, httpContext } from "../../support/http_check.ts";
 
 const TOKEN = "swordfish/&=1";
 
@@ -181,6 +181,38 @@ Deno.test("observeSteps() has one timeout for all, and names the step", async ()
   assert.equal(result.condition, "critical");
   assert.equal(result.output, `wait: timeout after 0.3 s, before a response head from ${origin.slice(7)}`);
   never.resolve(new Response());
+});
+
+Deno.test("observeSteps() fails if the timeout ends between two steps", async () => {
+  const requests: string[] = [];
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
+    requests.push(new URL(url).pathname);
+    return new Response("ok");
+  });
+  const origin = `http://127.0.0.1:${server.addr.port}`;
+  const check = await checkOf([
+    { request: { target: origin } },
+    { name: "call", request: { target: `${origin}/never` } },
+    { always: true, request: { target: `${origin}/never` } },
+  ]);
+  const clock = createHandClock();
+  const context = httpContext({ clock });
+  const { requests: own } = context.system;
+  const late: typeof own = {
+    ...own,
+    async send(request, signal) {
+      const response = await own.send(request, signal);
+      // A trace may read on until the timeout before it closes the response.
+      return { ...response, close: () => response.close().finally(clock.ring) };
+    },
+  };
+  const system = { ...context.system, requests: late };
+  const { condition, output } = await httpRequestKind.observe({ ...check, timeoutMs: 300 }, {
+    ...context,
+    system,
+  });
+  assert.deepEqual([condition, output], ["critical", "call: timeout after 0.3 s, before its request"]);
+  assert.deepEqual(requests, ["/"]);
 });
 
 Deno.test("http_request rejects invalid steps", async (t) => {
