@@ -32,6 +32,22 @@ async function traceOf(
   return trace.split("\n").map((line) => line.replace(/^ +[\d.]+ ms {2}/, "").trim());
 }
 
+Deno.test("a trace of very many headers leaves the check its time", async () => {
+  const names = Array.from({ length: 30_000 }, (_, index) => `x${index}: 1\r\n`).join("");
+  await using server = startServer(async ({ number, readHead, send }) => {
+    await readHead();
+    const status = number === 0 ? "302 Found\r\nLocation: /next" : "200 OK";
+    await send(`HTTP/1.1 ${status}\r\n${number === 0 ? names : ""}Content-Length: 0\r\n\r\n`);
+  });
+  const lines = await traceOf({
+    kind: "http_request",
+    timeout: 5,
+    parameters: { request: { target: server.origin } },
+  });
+  assert.equal(lines.includes("… (the rest is left out)"), true);
+  assert.deepEqual(server.heads.map((head) => head.split(" ")[1]), ["/", "/next"]);
+});
+
 Deno.test("a trace shows requests, responses and redirects", async () => {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },

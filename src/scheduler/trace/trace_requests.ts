@@ -57,7 +57,8 @@ function traceResponse(
 ): IncomingResponse {
   const { peer } = response;
   tracer.add(`response ${response.status}${peer === undefined ? "" : ` from ${peer}`}`);
-  for (const [name, value] of response.headers) tracer.addBlock("<", headerLine(name, value));
+  // The iterator of `Headers` begins anew at each step, so a long head would keep everything else waiting.
+  response.headers.forEach((value, name) => tracer.addBlock("<", headerLine(name, value)));
   let bytes = 0;
   let start = "";
   let isWhole = false;
