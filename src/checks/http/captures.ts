@@ -67,7 +67,17 @@ async function findSource(
   const body = isWhole ? parseJson(start) : undefined;
   if (body === undefined || isTooDeep(body)) return { reason: "body is not JSON" };
   const [first] = await selectValues(json, body) ?? [];
-  if (["string", "number", "boolean"].includes(typeof first)) return { value: String(first) };
+  if (typeof first === "number") {
+    // As it is written: a long id would be rounded.
+    const written = JSON.parse(
+      start,
+      (_key, value: unknown, context?: { readonly source?: string }) =>
+        value === first ? context?.source ?? value : value,
+    );
+    const [source] = await selectValues(json, written) ?? [];
+    return { value: String(typeof source === "string" ? source : first) };
+  }
+  if (typeof first === "string" || typeof first === "boolean") return { value: String(first) };
   return { reason: `json ${quote(json)} finds ${first === undefined ? "nothing" : "no text or number"}` };
 }
 

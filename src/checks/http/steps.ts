@@ -56,7 +56,9 @@ export async function observeSteps(
   }
   metrics["total_ms"] = tenths(clock.monotonicMs() - beganMs);
   const passed = `${steps.length} ${steps.length === 1 ? "step" : "steps"} passed`;
-  const secrets = [...captured.values(), ...jar.secrets()];
+  // A violation shows a number as it is read, such as 1.5 for "1.50".
+  const numbers = [...captured.values()].map((value) => String(Number(value)));
+  const secrets = [...captured.values(), ...numbers, ...jar.secrets()];
   hide?.(secrets);
   const redact = createRedactor(secrets);
   return checkResult(

@@ -6,6 +6,7 @@ import type { CheckResult } from "../../../src/domain/result.ts";
 import { load } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createHandClock, httpContext } from "../../support/http_check.ts";
+import { response, startAnswering } from "../../support/http_servers.ts";
 
 const TOKEN = "swordfish/&=1";
 
@@ -164,6 +165,66 @@ Deno.test("observeSteps() hides a captured value that a target echoes", async ()
     response: { json: { "$.token": "other" } },
   }]);
   assert.equal(output, 'step 2: json "$.token" is "[secret]", expected "other"');
+});
+
+Deno.test("observeSteps() captures a number as it is written, and hides it", async () => {
+  await using server = startAnswering(
+    response(200, {}, '{"id": 12345678901234567890, "price": 1.50, "at": 1e400}'),
+  );
+  const { origin, heads } = server;
+  const { output } = await observe([{
+    request: { target: origin },
+    response: { json: { "$.id": 1 } },
+    capture: {
+      id: { json: "$.id" },
+      price: { json: "$.price" },
+      at: { json: "$.at" },
+    },
+  }, {
+    always: true,
+    request: { target: `${origin}/\${captured:id}/\${captured:price}/\${captured:at}` },
+    response: { json: { "$.id": 2 } },
+  }]);
+  assert.equal(heads[1]?.split(" ")[1], "/12345678901234567890/1.50/1e400");
+  assert.equal(
+    output,
+    'step 1: json "$.id" is [secret], expected 1; step 2: json "$.id" is [secret], expected 2',
+  );
+});
+
+Deno.test("observeSteps() sends cookies back as they came", async () => {
+  const rows = {
+    "in UTF-8": ["a=s\u00fc\u00df", "a=s\u00fc\u00df"],
+    "Max-Age without a number": ["a=1; Max-Age=", "a=1"],
+    "Max-Age that has passed": ["a=1; Max-Age=-1", ""],
+  } as const;
+  for (const [name, [cookie, expected]] of Object.entries(rows)) {
+    const sent: string[] = [];
+    const { system, ...context } = httpContext();
+    const send: typeof system.requests.send = (request, signal) => {
+      sent.push(request.headers["cookie"] ?? "");
+      return system.requests.send(request, signal);
+    };
+    await using server = startAnswering(response(200, { "Set-Cookie": cookie }));
+    const check = await checkOf([{ request: { target: server.origin } }, {
+      request: { target: server.origin },
+    }]);
+    await httpRequestKind.observe(check, {
+      ...context,
+      system: { ...system, requests: { ...system.requests, send } },
+    });
+    assert.deepEqual(sent, ["", expected], name);
+  }
+});
+
+Deno.test("observeSteps() hides few values if a response sets one cookie again and again", async () => {
+  const hidden: string[] = [];
+  const cookies = Array.from({ length: 2000 }, (_, index) => `Set-Cookie: a=value-${index}\r\n`).join("");
+  await using server = startAnswering(`HTTP/1.1 200 OK\r\n${cookies}Content-Length: 0\r\n\r\n`);
+  const step = { request: { target: server.origin } };
+  const check = await checkOf([step, step]);
+  await httpRequestKind.observe(check, { ...httpContext(), hide: (values) => void hidden.push(...values) });
+  assert.deepEqual(hidden, ["value-1999"]);
 });
 
 Deno.test("observeSteps() has one timeout for all, and names the step", async () => {
