@@ -48,6 +48,29 @@ Deno.test("a trace of very many headers leaves the check its time", async () => 
   assert.deepEqual(server.heads.map((head) => head.split(" ")[1]), ["/", "/next"]);
 });
 
+Deno.test("a trace hides a secret in the charset of a body", async () => {
+  const secret = "\u00fcbergeheim";
+  const rows = {
+    "iso-8859-1": [...secret].map((character) => character.charCodeAt(0)),
+    "utf-16le": [...secret].flatMap((character) => [character.charCodeAt(0), 0]),
+  };
+  for (const [charset, bytes] of Object.entries(rows)) {
+    const headers = { "Content-Type": `text/plain; charset=${charset}` };
+    await using server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      () => new Response(Uint8Array.from(bytes), { status: 500, headers }),
+    );
+    const request = {
+      target: `http://127.0.0.1:${server.addr.port}`,
+      headers: { "X-Password": "${env:PASSWORD}" },
+    };
+    const lines = await traceOf({ kind: "http_request", parameters: { request } }, {
+      environment: { PASSWORD: secret },
+    });
+    assert.equal(lines.at(-1), "< [secret]", charset);
+  }
+});
+
 Deno.test("a trace shows requests, responses and redirects", async () => {
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },

@@ -98,7 +98,7 @@ function searchFor(parts: readonly string[]): Search {
 
 const CHARSET = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i;
 
-function decoderFor(
+export function decoderFor(
   contentType: string | null,
 ): { readonly decoder: TextDecoder; readonly unknownCharset: string | null } {
   const found = CHARSET.exec(contentType ?? "");

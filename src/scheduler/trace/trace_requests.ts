@@ -1,3 +1,4 @@
+import { decoderFor } from "../../checks/http/response_body.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Connections } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
@@ -63,7 +64,8 @@ function traceResponse(
   let start = "";
   let isWhole = false;
   let isRead = false;
-  const decoder = new TextDecoder();
+  // Otherwise a secret in another charset would not be found.
+  const { decoder } = decoderFor(response.header("content-type"));
   const read = async (): Promise<Uint8Array | null> => {
     isRead = true;
     const chunk = await response.read();
