@@ -7,7 +7,8 @@ export function bwrapCommand(sandbox: Sandbox, command: readonly string[]): stri
   const isWhole = readOnly.includes("/");
   const lines: readonly (readonly string[])[] = [
     ["bwrap", "--die-with-parent", "--cap-drop", "ALL"],
-    ["--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
+    // Otherwise root could read all files, as /proc/ID/root of the bwrap process outside, which has no more rights.
+    ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
     ...network.kind === "none" ? [["--unshare-net"]] : [],
     ...isWhole ? [["--ro-bind", "/", "/"]] : [],
     ["--dev", "/dev"],

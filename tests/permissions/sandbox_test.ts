@@ -136,7 +136,10 @@ test(
         await Deno.writeTextFile(`${outside}/secret`, "");
         await Deno.writeTextFile(`${outside}/probe.sh`, "#!/bin/sh\necho outside\n", { mode: 0o755 });
         harness.writeScript("probe.sh", "touch out 2>&1; touch /var/out || echo read-only");
+        // The root directory of another process is a way out, if that process has no more rights.
+        harness.writeScript("escape.sh", `ls -d /proc/[0-9]*/root${outside}/secret 2>/dev/null; exit 0`);
         harness.writeConfig({
+          escape: { kind: "script", parameters: { path: "./escape.sh" } },
           file: { kind: "file_timestamp", parameters: { path: "monitor.json" } },
           probe: { kind: "script", parameters: { path: "./probe.sh" } },
           port: { kind: "tcp_connect", parameters: { host: "127.0.0.1", port: web.port } },
@@ -147,7 +150,8 @@ test(
         for (const name of ["file", "port", "other file"]) assert.match(all, new RegExp(`OK +${name} `));
         assert.match(all, /OK +probe .*read-only/);
         assert.match(all, /OK +other probe .*outside/);
-        const some = await runIn(harness, ["file", "probe"]);
+        const some = await runIn(harness, ["file", "probe", "escape"]);
+        assert.match(some, /OK +escape +\d+ m?s *\n/);
         assert.match(some, /OK +file /);
         assert.match(some, /OK +probe .*read-only/);
         assert.match(some, /WARNING +other file .*does not exist/);
