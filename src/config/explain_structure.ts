@@ -200,7 +200,8 @@ function explainEmptyText({ limit: least = 1 }: StructureError, { path, written 
 
 function explainEmptyObject(_error: StructureError, place: Place): Problem {
   const known = [...viewOf(place)?.keys.keys() ?? []];
-  return { path: place.path, message: `is empty, expected at least ${describeKeys(known)}` };
+  const least = known.length === 0 ? "one key" : describeKeys(known);
+  return { path: place.path, message: `is empty, expected at least ${least}` };
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

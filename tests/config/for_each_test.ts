@@ -106,6 +106,11 @@ Deno.test("for_each returns errors with their position in the file", async (t) =
       check({ host: [] }),
       'checks["${each:host}"].for_each.host: is an empty list, expected at least one entry',
     ],
+    "no keys": [
+      "${each:host}",
+      check({}),
+      'checks["${each:host}"].for_each: is empty, expected at least one key',
+    ],
     "a value that is a list": [
       "${each:host}",
       check({ host: [["a"]] }),
