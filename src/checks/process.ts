@@ -68,16 +68,20 @@ function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "p
 }
 
 /** Process id, elapsed time, resident KiB, state, and a text that may have any characters. */
-const LINE = /^\s*(\d{1,10})\s+(?:(?:(\d{1,8})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
+const LINE = /^\s*(\d{1,10})\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
+
+/** The age of a process that has just started may be below 0, which procps prints as millions of days. */
+const AGE_SECONDS_MAX = 1e10;
 
 /** `null`: a line of another form, or a zombie, which has ended already. */
 function readLine(line: string): Process | null {
   const [, id, days = 0, hours = 0, minutes, seconds, kibibytes, state = "Z", text = ""] = LINE.exec(line) ??
     [];
   if (state.startsWith("Z")) return null;
+  const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
   return {
     id: Number(id),
-    ageSeconds: ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds),
+    ageSeconds: ageSeconds > AGE_SECONDS_MAX ? 0 : ageSeconds,
     residentBytes: Number(kibibytes) * 1024,
     text: text.trim(),
   };

@@ -33,6 +33,7 @@ const LINES = [
   "  104       10:00    512 S    /usr/libexec/agent",
   "garbage",
   "  105       10:00    512 S     leading spaces",
+  "  106 441077234-00:18:40    512 S    just_started",
 ];
 
 Deno.test("process counts the matching processes, and compares number, age and memory with thresholds", async (t) => {
@@ -69,6 +70,11 @@ Deno.test("process counts the matching processes, and compares number, age and m
       { name: "a very long process name" },
       "ok",
       "count 1; age min 10 min; age max 10 min; memory 524 kB",
+    ],
+    "one whose age is below 0": [
+      { name: "just_started", age: { criticalAboveMs: 600_000 } },
+      "ok",
+      "count 1; age min 0 s; age max 0 s; memory 524 kB",
     ],
     "a name with its directory, as macOS prints it": [
       { name: "agent" },
