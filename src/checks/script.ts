@@ -77,13 +77,11 @@ async function describe(end: StartedEnd, check: ScriptCheck): Promise<CheckResul
     end.ended === "exited" && end.leftovers ? "(terminated the processes that it left behind)" : "",
     shown.truncated ? `(it printed more than ${OUTPUT_BYTES_MAX / 1024} KiB; the rest is dropped)` : "",
   ];
+  const condition = isWorse ? compared.condition : verdict.condition;
+  const reason = [verdict.reason, ...compared.reasons].filter((reason) => reason !== "").join("; ");
   return {
-    condition: isWorse ? compared.condition : verdict.condition,
-    output: describeOutput(
-      [verdict.reason, ...compared.reasons].filter((reason) => reason !== "").join("; "),
-      printed.output,
-      end,
-    ),
+    condition,
+    output: describeOutput({ condition, reason, printed: printed.output }, end),
     detail: notes.filter((note) => note !== "").join("\n"),
     metrics: end.ended === "exited" ? { exit_code: end.code, ...compared.metrics } : {},
     performanceData,
@@ -97,8 +95,16 @@ function expectsOutput(parameters: ScriptParameters): boolean {
 }
 
 /** A failure without a word would leave a notification without a reason. */
-function describeOutput(reason: string, printed: string, end: StartedEnd): string {
-  if (printed === "" && end.ended === "exited" && end.code !== 0) {
+function describeOutput(
+  { condition, reason, printed }: {
+    readonly condition: Condition;
+    readonly reason: string;
+    readonly printed: string;
+  },
+  end: StartedEnd,
+): string {
+  const isSilent = printed === "" && end.ended === "exited";
+  if (isSilent && (end.code !== 0 || condition !== "ok" && reason === "")) {
     return `${reason === "" ? `exit code ${end.code}` : reason}, no output`;
   }
   return [reason, printed].filter((part) => part !== "").join(": ");

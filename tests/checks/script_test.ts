@@ -118,6 +118,13 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       expected: { condition: "ok", output: "vanished", metrics: { exit_code: 24 } },
     },
     {
+      name: "exit code 0 as a problem, without a word",
+      program: "/bin/sh",
+      arguments: ["-c", "exit 0"],
+      exitCodeConditions: { 0: "critical" },
+      expected: { condition: "critical", output: "exit code 0, no output" },
+    },
+    {
       name: "a text that is present",
       ...mails,
       outputPart: "mails",
