@@ -14,6 +14,17 @@ interface RedactOptions {
   readonly isCut?: boolean;
 }
 
+interface RedactorOptions {
+  /**
+   * The number of characters to compare, in all texts together. A text that needs more is hidden from there on: secrets
+   * that a target chooses may agree with a text in very many ways. @default any number
+   */
+  readonly workMax?: number;
+}
+
+/** The limit for secrets of a target: less than a second of work. */
+export const FOREIGN_WORK_MAX = 5_000_000;
+
 /**
  * Removes secrets from a text. Call it with the text as it was received: splitting, trimming, truncating or escaping
  * may hide a part of a secret from it. Redacting twice is safe.
@@ -50,7 +61,11 @@ export function isRedactable(secret: string): boolean {
  * and in base64. The first four characters or more of one are removed in front of an ellipsis and at the truncated
  * end of the text.
  */
-export function createRedactor(secrets: Iterable<string>): Redact {
+export function createRedactor(
+  secrets: Iterable<string>,
+  { workMax = Infinity }: RedactorOptions = {},
+): Redact {
+  const work = { left: workMax };
   const forms = new Set<string>();
   const encoded = new Set<string>();
   for (const secret of secrets) {
@@ -67,7 +82,7 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   const heads = new Set(patterns.map(headOf));
   const heading = new RegExp([escapePattern(REDACTED), ...heads].join("|"), "g");
   return (text, { isCut = false } = {}) => {
-    const whole: Whole = { text, isCut };
+    const whole: Whole = { text, isCut, work };
     let redacted = "";
     /** Up to here the text is in `redacted`. */
     let done = 0;
@@ -88,11 +103,13 @@ export function createRedactor(secrets: Iterable<string>): Redact {
       );
       // Another one may begin in it; of a long one only the end is searched again.
       heading.lastIndex = Math.max(index + 1, end - STEPS_MAX);
-      if (end === index) continue;
+      const isHiddenOn = work.left < 0;
+      if (end === index && !isHiddenOn) continue;
       if (index >= to) {
         flush();
         from = index;
       }
+      if (isHiddenOn) return redacted + text.slice(done, from) + REDACTED;
       to = Math.max(to, end);
     }
     flush();
@@ -132,6 +149,8 @@ function stepOf(unit: string, spell: Spell): Step {
 interface Whole {
   readonly text: string;
   readonly isCut: boolean;
+  /** The number of characters that the redactor may still compare. */
+  readonly work: { left: number };
 }
 
 /** White space matches any other white space: programs and protocols fold it. */
@@ -164,6 +183,7 @@ function endOf({ steps, rest, spell }: Pattern, whole: Whole, start: number): nu
     places = next;
   }
   for (const unit of unitsOf(rest)) {
+    if (whole.work.left < 0) break;
     const next = advance(places, stepOf(unit, spell), whole);
     if (next.length === 0) break;
     places = next;
@@ -171,7 +191,8 @@ function endOf({ steps, rest, spell }: Pattern, whole: Whole, start: number): nu
   return Math.max(...places);
 }
 
-function advance(places: readonly number[], step: Step, { text }: Whole): readonly number[] {
+function advance(places: readonly number[], step: Step, { text, work }: Whole): readonly number[] {
+  work.left -= places.length;
   const next: number[] = [];
   for (const place of places) {
     if (step === null) {

@@ -147,3 +147,13 @@ Deno.test("createRedactor() compares a secret that repeats itself with a long te
     assert.match(redact(part.repeat(65_536 / part.length)), /^(?:\[secret\]|[^]{1,200})+$/);
   }
 });
+
+Deno.test("createRedactor() hides the rest of a text that needs more work than allowed", () => {
+  const secret = `abcd${"\u200b".repeat(250)}e`;
+  const text = `fine ${secret}, abc, then ${`abcd${" ".repeat(60)}`.repeat(100)}`;
+  const redact = createRedactor([secret], { workMax: 100_000 });
+  assert.equal(redact(`fine ${secret}`), "fine [secret]");
+  assert.match(redact(text), /^fine \[secret\], abc, then (?:abcd {60})*\[secret\]$/);
+  assert.equal(redact("abc, then abcd"), "abc, then [secret]");
+  assert.equal(redact("nothing of it"), "nothing of it");
+});
