@@ -33,11 +33,11 @@ async function traceOf(
 }
 
 Deno.test("a trace of very many headers leaves the check its time", async () => {
-  const names = Array.from({ length: 30_000 }, (_, index) => `x${index}: 1\r\n`).join("");
+  const cookies = "Set-Cookie: a=1\r\n".repeat(4900);
   await using server = startServer(async ({ number, readHead, send }) => {
     await readHead();
-    const status = number === 0 ? "302 Found\r\nLocation: /next" : "200 OK";
-    await send(`HTTP/1.1 ${status}\r\n${number === 0 ? names : ""}Content-Length: 0\r\n\r\n`);
+    const status = number < 10 ? `302 Found\r\nLocation: /${number}` : "200 OK";
+    await send(`HTTP/1.1 ${status}\r\n${cookies}Content-Length: 0\r\n\r\n`);
   });
   const lines = await traceOf({
     kind: "http_request",
@@ -45,7 +45,7 @@ Deno.test("a trace of very many headers leaves the check its time", async () => 
     parameters: { request: { target: server.origin } },
   });
   assert.equal(lines.includes("… (the rest is left out)"), true);
-  assert.deepEqual(server.heads.map((head) => head.split(" ")[1]), ["/", "/next"]);
+  assert.equal(server.visits, 11);
 });
 
 Deno.test("a trace hides a secret in the charset of a body", async () => {

@@ -26,6 +26,8 @@ type Field = readonly [name: string, value: string];
 
 /** All heads before the body together, informational responses included. */
 const HEADS_BYTES_MAX = 384 * 1024;
+/** `Headers` compares each name with all others, so more would keep everything else waiting. */
+const FIELDS_MAX = 5000;
 /**
  * Each is read in one turn of the event loop with those that came with it, so a server that sends them without end would
  * keep everything else waiting.
@@ -70,6 +72,7 @@ export async function readHead(bytes: ByteReader): Promise<ResponseHead> {
       }
       const field = parseField(line);
       if (field === null) throw new HttpError("head", "response has a malformed header");
+      if (fields.length === FIELDS_MAX) throw new HttpError("head", "head is too large");
       fields.push(field);
     }
     const status = Number(digits);

@@ -94,6 +94,7 @@ const ANSWERS: Readonly<Record<string, readonly [answer: string | Uint8Array, ou
     "204 [a=\xc3\xa0] ",
   ],
   "no end of a head": ["HTTP/1.1 200 OK\r\nA: 1\r\n", "head: connection closed before a response head"],
+  "too many headers": [`HTTP/1.1 200 OK\r\n${"A: 1\r\n".repeat(5001)}\r\n`, "head: head is too large"],
   "a line without end": [`HTTP/1.1 200 OK\r\nA: ${"a".repeat(400_000)}`, "head: head is too large"],
   "chunks": [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nab\r\n0A \r\n0123456789\r\n0\r\nA: 1\r\n\r\n",
