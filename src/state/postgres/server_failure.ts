@@ -81,7 +81,7 @@ const TLS_FIXES: readonly (readonly [pattern: RegExp, fix: string])[] = [
 
 /** The hint for an error of the server, by its SQLSTATE. */
 const SQL_STATES: Readonly<Record<string, (place: PostgresPlace) => string>> = {
-  "28P01": ({ user }) => `wrong password of role "${user}"; check "password"`,
+  "28P01": ({ user }) => `wrong password, or no role "${user}"; check "user" and "password"`,
   "28000": ({ user }) => `role "${user}" may not log in; check "user" and pg_hba.conf`,
   "3D000": ({ database, user }) =>
     `database "${database}" does not exist; create it: createdb --owner=${user} ${database}`,

@@ -101,7 +101,7 @@ Deno.test({
     const table: Readonly<Record<string, readonly [place: PostgresPlace, message: string]>> = {
       "wrong password": [
         postgres().place({ user: "secret", password: "wrong password" }),
-        'wrong password of role "secret"; check "password"',
+        'wrong password, or no role "secret"; check "user" and "password"',
       ],
       "no password": [
         postgres().place({ user: "secret" }),
