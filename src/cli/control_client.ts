@@ -4,12 +4,14 @@ import type { ControlRequest, ControlResponse } from "./check/control.ts";
 import type { Invocation } from "./command_definition.ts";
 import { OutputError } from "./failure.ts";
 import { openKnownConfig } from "./known_config.ts";
+import { selectChecks } from "./open_config.ts";
 import { readState } from "./read_state.ts";
 
 /**
  * Sends a request to the service that runs on the state of a config, and returns its response.
  *
  * @throws {OutputError} If no service runs, or it has no control socket.
+ * @throws {UsageError} If members share the state, and a named check is not in the config.
  */
 export async function askService(
   request: ControlRequest,
@@ -22,12 +24,18 @@ export async function askService(
   const members = await readServices(store);
   await store?.close();
   if (members !== null) {
+    if (request.command === "run" && config !== null) {
+      selectChecks(config.checks, { names: request.names, tags: [] });
+    }
     const { describeShared } = await import("./shared_control.ts");
     throw new OutputError(describeShared(request, members, config?.checks ?? []) ?? NOT_RUNNING);
   }
   if (run === null || run.mode !== "service" || run.stoppedAtMs !== null) throw new OutputError(NOT_RUNNING);
   if (run.controlPath === null) {
-    throw new OutputError("the running monitor has no control socket; reload it with SIGHUP");
+    const remedy = request.command === "reload"
+      ? "reload it with SIGHUP"
+      : "make the directory of its state private and restart it";
+    throw new OutputError(`the running monitor has no control socket; ${remedy}`);
   }
   const response = await system.controlSockets.send(run.controlPath, JSON.stringify(request));
   if (response === null || response === "") throw new OutputError(NOT_RUNNING);

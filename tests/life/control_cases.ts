@@ -123,5 +123,8 @@ test("without a private directory there is no socket, and checks run", () =>
     const { code, stderr } = await harness.run(["reload"]);
     assert.equal(code, 74);
     assert.match(stderr, /the running monitor has no control socket; reload it with SIGHUP/);
+    const run = await harness.run(["run", "a"]);
+    assert.equal(run.code, 74);
+    assert.match(run.stderr, /has no control socket; make the directory of its state private and restart it/);
     await stop(program);
   }));

@@ -81,6 +81,9 @@ test("members have no control socket, and the commands name the member to go to"
     const reload = await run("reload");
     assert.equal(reload.code, 74);
     assert.match(reload.stderr, /no control socket with a shared state: use SIGHUP on the members "a", "b"/);
+    const unknown = await run("run", "nobody");
+    assert.equal(unknown.code, 64);
+    assert.match(unknown.stderr, /unknown check "nobody"/);
     const ownerOf = async (): Promise<string> => {
       const { code, stderr } = await run("run", "web0");
       assert.equal(code, 74, stderr);
