@@ -10,6 +10,7 @@ import type { Store } from "../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../src/scheduler/run_checks.ts";
 import { nextAtOffset, splayOf } from "../src/scheduler/plan.ts";
+import { createStores } from "../src/state/open_stores.ts";
 import { createSystem } from "../src/system/deno_system.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";
 import { steadyCheck } from "../scripts/soak/checks.ts";
@@ -69,7 +70,7 @@ async function service(store: Store, seconds: number): Promise<IdleSample> {
   );
   for (const check of checks) recordRun(repository, check);
   const scheduler = new Scheduler({ checks, directory: "/", redact: (text) => text }, {
-    system: createSystem(createRealClock()),
+    system: createSystem(createRealClock(), { createStores }),
     jobs: null,
     repository,
     limits: DEFAULT_LIMITS,

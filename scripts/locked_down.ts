@@ -68,11 +68,14 @@ function entryText(path: string): string {
   return [
     'import { run } from "../src/cli/run.ts";',
     'import { createWheelClock } from "../src/scheduler/wheel_clock.ts";',
+    'import { createStores } from "../src/state/open_stores.ts";',
     'import { createSystem } from "../src/system/deno_system.ts";',
     'import { createRawTimer } from "../src/system/raw_timer.ts";',
     "",
     "const clock = createWheelClock(createRawTimer());",
-    `Deno.exit(await run(Deno.args, createSystem(clock, { ownConfig: ${JSON.stringify(path)} })));`,
+    `Deno.exit(await run(Deno.args, createSystem(clock, { createStores, ownConfig: ${
+      JSON.stringify(path)
+    } })));`,
     "",
   ].join("\n");
 }

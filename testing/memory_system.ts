@@ -1,7 +1,9 @@
 import type { PermissionClass } from "../src/domain/runtime_permissions.ts";
+import type { StoreMachine } from "../src/domain/stores.ts";
 import type { System } from "../src/domain/system.ts";
 import type { TextSink } from "../src/domain/text_sink.ts";
 import { createRealClock } from "./real_clock.ts";
+import { createStores } from "../src/state/open_stores.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
 import { createControlSockets } from "../src/system/control_sockets.ts";
 import { createDns } from "../src/system/dns.ts";
@@ -65,19 +67,26 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
   const listeners = new Set<(signal: "SIGINT" | "SIGTERM") => void>();
   const dropped = new Set<PermissionClass>();
   const reloaders = new Set<() => void>();
-  return {
+  const machine: StoreMachine = {
     clock,
+    connections: createConnections(clock),
+    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
+    userId: options.userId ?? Deno.uid(),
+    randomId: () => crypto.randomUUID(),
+    random: () => Math.random(),
+  };
+  return {
+    ...machine,
+    stores: createStores(machine),
     files: createFiles(clock),
     processes: createProcesses(clock),
     foreground: createForeground(clock),
     requests: createRequests({ clock: createRealClock() }),
-    connections: createConnections(clock),
     dns: createDns(createRealClock()),
     mail: createMail(clock),
     host: createHost(),
     httpServers: createHttpServers(clock),
     controlSockets: createControlSockets(clock, Deno.uid()),
-    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createMemorySink(options.columns ?? null),
     stderr: createMemorySink(options.columns ?? null),
     readStdin: () => Promise.resolve(new TextEncoder().encode(options.stdin ?? "")),
@@ -100,12 +109,9 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     workingDirectory: options.workingDirectory ?? Deno.cwd(),
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },
-    userId: options.userId ?? Deno.uid(),
     hostName: () => "test-host",
     timeZone: () => "Europe/Zurich",
     trustMachine: () => {},
-    randomId: () => crypto.randomUUID(),
-    random: () => Math.random(),
     onReloadSignal: (callback) => {
       reloaders.add(callback);
       return () => reloaders.delete(callback);

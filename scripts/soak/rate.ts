@@ -4,6 +4,7 @@ import { startServer } from "../../bench/server.ts";
 import type { Check } from "../../src/domain/check.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
+import { createStores } from "../../src/state/open_stores.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { askingCheck, steadyCheck } from "./checks.ts";
@@ -58,7 +59,7 @@ export async function soakRate({ seconds }: RateOptions): Promise<void> {
 /** Runs checks, and returns the lag of the runs whose target does not hang. */
 async function runAndCount(checks: readonly Check[], seconds: number): Promise<Lag> {
   return await withRealStore(async (store) => {
-    const system = createSystem(createRealClock());
+    const system = createSystem(createRealClock(), { createStores });
     const latenesses: number[] = [];
     const counts = new Map<string, number>();
     const fromMs = Date.now() + SETTLE_MS;

@@ -1,53 +1,23 @@
-import type { Patience } from "../state/sqlite/patience.ts";
-import type { OpenedStore, SqliteStoreOptions } from "../state/sqlite/sqlite_store.ts";
-import type { PostgresStoreOptions } from "../state/postgres/postgres_store.ts";
-import type { PostgresPlace } from "../domain/postgres_place.ts";
-import type { StateTables } from "../state/copy_state.ts";
 import type { PostgresSettings } from "../config/postgres_settings.ts";
-import { StoreError } from "../domain/store.ts";
-import type { System } from "../domain/system.ts";
 import type { SharedState } from "../domain/membership.ts";
-
-/** How long an open waits for other processes that write to the state, such as many jobs that start at once. */
-const BUSY_MS_MAX = 10_000;
-
-/** Opens a file of SQLite, and waits for other processes that write to it. */
-export async function openSqlite(
-  path: string,
-  system: System,
-  { patience, ...options }: Pick<SqliteStoreOptions, "access" | "damage"> & {
-    readonly patience?: Partial<Omit<Patience, "clock">>;
-  },
-): Promise<OpenedStore> {
-  const { openSqliteStore } = await import("../state/sqlite/sqlite_store.ts");
-  const { clock, userId, state: { files } } = system;
-  return await openSqliteStore(path, {
-    ...options,
-    files,
-    userId,
-    nowMs: clock.wallMs(),
-    patience: { clock, timeoutMs: BUSY_MS_MAX, ...patience },
-  });
-}
+import type { PostgresPlace } from "../domain/postgres_place.ts";
+import { StoreError } from "../domain/store.ts";
+import type { SharedStoreOptions } from "../domain/stores.ts";
+import type { System } from "../domain/system.ts";
+import type { StateTables } from "../state/copy_state.ts";
 
 /** Opens a database in PostgreSQL alongside the processes that share it. */
 export async function openShared(
   postgres: PostgresSettings,
   system: System,
-  how: Pick<PostgresStoreOptions, "access" | "waiting">,
+  options: SharedStoreOptions,
 ): Promise<SharedState> {
   const { failOpenAfterMs } = await import("../config/open_postgres.ts");
-  const { openPostgresStore } = await import("../state/postgres/postgres_store.ts");
-  const { openHeartbeats } = await import("../state/postgres/postgres_members.ts");
   const { createNotificationIds } = await import("../state/notification_ids.ts");
-  const place = await openPlace(postgres, system);
-  const { connections, clock, randomId, random } = system;
-  const options = { connections, clock, randomId, random };
-  const store = await openPostgresStore(place, { ...options, ...how });
+  const shared = await system.stores.openShared(await openPlace(postgres, system), options);
   return {
-    store,
-    newId: createNotificationIds({ versionOf: store.versionOf, randomId }),
-    openHeartbeats: () => openHeartbeats(place, { ...options, open: store.open }),
+    ...shared,
+    newId: createNotificationIds({ versionOf: shared.store.versionOf, randomId: system.randomId }),
     failOpenAfterMs: failOpenAfterMs(postgres),
   };
 }

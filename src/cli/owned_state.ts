@@ -2,11 +2,11 @@ import type { PostgresSettings } from "../config/postgres_settings.ts";
 import { type Store, StoreError } from "../domain/store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Lock } from "../domain/lock.ts";
+import type { WaitingForServer } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import type { SharedState } from "../domain/membership.ts";
-import type { WaitingForServer } from "../state/postgres/postgres_store.ts";
 import { NO_STORE } from "../state/no_store.ts";
-import { openShared, openSqlite } from "./open_store.ts";
+import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
 import { missingPermissionIn, StateHeldError } from "./state_errors.ts";
 
@@ -86,9 +86,9 @@ async function openOwned(path: string, { system, warn }: OwnOptions): Promise<Ow
   }
   try {
     const open = async (damage?: string): Promise<Store> => {
-      const { store, quarantined } = await openSqlite(path, system, {
+      const { store, quarantined } = await system.stores.openFile(path, {
         access: "own",
-        patience: { pauseMsMax: OWNER_PAUSE_MS_MAX },
+        pauseMsMax: OWNER_PAUSE_MS_MAX,
         ...damage !== undefined && { damage },
       });
       if (quarantined !== null) {
@@ -177,9 +177,8 @@ async function whileLocked<T>(
   }
 }
 
-async function stateWithoutFile({ readsBack }: OwnOptions): Promise<OwnedState> {
-  const open = async (): Promise<Store> =>
-    readsBack ? await (await import("../state/sqlite/in_memory_store.ts")).openInMemoryStore() : NO_STORE;
+async function stateWithoutFile({ system, readsBack }: OwnOptions): Promise<OwnedState> {
+  const open = async (): Promise<Store> => readsBack ? await system.stores.openInMemory() : NO_STORE;
   const store = await open();
   return {
     store,

@@ -4,7 +4,7 @@ import type { SharedStore } from "../domain/membership.ts";
 import { UsageError } from "./command_definition.ts";
 import { printable } from "../shared/printable.ts";
 
-import { openShared, openSqlite } from "./open_store.ts";
+import { openShared } from "./open_store.ts";
 import type { StateLocation } from "./state_location.ts";
 /** Warns if no state exists at a location: the monitor that runs may use another one. */
 export async function warnOfMissing({ path, postgres }: StateLocation, system: System): Promise<void> {
@@ -34,7 +34,7 @@ export async function readState(
   if (postgres !== undefined) return await readSharedState(location, system);
   return await unlessMissing(path, system, async () => {
     if (!usesNetwork) system.permissions.drop("net");
-    return (await openSqlite(path, system, { access: "read" })).store;
+    return (await system.stores.openFile(path, { access: "read" })).store;
   });
 }
 
@@ -84,5 +84,5 @@ export async function stateAlongside(
   if (path === null) throw new UsageError("no stored state to change", "set --state PATH");
   if (postgres !== undefined) return (await openShared(postgres, system, { access: "alongside" })).store;
   system.permissions.drop("net");
-  return (await openSqlite(path, system, { ...options, access: "alongside" })).store;
+  return (await system.stores.openFile(path, { ...options, access: "alongside" })).store;
 }

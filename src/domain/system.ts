@@ -11,6 +11,7 @@ import type { Mail } from "./mail.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Processes } from "./processes.ts";
 import type { Requests } from "./requests.ts";
+import type { Stores } from "./stores.ts";
 import type { TerminalInput } from "./terminal_input.ts";
 import type { TextSink } from "./text_sink.ts";
 
@@ -35,7 +36,10 @@ export interface System {
   readonly httpServers: HttpServers;
   readonly controlSockets: ControlSockets;
   readonly permissions: Permissions;
+  /** The files and locks of a stored state. */
   readonly state: StateAccess;
+  /** The databases that keep states. */
+  readonly stores: Stores;
   readonly stdout: TextSink;
   /** Everything else: errors, warnings, the log, progress. */
   readonly stderr: TextSink;

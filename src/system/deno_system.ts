@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../domain/clock.ts";
+import type { StoreMachine, Stores } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import { createFiles } from "./files.ts";
 import { createHost } from "./host.ts";
@@ -21,26 +22,35 @@ import { createTerminalInput } from "./terminal_input.ts";
 import { createTextSink } from "./text_sink.ts";
 
 interface SystemOptions {
+  /** Makes the stores over the rest of the machine. */
+  createStores(machine: StoreMachine): Stores;
   /** See {@linkcode System}. @default null */
   readonly ownConfig?: string;
 }
 
-export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): System {
+export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOptions): System {
   const { environment, mayReadEnvironment, hostName, ...permissions } = createPermissions();
   const userId = permissions.isGranted("sys", "uid") ? Deno.uid() : null;
-  return {
+  const machine: StoreMachine = {
     clock,
+    connections: lazyConnections(clock),
+    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
+    userId,
+    randomId: () => crypto.randomUUID(),
+    random: () => Math.random(),
+  };
+  return {
+    ...machine,
+    stores: createStores(machine),
     files: createFiles(clock),
     processes: lazyProcesses(clock),
     foreground: lazyForeground(clock),
     requests: lazyRequests({ clock, environment }),
-    connections: lazyConnections(clock),
     dns: lazyDns(clock),
     mail: lazyMail(clock),
     host: createHost(),
     httpServers: lazyHttpServers(clock),
     controlSockets: lazyControlSockets(clock, userId),
-    state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     stdout: createTextSink(Deno.stdout),
     stderr: createTextSink(Deno.stderr),
     readStdin: async () => new Uint8Array(await new Response(Deno.stdin.readable).arrayBuffer()),
@@ -54,10 +64,7 @@ export function createSystem(clock: Clock, { ownConfig }: SystemOptions = {}): S
       return Deno.cwd();
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
-    userId,
     runtime: { name: "Deno", version: Deno.version.deno, target: Deno.build.target },
-    randomId: () => crypto.randomUUID(),
-    random: () => Math.random(),
     hostName,
     get executable() {
       return Deno.execPath();

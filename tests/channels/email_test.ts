@@ -8,6 +8,7 @@ import type { DeliverContext } from "../../src/domain/channel_kind.ts";
 import type { Message, MessageItem } from "../../src/domain/delivery.ts";
 import type { Notification } from "../../src/domain/notification.ts";
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
+import { createStores } from "../../src/state/open_stores.ts";
 import { createSystem } from "../../src/system/deno_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
@@ -63,7 +64,10 @@ function message(items: readonly MessageItem[], rest: Partial<Message> = {}): Me
 /** The real machine, with an SMTP client that returns a given outcome. */
 function contextWith(send: (mail: OutgoingMail) => MailEnd | Promise<MailEnd>): DeliverContext {
   return {
-    system: { ...createSystem(createRealClock()), mail: { send: (mail) => Promise.resolve(send(mail)) } },
+    system: {
+      ...createSystem(createRealClock(), { createStores }),
+      mail: { send: (mail) => Promise.resolve(send(mail)) },
+    },
     directory: "/",
     writeLine: () => {},
     onStep: () => {},
@@ -325,7 +329,7 @@ Deno.test("deliver() sends an email to a real server, which decodes the original
   const steps: string[] = [];
   const context: DeliverContext = {
     ...contextWith(() => ({ sent: true, refused: [] })),
-    system: { ...createSystem(createRealClock()), mail: createMail(createRealClock()) },
+    system: { ...createSystem(createRealClock(), { createStores }), mail: createMail(createRealClock()) },
     onStep: (step) => steps.push(step),
   };
   const title = "Größe \u{1f525} der\r\nX-Evil: 1 日本語 ".repeat(10);

@@ -1,6 +1,7 @@
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import type { SharedStore } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
+import type { SharedStoreOptions } from "../../domain/stores.ts";
 import { readChanges, readRecentRuns, readRollups, readRollupSums, RecordWriter } from "./postgres_checks.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
@@ -20,21 +21,9 @@ import { readKnown, readPendingChannels, SenderQueues } from "./postgres_queues.
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
-export interface PostgresStoreOptions extends PostgresClientOptions {
+export interface PostgresStoreOptions extends PostgresClientOptions, SharedStoreOptions {
   /** A number of 0 or more, below 1. */
   random(): number;
-  /** `read`: makes no tables. */
-  readonly access: "own" | "read" | "alongside";
-  /** Accepts a server that is unreachable at first; without it, opening rejects. */
-  readonly waiting?: WaitingForServer;
-}
-
-/** The options of a state that is opened before its server can be reached. */
-export interface WaitingForServer {
-  /** Called if the server is unreachable: everything rejects until it is. */
-  onUnreachable(error: StoreError): void;
-  /** Called if it is reached, and can't be used. */
-  onUnusable(error: unknown): void;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
-import { type Store, StoreError } from "../../domain/store.ts";
+import { StoreError } from "../../domain/store.ts";
 import type { StoreFiles } from "../../domain/store_files.ts";
+import type { FileStoreOptions, OpenedStore } from "../../domain/stores.ts";
 import { BUSY_TIMEOUT_MS, openConnection, type SqliteConnection } from "./sqlite_connection.ts";
 import { quarantine } from "../quarantine.ts";
 import { explainStoreFailure, isBusy } from "./store_failure.ts";
@@ -9,35 +10,17 @@ import { type Patience, whileBusy } from "./patience.ts";
 import { DamagedFileError, inspectEmptyFile, inspectHeader, inspectPlace } from "../state_file.ts";
 import { createDatabaseStore } from "./database_store.ts";
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "damage"> {
   readonly files: StoreFiles;
   /** The user that runs this, whose file it must be; root (0) may use any. `null` on systems without ids. */
   readonly userId: number | null;
   /** Wall time, milliseconds since 1970; part of a damaged file's new name. */
   readonly nowMs: number;
   /**
-   * `own`: for the process that has the lock of the state. Creates a missing file, updates an older version, and
-   * quarantines a damaged file. `read`: alongside the owner. `alongside`: to change silences or runs of jobs
-   * alongside the owner. As `own`, under the database's own locks, but rejects a damaged file.
-   */
-  readonly access: "own" | "read" | "alongside";
-  /**
-   * The message of a {@linkcode StoreError} `damaged` that a store on this file, now closed, has thrown: the file is
-   * quarantined without another look. Only with `own`.
-   */
-  readonly damage?: string;
-  /**
    * How long it is waited for other processes, at the opening and at everything after it, while this one goes on.
    * Without it each statement blocks this process for a while, and then the state is busy.
    */
   readonly patience?: Patience;
-}
-
-/** A state that is ready for use. */
-export interface OpenedStore {
-  readonly store: Store;
-  /** The new path of a damaged file, and its damage; `null` if the file was not damaged. */
-  readonly quarantined: { readonly path: string; readonly reason: string } | null;
 }
 
 /**

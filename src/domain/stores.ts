@@ -1,0 +1,77 @@
+/** The databases that keep states, as the machine opens them. */
+import type { Clock } from "./clock.ts";
+import type { Connections } from "./connections.ts";
+import type { StateAccess } from "./lock.ts";
+import type { SharedState } from "./membership.ts";
+import type { PostgresPlace } from "./postgres_place.ts";
+import type { Store, StoreError } from "./store.ts";
+
+/**
+ * - `own`: for the process that has the lock of the state. Creates a missing one, updates an older version, and
+ *   quarantines a damaged file.
+ * - `read`: alongside the owner; creates nothing.
+ * - `alongside`: to change silences or runs of jobs alongside the owner. As `own`, under the database's own locks, but
+ *   rejects a damaged file.
+ */
+export type StoreAccess = "own" | "read" | "alongside";
+
+/** How a file of SQLite is opened. */
+export interface FileStoreOptions {
+  readonly access: StoreAccess;
+  /**
+   * The message of a {@linkcode StoreError} `damaged` that a store on this file, now closed, has thrown: the file is
+   * quarantined without another look. Only with `own`.
+   */
+  readonly damage?: string;
+  /** How long it waits for other processes that write, such as many jobs that start at once. @default 10 seconds */
+  readonly timeoutMs?: number;
+  /** The longest pause between two tries. @default 1000 */
+  readonly pauseMsMax?: number;
+  /** Ends the wait earlier. */
+  readonly signal?: AbortSignal;
+}
+
+/** A state that is ready for use. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** The new path of a damaged file, and its damage; `null` if the file was not damaged. */
+  readonly quarantined: { readonly path: string; readonly reason: string } | null;
+}
+
+/** The options of a state that is opened before its server can be reached. */
+export interface WaitingForServer {
+  /** Called if the server is unreachable: everything rejects until it is. */
+  onUnreachable(error: StoreError): void;
+  /** Called if it is reached, and can't be used. */
+  onUnusable(error: unknown): void;
+}
+
+/** How a database that several processes share is opened. */
+export interface SharedStoreOptions {
+  readonly access: StoreAccess;
+  /** Accepts a server that is unreachable at first; without it, opening rejects. */
+  readonly waiting?: WaitingForServer;
+}
+
+/** Opens states. Every method rejects with a {@linkcode StoreError} if it can't be opened. */
+export interface Stores {
+  /** Opens a file of SQLite at an absolute path; `missing` if it is to be read and there is none. */
+  openFile(path: string, options: FileStoreOptions): Promise<OpenedStore>;
+  /** Opens a database in PostgreSQL alongside the processes that share it. */
+  openShared(
+    place: PostgresPlace,
+    options: SharedStoreOptions,
+  ): Promise<Pick<SharedState, "store" | "openHeartbeats">>;
+  /** Opens a state that is gone with this process. */
+  openInMemory(): Promise<Store>;
+}
+
+/** The parts of the machine that stores require. */
+export interface StoreMachine {
+  readonly clock: Clock;
+  readonly connections: Connections;
+  readonly state: StateAccess;
+  readonly userId: number | null;
+  randomId(): string;
+  random(): number;
+}
