@@ -12,7 +12,7 @@ import type { ConnectionTarget, HostAddress } from "../../domain/connections.ts"
 import { type KnownAddresses, lookUpName } from "../tcp/look_up_name.ts";
 import { closeQuietly } from "../tcp/tcp_stream.ts";
 import { connectDirectly } from "./connect_directly.ts";
-import { createHangingLimit } from "./hanging_limit.ts";
+import { HangingLimit } from "./hanging_limit.ts";
 
 /**
  * Connects to the IP address of a name that responds first (RFC 8305). If none can be reached, the error is that of
@@ -86,7 +86,7 @@ async function lookUpInParallel(
  * `node:net` cannot abort an attempt without a response: the system times out after about two minutes. So there are
  * only some at a time to an IP address that does not respond.
  */
-const hanging = createHangingLimit(() => performance.now());
+const hanging = new HangingLimit(() => performance.now());
 
 /** Connects to one IP address of a name. Rejects with the signal's reason. */
 export async function connectToOne(

@@ -8,50 +8,72 @@
  */
 import type { ConnectionTarget } from "../../domain/connections.ts";
 
-/** Connections that hang in the making and that the runtime cannot end, counted for each server. */
-export interface HangingLimit {
-  /** Returns whether there are as many as there may be. */
-  isReached(target: ConnectionTarget): boolean;
-  /** Counts one until it is over. */
-  add(target: ConnectionTarget, over: Promise<unknown>): void;
-  /** Counts one whose end is not reported, for an hour. */
-  addLost(target: ConnectionTarget): void;
-}
-
 const HANGING_MAX = 4;
 const LOST_MS = 3_600_000;
 
+interface Lost {
+  readonly key: string;
+  readonly untilMs: number;
+}
+
 /**
- * Creates a limit, so that a server that hangs costs a few file descriptors at most. `nowMs` is a monotonic time; no
- * timer is set, so that a check that has ended leaves none.
+ * Connections that hang in the making and that the runtime cannot end, counted for each server, so that a server that
+ * hangs costs a few file descriptors at most. No timer is set, so that a check that has ended leaves none.
  */
-export function createHangingLimit(nowMs: () => number): HangingLimit {
-  /** When each is forgotten, by server. */
-  const ends = new Map<string, Set<{ readonly atMs: number }>>();
-  const keyOf = ({ host, port }: ConnectionTarget): string => `${host}:${port}`;
-  const add = (target: ConnectionTarget, atMs: number): () => void => {
+export class HangingLimit {
+  readonly #nowMs: () => number;
+  /** By server; none is 0. */
+  readonly #counts = new Map<string, number>();
+  /** The first one is forgotten first. */
+  readonly #lost: Lost[] = [];
+
+  /** `nowMs` is a monotonic time. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The number of servers with such connections. */
+  get serverCount(): number {
+    return this.#counts.size;
+  }
+
+  /** Returns whether there are as many as there may be. */
+  isReached(target: ConnectionTarget): boolean {
+    this.#forget();
+    return (this.#counts.get(keyOf(target)) ?? 0) >= HANGING_MAX;
+  }
+
+  /** Counts one until it is over. */
+  add(target: ConnectionTarget, over: Promise<unknown>): void {
     const key = keyOf(target);
-    const end = { atMs };
-    const known = ends.get(key) ?? new Set();
-    ends.set(key, known.add(end));
-    return () => {
-      known.delete(end);
-      if (known.size === 0 && ends.get(key) === known) ends.delete(key);
-    };
-  };
-  return {
-    isReached(target) {
-      const key = keyOf(target);
-      const known = ends.get(key);
-      if (known === undefined) return false;
-      for (const end of known) if (end.atMs <= nowMs()) known.delete(end);
-      if (known.size === 0) ends.delete(key);
-      return known.size >= HANGING_MAX;
-    },
-    add(target, over) {
-      const remove = add(target, Infinity);
-      over.then(remove, remove);
-    },
-    addLost: (target) => void add(target, nowMs() + LOST_MS),
-  };
+    this.#count(key, 1);
+    const remove = (): void => this.#count(key, -1);
+    over.then(remove, remove);
+  }
+
+  /** Counts one whose end is not reported, for an hour. */
+  addLost(target: ConnectionTarget): void {
+    this.#forget();
+    const key = keyOf(target);
+    this.#count(key, 1);
+    this.#lost.push({ key, untilMs: this.#nowMs() + LOST_MS });
+  }
+
+  #forget(): void {
+    const nowMs = this.#nowMs();
+    for (let [first] = this.#lost; first !== undefined && first.untilMs <= nowMs; [first] = this.#lost) {
+      this.#lost.shift();
+      this.#count(first.key, -1);
+    }
+  }
+
+  #count(key: string, change: number): void {
+    const count = (this.#counts.get(key) ?? 0) + change;
+    if (count === 0) this.#counts.delete(key);
+    else this.#counts.set(key, count);
+  }
+}
+
+function keyOf({ host, port }: ConnectionTarget): string {
+  return `${host}:${port}`;
 }

@@ -24,14 +24,14 @@ import {
 } from "../tls/certificate_reader.ts";
 import { connectStream, connectTcp, type ConnectTcpOptions } from "./connect_tcp.ts";
 import { explainConnectionError } from "./connection_failure.ts";
-import { createHangingLimit, type HangingLimit } from "../deno_workarounds/hanging_limit.ts";
+import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { explainRequestError } from "../http/request_failure.ts";
 import { clearTextOf, closeQuietly, withoutBrackets, writeAll } from "./tcp_stream.ts";
 import { type HandshakeTarget, tryHandshake } from "../tls/try_handshake.ts";
 
 export function createConnections(clock: Clock): Connections {
   const connectUnverified = createUnverifiedConnect(clock);
-  const hanging = createHangingLimit(() => clock.monotonicMs());
+  const hanging = new HangingLimit(() => clock.monotonicMs());
   return {
     async connect({ tls, ...target }, options): Promise<Connection> {
       if (tls === undefined) return await connectPlain(target, { ...options, clock });

@@ -5,7 +5,7 @@ import type { CertificateFacts } from "../../domain/tls.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { certificateFacts } from "./certificate_facts.ts";
 import { answerLookup } from "../deno_workarounds/all_addresses.ts";
-import { createHangingLimit } from "../deno_workarounds/hanging_limit.ts";
+import { HangingLimit } from "../deno_workarounds/hanging_limit.ts";
 import { askForTls, type ClearText } from "./start_tls.ts";
 import { withoutBrackets } from "../tcp/tcp_stream.ts";
 import { beginTls, handshaken } from "./tls_stream.ts";
@@ -33,7 +33,7 @@ export type UnverifiedConnect = (
  * Such a handshake does not verify either that the server has the key of its certificate.
  */
 export function createUnverifiedConnect(clock: Clock): UnverifiedConnect {
-  const hanging = createHangingLimit(() => clock.monotonicMs());
+  const hanging = new HangingLimit(() => clock.monotonicMs());
   return async (target, signal) => {
     if (hanging.isReached(target)) return null;
     signal.throwIfAborted();

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { connect as connectSocket, type Socket } from "node:net";
 import { connect as beginTls } from "node:tls";
-import { createHangingLimit } from "../../../src/system/deno_workarounds/hanging_limit.ts";
+import { HangingLimit } from "../../../src/system/deno_workarounds/hanging_limit.ts";
 import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 
 const SERVER = { host: "example.org", port: 443 };
 
-Deno.test("createHangingLimit() allows four for each server, and forgets completed ones", async () => {
-  const limit = createHangingLimit(() => 0);
+Deno.test("HangingLimit allows four for each server, and forgets completed ones", async () => {
+  const limit = new HangingLimit(() => 0);
   const { promise, resolve } = Promise.withResolvers<void>();
   for (let count = 0; count < 3; count++) limit.add(SERVER, new Promise(() => {}));
   assert.equal(limit.isReached(SERVER), false);
@@ -19,9 +19,9 @@ Deno.test("createHangingLimit() allows four for each server, and forgets complet
   assert.equal(limit.isReached(SERVER), false);
 });
 
-Deno.test("createHangingLimit() forgets connections without an event after their timeout, without a timer", () => {
+Deno.test("HangingLimit forgets connections without an event after their timeout, without a timer", () => {
   let nowMs = 0;
-  const limit = createHangingLimit(() => nowMs);
+  const limit = new HangingLimit(() => nowMs);
   for (nowMs = 0; nowMs < 4; nowMs++) limit.addLost(SERVER);
   nowMs = 3_599_999;
   assert.equal(limit.isReached(SERVER), true);
@@ -31,6 +31,21 @@ Deno.test("createHangingLimit() forgets connections without an event after their
   assert.equal(limit.isReached(SERVER), true);
   nowMs = 3_600_001;
   assert.equal(limit.isReached(SERVER), false);
+});
+
+Deno.test("HangingLimit forgets servers that are never asked about again", async () => {
+  let nowMs = 0;
+  const limit = new HangingLimit(() => nowMs);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (let port = 1; port <= 1000; port++, nowMs += 60_000) limit.addLost({ ...SERVER, port });
+  limit.add({ ...SERVER, port: 2000 }, promise);
+  assert.equal(limit.serverCount, 61);
+  nowMs += 3_600_000;
+  assert.equal(limit.isReached(SERVER), false);
+  assert.equal(limit.serverCount, 1);
+  resolve();
+  await promise;
+  assert.equal(limit.serverCount, 0);
 });
 
 /** Begins a handshake with a port of this machine; returns a function that closes the connection. */
