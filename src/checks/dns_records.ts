@@ -1,4 +1,5 @@
 import type { RecordType } from "../domain/dns.ts";
+import { asciiName } from "../shared/domain_name.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 
 /** The syntax of a record, and the form in which two of them are compared. */
@@ -65,5 +66,6 @@ export function absoluteName(name: string, type: RecordType): string {
 
 /** Returns whether a name server can be asked for a name (RFC 1035, section 2.3.4). */
 export function isDomainName(name: string): boolean {
-  return name.length <= 254 && /^(?:[^\s.\p{Cc}]{1,63}\.)*[^\s.\p{Cc}]{1,63}\.?$/u.test(name);
+  const sent = asciiName(name);
+  return sent.length <= 254 && /^(?:[!--/-~]{1,63}\.)*[!--/-~]{1,63}\.?$/.test(sent);
 }

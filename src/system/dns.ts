@@ -4,7 +4,7 @@ import type { Dns, DnsAnswer, DnsQuestion, DnsServerAddress } from "../domain/dn
 import { RESOLVER_FILE } from "../domain/runtime_permissions.ts";
 import { messageOf } from "../shared/describe_error.ts";
 import { onAbort } from "../shared/on_abort.ts";
-import { decodeResponse, encodeQuery } from "./dns_message.ts";
+import { decodeResponse, encodeQuery, textOf } from "./dns_message.ts";
 import { connectTcp, type ConnectTcpOptions } from "./tcp/connect_tcp.ts";
 import { explainConnectionError } from "./tcp/connection_failure.ts";
 import { closeQuietly, writeAll } from "./tcp/tcp_stream.ts";
@@ -85,10 +85,13 @@ async function askMachine({ name, type }: DnsQuestion, signal: AbortSignal): Pro
   }
 }
 
-function recordText(record: unknown): string {
+/** The text of a record that the runtime has parsed. */
+export function recordText(record: unknown): string {
   if (typeof record === "string") return withoutDot(record);
-  // A TXT record consists of texts without a meaning of their own (RFC 7208, section 3.3).
-  if (Array.isArray(record)) return record.join("");
+  // A TXT record consists of texts without a meaning of their own (RFC 7208, section 3.3). The runtime has a character for each byte.
+  if (Array.isArray(record)) {
+    return textOf(Uint8Array.from(record.join(""), (character) => character.charCodeAt(0)));
+  }
   const fields = Object.entries(record as Readonly<Record<string, string | number | boolean>>);
   if (fields.some(([name]) => name === "tag")) {
     const { critical, tag, value } = Object.fromEntries(fields);

@@ -1,5 +1,6 @@
 /** Queries and responses of DNS (RFC 1035). Names are text in the form of zone files, without the final dot. */
 import type { RecordType } from "../domain/dns.ts";
+import { asciiName } from "../shared/domain_name.ts";
 import { canonicalAddress } from "../shared/ip_address.ts";
 
 const TYPES: Readonly<Record<RecordType, number>> = {
@@ -26,6 +27,7 @@ interface DnsQuery {
 const RECURSION_DESIRED = 0x0100;
 const INTERNET = 1;
 
+/** The name must have labels of at most 63 bytes, and 255 in all. */
 export function encodeQuery({ id, name, type }: DnsQuery): Uint8Array {
   const labels = asciiName(name).split(".").filter((label) => label !== "")
     .map((label) => new TextEncoder().encode(label));
@@ -35,12 +37,6 @@ export function encodeQuery({ id, name, type }: DnsQuery): Uint8Array {
     0,
     ...[TYPES[type], INTERNET].flatMap(twoBytes),
   ]);
-}
-
-/** Names with other characters are sent in Punycode (RFC 5891). */
-function asciiName(name: string): string {
-  // deno-lint-ignore no-control-regex
-  return /^[\u0000-\u007f]*$/.test(name) ? name : URL.parse(`http://${name}`)?.hostname ?? name;
 }
 
 function twoBytes(number: number): readonly number[] {
@@ -124,16 +120,33 @@ const RECORD_TEXTS: Readonly<Record<RecordType, (data: MessageReader) => string>
   MX: (data) => `${data.number(2)} ${data.name()}`,
   SRV: (data) => `${data.number(2)} ${data.number(2)} ${data.number(2)} ${data.name()}`,
   SOA: (data) => [data.name(), data.name(), ...[4, 4, 4, 4, 4].map((size) => data.number(size))].join(" "),
-  CAA: (data) => `${data.number(1)} ${data.text(data.number(1))} "${data.text(data.left)}"`,
+  CAA: (data) => `${data.number(1)} ${textOf(data.bytes(data.number(1)))} "${textOf(data.bytes(data.left))}"`,
   // The texts of a record have no meaning of their own (RFC 7208, section 3.3).
   TXT: (data) => {
-    let whole = "";
-    while (data.left > 0) whole += data.text(data.number(1));
-    return whole;
+    const whole: number[] = [];
+    while (data.left > 0) whole.push(...data.bytes(data.number(1)));
+    return textOf(Uint8Array.from(whole));
   },
 };
 
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The text in a record: as UTF-8 with all of its characters, or else with its bytes as numbers, so that none gets lost. */
+export function textOf(bytes: Uint8Array): string {
+  try {
+    return UTF_8.decode(bytes);
+  } catch {
+    return Array.from(bytes, (byte) => {
+      const character = String.fromCharCode(byte);
+      return /[ -~]/.test(character) && character !== "\\" ? character : numbered(byte);
+    }).join("");
+  }
+}
+
 const NAME_LENGTH_MAX = 255;
+
+/** With more, a name of this length refers to a reference. */
+const REFERENCES_MAX = NAME_LENGTH_MAX >> 1;
 
 /** Reads a message, or a part of it. Reading beyond it is a `RangeError`. */
 class MessageReader {
@@ -164,10 +177,10 @@ class MessageReader {
     return this.#bytes.subarray(from, this.#at).reduce((number, byte) => number * 256 + byte, 0);
   }
 
-  text(size: number): string {
+  bytes(size: number): Uint8Array {
     const from = this.#at;
     this.skip(size);
-    return new TextDecoder().decode(this.#bytes.subarray(from, this.#at));
+    return this.#bytes.subarray(from, this.#at);
   }
 
   /** Consumes the next bytes, which may refer to names before them. */
@@ -182,21 +195,21 @@ class MessageReader {
     return new MessageReader(this.#bytes, this.#start, this.#end);
   }
 
-  /** Reads a name, whose end may be that of an earlier one (section 4.1.4). Each reference leads further back, so it ends. */
+  /** Reads a name, whose end may be that of an earlier one (section 4.1.4). Each reference leads further back. */
   name(): string {
     const labels: string[] = [];
     let length = 0;
     let at = this.#at;
     let limit = this.#at;
-    let isElsewhere = false;
+    let references = 0;
     for (;;) {
       const size = this.#byteAt(at);
       if (size >= 0xc0) {
         const target = (size & 0x3f) * 256 + this.#byteAt(at + 1);
-        if (!isElsewhere) this.skip(at + 2 - this.#at);
+        if (references === 0) this.skip(at + 2 - this.#at);
         if (target >= limit) throw new RangeError("A name refers to what follows it");
-        isElsewhere = true;
         limit = target;
+        if (++references > REFERENCES_MAX) throw new RangeError("A name has too many references");
         at = target;
         continue;
       }
@@ -204,10 +217,10 @@ class MessageReader {
       length += size + 1;
       if (length > NAME_LENGTH_MAX) throw new RangeError("A name is too long");
       if (size === 0) {
-        if (!isElsewhere) this.skip(at + 1 - this.#at);
+        if (references === 0) this.skip(at + 1 - this.#at);
         return labels.length === 0 ? "." : labels.join(".");
       }
-      labels.push(labelText(Array.from({ length: size }, (_, index) => this.#byteAt(at + 1 + index))));
+      labels.push(labelText(this.#bytes.subarray(at + 1, at + 1 + size)));
       at += 1 + size;
     }
   }
@@ -220,11 +233,17 @@ class MessageReader {
 }
 
 /** Bytes that have a meaning in names, or none, are written as numbers (section 5.1). */
-function labelText(bytes: readonly number[]): string {
-  return bytes.map((byte) => {
-    const character = String.fromCharCode(byte);
-    return /[!-~]/.test(character) && !/[.\\]/.test(character)
-      ? character
-      : `\\${String(byte).padStart(3, "0")}`;
-  }).join("");
+function labelText(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += LABEL_TEXTS[byte] ?? "";
+  return text;
+}
+
+const LABEL_TEXTS = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[!-~]/.test(character) && !/[.\\]/.test(character) ? character : numbered(byte);
+});
+
+function numbered(byte: number): string {
+  return `\\${String(byte).padStart(3, "0")}`;
 }

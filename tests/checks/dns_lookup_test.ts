@@ -302,6 +302,8 @@ Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {
   const rows: readonly (readonly [Partial<DnsLookupParameters>, string])[] = [
     [{ name: "a..b" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     [{ name: `${"x".repeat(64)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
+    [{ name: `${"ü".repeat(58)}.test` }, "name: is not a domain name, expected labels of 1 to 63 characters"],
+    [{ name: "ü/x.test" }, "name: is not a domain name, expected labels of 1 to 63 characters"],
     ...["ns.example.org", "192.0.2.256", "::1:53x", "192.0.2.1:0", "127.0.0.1:70000", "[::1]"].map((server) =>
       [
         { server },
