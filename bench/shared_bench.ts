@@ -1,4 +1,5 @@
-import { RecordWriter } from "../src/state/postgres/postgres_checks.ts";
+import { createPostgresRecords } from "../src/state/postgres/postgres_checks.ts";
+import { RecordWriter } from "../src/state/record_writer.ts";
 import { PostgresClient } from "../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../src/state/postgres/postgres_store.ts";
 import type { Parameter } from "../src/state/postgres/protocol.ts";
@@ -68,7 +69,7 @@ function statementMaker(
       return Promise.resolve({ rows, count: rows.length });
     },
   };
-  const writer = new RecordWriter(recording as PostgresClient, Math.random);
+  const writer = new RecordWriter(createPostgresRecords(recording as PostgresClient), Math.random);
   return async (results) => {
     rows = results.map(({ record: { name } }) => ({ name }));
     await writer.save(results);

@@ -1,9 +1,5 @@
-/**
- * Checks, their changes and roll-ups in PostgreSQL. A record is replaced only if it still has the version that this
- * process read or wrote last (compare-and-set), so that two processes never mix up their results.
- */
+/** Checks, their changes and roll-ups in PostgreSQL. */
 import type {
-  CheckRecord,
   CheckUpdate,
   ConditionChange,
   RecentRuns,
@@ -16,6 +12,7 @@ import { columnText } from "../codec.ts";
 import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sqlite/sqlite_checks.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
+import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
@@ -86,147 +83,32 @@ function prefixed(columns: string): string {
 const SELECT_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks ORDER BY id`;
 const SELECT_SOME_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks WHERE name = ANY($1::text[])`;
 
-/** How many records are read at a time. */
-const READ_MAX = 2_000;
-
-/** A batch as it was sent; its repetition changes nothing more. */
-interface Batch {
-  readonly updates: readonly CheckUpdate[];
-  /** The version that it gives to each record, by name. */
-  readonly versions: ReadonlyMap<string, number>;
-  readonly parameters: readonly Parameter[];
-}
-
-/** Reads and saves the records of checks, and caches the version of each. */
-export class RecordWriter {
-  readonly #client: PostgresClient;
-  readonly #random: () => number;
-  readonly #versions = new Map<string, number>();
-  /** A batch whose commit is uncertain. */
-  #uncertain: Batch | null = null;
-  /** Records that other processes have written, until the caller receives them. */
-  readonly #replaced = new Map<string, CheckRecord>();
-  /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
-  readonly #repeated = new Set<object | null>();
-
-  /** `random` returns a number of 0 or more, below 1. */
-  constructor(client: PostgresClient, random: () => number) {
-    this.#client = client;
-    this.#random = random;
-  }
-
-  async records(): Promise<readonly CheckRecord[]> {
-    const { rows } = await this.#client.query(SELECT_RECORDS);
-    this.#versions.clear();
-    this.#note(rows);
-    return rows.map(RECORDS.decode);
-  }
-
-  async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
-    const records: CheckRecord[] = [];
-    for await (const rows of this.#read(names)) records.push(...rows.map(RECORDS.decode));
-    return records;
-  }
-
-  /** Reads some records. A later save of them expects that no other process has written them since. */
-  async load(names: readonly string[]): Promise<readonly CheckRecord[]> {
-    const records: CheckRecord[] = [];
-    this.forget(names);
-    for await (const rows of this.#read(names)) {
-      this.#note(rows);
-      records.push(...rows.map(RECORDS.decode));
-    }
-    return records;
-  }
-
-  /** In steps: many rows take long to decode, and heartbeats must not wait for it. */
-  async *#read(names: readonly string[]): AsyncGenerator<StatementResult["rows"]> {
-    for (let from = 0; from < names.length; from += READ_MAX) {
-      const some = names.slice(from, from + READ_MAX);
-      yield (await this.#client.query(SELECT_SOME_RECORDS, [toNames(some)])).rows;
-    }
-  }
-
-  /** Saves updates, and returns the records that other processes have written meanwhile. */
-  async save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]> {
-    if (this.#uncertain !== null) {
-      const earlier = this.#uncertain;
-      await this.#send(earlier);
-      for (const { rollup, change } of earlier.updates) this.#repeated.add(rollup).add(change);
-    }
-    const fresh = updates.filter(({ record }) => !this.#replaced.has(record.name))
-      .map((update) => withoutRepeated(update, this.#repeated));
-    const batch = { versions: this.#versions, random: this.#random };
-    if (fresh.length > 0) await this.#send(toBatch(fresh, batch));
-    this.#repeated.clear();
-    const replaced = [...this.#replaced.values()];
-    this.#replaced.clear();
-    return replaced;
-  }
-
-  forget(names: readonly string[]): void {
-    for (const name of names) this.#versions.delete(name);
-  }
-
-  /** Returns the cached version of a record; `null` if it was never read. */
-  versionOf(name: string): number | null {
-    return this.#versions.get(name) ?? null;
-  }
-
-  #note(rows: StatementResult["rows"]): void {
-    for (const row of rows) this.#versions.set(nameIn(row), Number(row["version"]));
-  }
-
-  async #send(batch: Batch): Promise<void> {
-    this.#uncertain = batch;
-    const { rows } = await this.#client.query(SAVE, batch.parameters);
-    const saved = new Set(rows.map(nameIn));
-    for (const name of saved) this.#versions.set(name, batch.versions.get(name) ?? 0);
-    const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
-    if (others.length > 0) {
-      const { rows: present } = await this.#client.query(SELECT_SOME_RECORDS, [toNames(others)]);
-      this.#note(present);
-      const foreign = present.filter((row) => row["version"] !== batch.versions.get(nameIn(row)));
-      for (const row of foreign) this.#replaced.set(nameIn(row), RECORDS.decode(row));
-    }
-    // Not before: without the versions, a batch that was saved at an earlier attempt would seem to be another's.
-    this.#uncertain = null;
-  }
-}
-
-function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | null>): CheckUpdate {
-  const { rollup, change } = update;
+/** The records in PostgreSQL, for the writer of a process. */
+export function createPostgresRecords(client: PostgresClient): VersionedRecords {
+  const encoded = new WeakMap<RecordBatch, readonly Parameter[]>();
+  const versioned = (rows: StatementResult["rows"]): readonly VersionedRecord[] =>
+    rows.map((row) => ({ record: RECORDS.decode(row), version: Number(row["version"]) }));
   return {
-    ...update,
-    rollup: rollup === null || repeated.has(rollup) ? null : rollup,
-    change: change === null || repeated.has(change) ? null : change,
+    all: async () => versioned((await client.query(SELECT_RECORDS)).rows),
+    some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
+    save: async (batch) => {
+      const parameters = encoded.get(batch) ?? toParameters(batch);
+      encoded.set(batch, parameters);
+      return new Set((await client.query(SAVE, parameters)).rows.map(nameIn));
+    },
   };
 }
 
-/** The counter of a version is above so many random bits, so that two processes never make the same one. */
-const RANDOM_RANGE = 2 ** 20;
-
-function nextVersion(version: number, random: () => number): number {
-  return (Math.floor(version / RANDOM_RANGE) + 1) * RANDOM_RANGE + Math.floor(random() * RANDOM_RANGE);
-}
-
-function toBatch(
-  updates: readonly CheckUpdate[],
-  { versions, random }: { readonly versions: ReadonlyMap<string, number>; readonly random: () => number },
-): Batch {
+function toParameters({ updates, versions }: RecordBatch): readonly Parameter[] {
   const byName = Map.groupBy(updates, ({ record }) => record.name);
-  // Always in the same order, so that two processes don't wait for each other; new ones as they come.
-  const known = [...byName.keys()].filter((name) => versions.has(name)).sort();
-  const names = [...known, ...[...byName.keys()].filter((name) => !versions.has(name))];
-  const next = new Map(names.map((name) => [name, nextVersion(versions.get(name) ?? 0, random)]));
-  const checks = names.map((name) => {
+  const checks = [...versions].map(([name, { version, replaces }]) => {
     const own = byName.get(name) ?? [];
     const runs = own.length === 1
       ? packRun(own[0]?.rollup ?? null)
       : joined(own.toReversed().map(({ rollup }) => packRun(rollup)));
     const record = own.at(-1)?.record ?? unreachable();
     const check = { ...record, freshRuns: runs.subarray(0, RECENT_BYTES_MAX) };
-    return [next.get(name), versions.get(name) ?? 0, ...CHECKS.encode(check)];
+    return [version, replaces, ...CHECKS.encode(check)];
   });
   const rollups = [...byName].flatMap(([name, own]) =>
     mergedRollups(own).map((rollup) =>
@@ -241,16 +123,12 @@ function toBatch(
     updates.flatMap(({ queued, record: { name } }) => queued.map((row) => ({ name, row }))),
     ({ row }) => row.id,
   ).map(({ name, row }) => [columnText.encode(name), ...OUTBOX.encode(row)]);
-  return {
-    updates,
-    versions: next,
-    parameters: [
-      ...toArrays(checks, VERSIONS.length + CHECKS.declared.length),
-      ...toArrays(rollups, ROLLUPS.declared.length),
-      ...toArrays(changes, CHANGES.declared.length),
-      ...toArrays(queued, 1 + OUTBOX.declared.length),
-    ],
-  };
+  return [
+    ...toArrays(checks, VERSIONS.length + CHECKS.declared.length),
+    ...toArrays(rollups, ROLLUPS.declared.length),
+    ...toArrays(changes, CHANGES.declared.length),
+    ...toArrays(queued, 1 + OUTBOX.declared.length),
+  ];
 }
 
 function unreachable(): never {

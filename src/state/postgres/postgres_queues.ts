@@ -1,16 +1,12 @@
 /**
- * The outbox of a state that several processes share. Each channel queue has one owner with a token. A statement of a
- * sender changes only rows in queues of which it still has the token, and locks these rows until it is done.
+ * The outbox of a state that several processes share. A statement of a sender changes only rows in queues of which it
+ * still has the token, and locks these rows until it is done.
  */
-import type {
-  KnownNotification,
-  QueueRow,
-  ReceivedNotifications,
-  TakenQueue,
-} from "../../domain/membership.ts";
+import type { KnownNotification, QueueRow } from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
 import type { Row } from "../sqlite/sqlite_connection.ts";
+import type { ClaimedQueues } from "../sender_queues.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
 import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
@@ -65,85 +61,51 @@ const UPDATE_QUEUED = `UPDATE outbox SET ${CHANGED.map((name) => `${name} = new.
 
 type CheckChannel = { readonly check: string; readonly channelKey: string };
 
-/** The queues that this process owns; none at first. */
-export class SenderQueues {
-  readonly #client: PostgresClient;
-  readonly #own = new Map<string, QueueRow>();
-  #isShared = false;
-  #receiveCall = 1;
+/** The queues in PostgreSQL, for the sender of a process. */
+export function createPostgresQueues(client: PostgresClient): ClaimedQueues {
+  return {
+    take: ({ channelKey, token }, owner) =>
+      client.transaction(async (session) => {
+        const key = columnText.encode(channelKey);
+        await session.run(ADD_QUEUE, [key]);
+        const [row] = (await session.run(TAKE, [key, owner, token])).rows;
+        if (row === undefined) return null;
+        const { rows } = await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key]);
+        const [count] = (await session.run(SELECT_COUNT, [key])).rows;
+        const [sending] = (await session.run(IS_SENDING, [key])).rows;
+        return {
+          queue: QUEUES.decode(row),
+          markers: rows.map(DELIVERY_MARKERS.decode),
+          limitUse: count === undefined ? null : CHANNEL_COUNTS.decode(count).limitUse,
+          isSending: sending?.["sending"] === 1,
+        };
+      }),
+    giveBack: async ({ channelKey, owner, token }) => {
+      await client.query(GIVE_BACK, [columnText.encode(channelKey), owner, token]);
+    },
+    receive: async (queues, call) => {
+      const { rows } = await client.query(RECEIVE, [...ownedParameters(queues), call]);
+      const notifications = rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
+      const checks = notifications.map(({ notification: { check } }) => columnText.encode(check));
+      const markers = checks.length === 0
+        ? []
+        : (await client.query(SELECT_MARKERS_OF_CHECKS, [arrayText(checks)])).rows;
+      return { notifications, markers: markers.map(DELIVERY_MARKERS.decode) };
+    },
+    change: (change, queues) =>
+      client.transaction(async (session) => {
+        const owned = await lock(session, queues);
+        await writeChange(session, change, owned);
+        return owned;
+      }),
+  };
+}
 
-  constructor(client: PostgresClient) {
-    this.#client = client;
-  }
-
-  /** Whether this process shares the state with others. */
-  get isShared(): boolean {
-    return this.#isShared;
-  }
-
-  owns(channelKey: string): boolean {
-    return this.#own.has(channelKey);
-  }
-
-  async take({ channelKey, token }: QueueRow, owner: string): Promise<TakenQueue | null> {
-    this.#isShared = true;
-    const key = columnText.encode(channelKey);
-    return await this.#client.transaction(async (session) => {
-      await session.run(ADD_QUEUE, [key]);
-      const [row] = (await session.run(TAKE, [key, owner, token])).rows;
-      if (row === undefined) return null;
-      const queue = QUEUES.decode(row);
-      const { rows } = await session.run(`${SELECT_MARKERS} WHERE channel_key = $1`, [key]);
-      const [count] = (await session.run(SELECT_COUNT, [key])).rows;
-      const [sending] = (await session.run(IS_SENDING, [key])).rows;
-      this.#own.set(channelKey, queue);
-      return {
-        queue,
-        markers: rows.map(DELIVERY_MARKERS.decode),
-        limitUse: count === undefined ? null : CHANNEL_COUNTS.decode(count).limitUse,
-        isSending: sending?.["sending"] === 1,
-      };
-    });
-  }
-
-  async giveBack({ channelKey, owner, token }: QueueRow): Promise<void> {
-    this.#own.delete(channelKey);
-    await this.#client.query(GIVE_BACK, [columnText.encode(channelKey), owner, token]);
-  }
-
-  async receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications> {
-    const { rows } = await this.#client.query(RECEIVE, [...ownedParameters(queues), this.#receiveCall]);
-    const notifications = rows.map(inDatabaseOrder).sort((one, other) => one.sequence - other.sequence);
-    const checks = notifications.map(({ notification: { check } }) => columnText.encode(check));
-    const markers = checks.length === 0
-      ? []
-      : (await this.#client.query(SELECT_MARKERS_OF_CHECKS, [arrayText(checks)])).rows;
-    this.#receiveCall++;
-    return { notifications, markers: markers.map(DELIVERY_MARKERS.decode) };
-  }
-
-  /** Persists the outcomes of notifications, of the channels that this process still owns. */
-  async change(change: OutboxChange): Promise<void> {
-    const { changed, markers, cleared, counted = [] } = change;
-    const limited = counted.filter(({ limitUse }) => limitUse !== null);
-    const channelKeys = new Set(
-      [...changed, ...markers, ...cleared, ...limited].map(({ channelKey }) => channelKey),
-    );
-    const owned = await this.#client.transaction(async (session) => {
-      const owned = await this.#lock(session, channelKeys);
-      await writeChange(session, change, owned);
-      return owned;
-    });
-    for (const channelKey of channelKeys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
-  }
-
-  /** Locks the own queues of some channels, and returns the channels that are still owned. */
-  async #lock(session: Session, channelKeys: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    const queues = [...channelKeys].flatMap((key) => this.#own.get(key) ?? []);
-    if (queues.length === 0) return new Set();
-    const { rows } = await session.run(OWNED, ownedParameters(queues));
-    return new Set(rows.map((row) => columnText.decode(row["channel_key"], "channel_key")));
-  }
+/** Locks queues, and returns the channels of those that are still owned. */
+async function lock(session: Session, queues: readonly QueueRow[]): Promise<ReadonlySet<string>> {
+  if (queues.length === 0) return new Set();
+  const { rows } = await session.run(OWNED, ownedParameters(queues));
+  return new Set(rows.map((row) => columnText.decode(row["channel_key"], "channel_key")));
 }
 
 async function writeChange(

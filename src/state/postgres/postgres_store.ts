@@ -2,7 +2,15 @@ import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import type { SharedStore } from "../../domain/membership.ts";
 import { StoreError } from "../../domain/store.ts";
 import type { SharedStoreOptions } from "../../domain/stores.ts";
-import { readChanges, readRecentRuns, readRollups, readRollupSums, RecordWriter } from "./postgres_checks.ts";
+import { RecordWriter } from "../record_writer.ts";
+import { SenderQueues } from "../sender_queues.ts";
+import {
+  createPostgresRecords,
+  readChanges,
+  readRecentRuns,
+  readRollups,
+  readRollupSums,
+} from "./postgres_checks.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { keepJobRun, keepMonitorRun, readJob, readMonitorRun } from "./postgres_jobs.ts";
 import {
@@ -17,7 +25,7 @@ import {
 import { createPruner } from "./postgres_prune.ts";
 import { readLocationResults, saveLocationResults } from "./postgres_locations.ts";
 import { readMembers } from "./postgres_members.ts";
-import { readKnown, readPendingChannels, SenderQueues } from "./postgres_queues.ts";
+import { createPostgresQueues, readKnown, readPendingChannels } from "./postgres_queues.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { explainPostgresFailure } from "./server_failure.ts";
 
@@ -111,9 +119,9 @@ function createPostgresStore(
     readonly open: () => Promise<void>;
   },
 ): SharedStore {
-  const writer = new RecordWriter(client, random);
+  const writer = new RecordWriter(createPostgresRecords(client), random);
   const pruneSome = createPruner(client);
-  const queues = new SenderQueues(client);
+  const queues = new SenderQueues(createPostgresQueues(client));
   const { read, write, inTurn, end } = createAccess(place, open);
   return {
     records: () => inTurn(() => read(() => writer.records())),

@@ -7,9 +7,10 @@ import {
   ConnectionLostError,
   type StatementResult,
 } from "../../../src/state/postgres/postgres_connection.ts";
-import { RecordWriter } from "../../../src/state/postgres/postgres_checks.ts";
+import { createPostgresRecords } from "../../../src/state/postgres/postgres_checks.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
+import { RecordWriter } from "../../../src/state/record_writer.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
 import { countOf, notificationOf, queuedOf, recordOf, updateOf } from "../records.ts";
 
@@ -413,7 +414,7 @@ test("save() takes a record for its own if the connection broke after it was sav
   await store.save([updateOf("web"), updateOf("mail")]);
   const client = new BreakingClient(place, clientOptions());
   try {
-    const writer = new RecordWriter(client, Math.random);
+    const writer = new RecordWriter(createPostgresRecords(client), Math.random);
     await writer.load(["web", "mail"]);
     await store.load(["mail"]);
     await store.save([updateOf("mail")]);
@@ -433,7 +434,7 @@ test("save() returns a record of another process after a failure in between, too
   await store.save([updateOf("web"), updateOf("mail")]);
   const client = new BreakingClient(place, clientOptions());
   try {
-    const writer = new RecordWriter(client, Math.random);
+    const writer = new RecordWriter(createPostgresRecords(client), Math.random);
     await writer.load(["web", "mail"]);
     await store.save([updateOf("mail")]);
     client.breaks = (sql) => sql.startsWith("WITH");

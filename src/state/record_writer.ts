@@ -1,0 +1,159 @@
+/**
+ * The records of checks in a database that several processes share. A record is replaced only if it still has the
+ * version that this process read or wrote last (compare-and-set), so that two processes never mix up their results.
+ */
+import type { CheckRecord, CheckUpdate } from "../domain/store.ts";
+
+export interface VersionedRecord {
+  readonly record: CheckRecord;
+  readonly version: number;
+}
+
+/** The database with the records. */
+export interface VersionedRecords {
+  /** Returns all records, in the order in which their checks were first persisted. */
+  all(): Promise<readonly VersionedRecord[]>;
+  some(names: readonly string[]): Promise<readonly VersionedRecord[]>;
+  /**
+   * Saves a batch as one, and returns the names whose record had the expected version, or was missing. Of the others
+   * nothing is saved. The repetition of a batch changes nothing more.
+   */
+  save(batch: RecordBatch): Promise<ReadonlySet<string>>;
+}
+
+/** Updates as they are sent. */
+export interface RecordBatch {
+  readonly updates: readonly CheckUpdate[];
+  /** The version that it gives to each record, and the one that it replaces, by name; 0: none is known. */
+  readonly versions: ReadonlyMap<string, { readonly version: number; readonly replaces: number }>;
+}
+
+/** How many records are read at a time. */
+const READ_MAX = 2_000;
+
+/** Reads and saves the records of checks, and caches the version of each. */
+export class RecordWriter {
+  readonly #records: VersionedRecords;
+  readonly #random: () => number;
+  readonly #versions = new Map<string, number>();
+  /** A batch whose commit is uncertain. */
+  #uncertain: RecordBatch | null = null;
+  /** Records that other processes have written, until the caller receives them. */
+  readonly #replaced = new Map<string, CheckRecord>();
+  /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
+  readonly #repeated = new Set<object | null>();
+
+  /** `random` returns a number of 0 or more, below 1. */
+  constructor(records: VersionedRecords, random: () => number) {
+    this.#records = records;
+    this.#random = random;
+  }
+
+  async records(): Promise<readonly CheckRecord[]> {
+    const all = await this.#records.all();
+    this.#versions.clear();
+    return this.#note(all);
+  }
+
+  async readOthers(names: readonly string[]): Promise<readonly CheckRecord[]> {
+    const records: CheckRecord[] = [];
+    for await (const some of this.#read(names)) records.push(...some.map(({ record }) => record));
+    return records;
+  }
+
+  /** Reads some records. A later save of them expects that no other process has written them since. */
+  async load(names: readonly string[]): Promise<readonly CheckRecord[]> {
+    const records: CheckRecord[] = [];
+    this.forget(names);
+    for await (const some of this.#read(names)) records.push(...this.#note(some));
+    return records;
+  }
+
+  /** In steps: many rows take long to decode, and heartbeats must not wait for it. */
+  async *#read(names: readonly string[]): AsyncGenerator<readonly VersionedRecord[]> {
+    for (let from = 0; from < names.length; from += READ_MAX) {
+      yield await this.#records.some(names.slice(from, from + READ_MAX));
+    }
+  }
+
+  /** Saves updates, and returns the records that other processes have written meanwhile. */
+  async save(updates: readonly CheckUpdate[]): Promise<readonly CheckRecord[]> {
+    if (this.#uncertain !== null) {
+      const earlier = this.#uncertain;
+      await this.#send(earlier);
+      for (const { rollup, change } of earlier.updates) this.#repeated.add(rollup).add(change);
+    }
+    const fresh = updates.filter(({ record }) => !this.#replaced.has(record.name))
+      .map((update) => withoutRepeated(update, this.#repeated));
+    if (fresh.length > 0) await this.#send(toBatch(fresh, this.#versions, this.#random));
+    this.#repeated.clear();
+    const replaced = [...this.#replaced.values()];
+    this.#replaced.clear();
+    return replaced;
+  }
+
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#versions.delete(name);
+  }
+
+  /** Returns the cached version of a record; `null` if it was never read. */
+  versionOf(name: string): number | null {
+    return this.#versions.get(name) ?? null;
+  }
+
+  #note(some: readonly VersionedRecord[]): readonly CheckRecord[] {
+    for (const { record, version } of some) this.#versions.set(record.name, version);
+    return some.map(({ record }) => record);
+  }
+
+  async #send(batch: RecordBatch): Promise<void> {
+    this.#uncertain = batch;
+    const saved = await this.#records.save(batch);
+    for (const name of saved) this.#versions.set(name, batch.versions.get(name)?.version ?? 0);
+    const others = [...batch.versions.keys()].filter((name) => !saved.has(name));
+    if (others.length > 0) {
+      const present = await this.#records.some(others);
+      this.#note(present);
+      const foreign = present.filter(({ record, version }) =>
+        version !== batch.versions.get(record.name)?.version
+      );
+      for (const { record } of foreign) this.#replaced.set(record.name, record);
+    }
+    // Not before: without the versions, a batch that was saved at an earlier attempt would seem to be another's.
+    this.#uncertain = null;
+  }
+}
+
+function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | null>): CheckUpdate {
+  const { rollup, change } = update;
+  return {
+    ...update,
+    rollup: rollup === null || repeated.has(rollup) ? null : rollup,
+    change: change === null || repeated.has(change) ? null : change,
+  };
+}
+
+function toBatch(
+  updates: readonly CheckUpdate[],
+  known: ReadonlyMap<string, number>,
+  random: () => number,
+): RecordBatch {
+  const all = [...new Set(updates.map(({ record }) => record.name))];
+  // Always in the same order, so that two processes don't wait for each other; new ones as they come.
+  const names = [
+    ...all.filter((name) => known.has(name)).sort(),
+    ...all.filter((name) => !known.has(name)),
+  ];
+  const versions = names.map((name) => {
+    const replaces = known.get(name) ?? 0;
+    return [name, { version: nextVersion(replaces, random), replaces }] as const;
+  });
+  return { updates, versions: new Map(versions) };
+}
+
+/** The counter of a version is above so many random bits, so that two processes never make the same one. */
+const RANDOM_RANGE = 2 ** 20;
+
+function nextVersion(version: number, random: () => number): number {
+  return (Math.floor(version / RANDOM_RANGE) + 1) * RANDOM_RANGE + Math.floor(random() * RANDOM_RANGE);
+}

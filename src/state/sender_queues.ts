@@ -1,0 +1,72 @@
+/**
+ * The channel queues of which this process is the sender, in a database that several processes share. Each queue has
+ * one owner with a token, and a sender changes only rows in queues of which it still has the token.
+ */
+import type { QueueRow, ReceivedNotifications, TakenQueue } from "../domain/membership.ts";
+import type { OutboxChange } from "../domain/outbox.ts";
+
+/** The database with the queues. */
+export interface ClaimedQueues {
+  /** Claims a queue if its token is still the given one; `null` if another process was faster. */
+  take(queue: QueueRow, owner: string): Promise<TakenQueue | null>;
+  /** Gives a queue back, if it is still owned. */
+  giveBack(queue: QueueRow): Promise<void>;
+  /**
+   * Returns the notifications in these queues that were not received under their present token. A call that is
+   * repeated, since its outcome was unknown, has the same number, and returns the same ones.
+   */
+  receive(queues: readonly QueueRow[], call: number): Promise<ReceivedNotifications>;
+  /** Persists the outcomes of notifications in those of these queues that are still owned, and returns their keys. */
+  change(change: OutboxChange, queues: readonly QueueRow[]): Promise<ReadonlySet<string>>;
+}
+
+/** The queues that this process owns; none at first. */
+export class SenderQueues {
+  readonly #queues: ClaimedQueues;
+  readonly #own = new Map<string, QueueRow>();
+  #isShared = false;
+  #receiveCall = 1;
+
+  constructor(queues: ClaimedQueues) {
+    this.#queues = queues;
+  }
+
+  /** Whether this process shares the state with others. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  owns(channelKey: string): boolean {
+    return this.#own.has(channelKey);
+  }
+
+  async take(queue: QueueRow, owner: string): Promise<TakenQueue | null> {
+    this.#isShared = true;
+    const taken = await this.#queues.take(queue, owner);
+    if (taken !== null) this.#own.set(queue.channelKey, taken.queue);
+    return taken;
+  }
+
+  async giveBack(queue: QueueRow): Promise<void> {
+    this.#own.delete(queue.channelKey);
+    await this.#queues.giveBack(queue);
+  }
+
+  async receive(queues: readonly QueueRow[]): Promise<ReceivedNotifications> {
+    const received = await this.#queues.receive(queues, this.#receiveCall);
+    this.#receiveCall++;
+    return received;
+  }
+
+  /** Persists the outcomes of notifications, of the channels that this process still owns. */
+  async change(change: OutboxChange): Promise<void> {
+    const { changed, markers, cleared, counted = [] } = change;
+    const limited = counted.filter(({ limitUse }) => limitUse !== null);
+    const channelKeys = new Set(
+      [...changed, ...markers, ...cleared, ...limited].map(({ channelKey }) => channelKey),
+    );
+    const own = [...channelKeys].flatMap((key) => this.#own.get(key) ?? []);
+    const owned = await this.#queues.change(change, own);
+    for (const channelKey of channelKeys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
+  }
+}
