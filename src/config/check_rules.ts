@@ -16,7 +16,7 @@ import { isObject, type SchemaReader } from "./schema_view.ts";
 import { createObject, type JsonObject } from "./syntax.ts";
 import type { SchemaValidator } from "./structure_errors.ts";
 import { findStructureProblems } from "./validate_schema.ts";
-import { warnOfExposure, warnOfFile, warnOfPaths } from "./warnings.ts";
+import { warnOfExposure, warnOfFile, warnOfPaths, warnOfVariable } from "./warnings.ts";
 
 export interface ValidatedFile {
   readonly file: ConfigFile;
@@ -103,7 +103,7 @@ export async function validateFile(file: ConfigFile, options: ValidateOptions): 
       ...warnOfFile(source),
       ...file.warnings,
       ...includedWarnings,
-      ...values.exposures,
+      ...values.warnings,
       ...windows.warnings,
       ...withoutSecrets
         ? []
@@ -163,19 +163,19 @@ function emptyFile(file: ConfigFile): ValidatedFile {
 interface ExaminedValues {
   /** A value that doesn't match its format. */
   readonly problems: readonly Problem[];
-  /** Warnings of secrets that others may see. */
-  readonly exposures: readonly Problem[];
+  /** Warnings of secrets that others may see, and of variables that nothing expands. */
+  readonly warnings: readonly Problem[];
   /** Returns the values of some formats that have rules of their own, in the order of the file. */
   ofFormats(...formats: readonly string[]): readonly FormattedValue[];
 }
 
 function examineValues(config: FormattedConfig, { source, isUnresolved }: ConfigFile): ExaminedValues {
   const problems: Problem[] = [];
-  const exposures: Problem[] = [];
+  const warnings: Problem[] = [];
   const kept: FormattedValue[] = [];
   visitFormattedValues(config, (item) => {
-    const exposure = warnOfExposure(item, source);
-    if (exposure !== null) exposures.push(exposure);
+    const warning = warnOfVariable(item) ?? warnOfExposure(item, source);
+    if (warning !== null) warnings.push(warning);
     if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
     // Values of the machine are never skipped: they would be used.
     const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
@@ -185,7 +185,7 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
   });
   return {
     problems,
-    exposures,
+    warnings,
     ofFormats: (...formats) => kept.filter(({ format }) => formats.includes(format)),
   };
 }

@@ -1,7 +1,7 @@
 import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
-import { holdsCredential } from "./credentials.ts";
+import { holdsCredential, isCredential } from "./credentials.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
@@ -141,6 +141,34 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
   }
   return null;
 }
+
+/**
+ * Warns of the variable of a shell or a compose file, `$NAME` or `${NAME}`, where a credential, a header, a host or a
+ * URL is expected. `$NAME` counts in capitals and as a whole word only: passwords and queries contain dollar signs.
+ */
+export function warnOfVariable(item: FormattedValue): Problem | null {
+  if (!EXPANDED_FORMATS.includes(item.format) && !isCredential(item)) return null;
+  const found = SHELL_VARIABLE.exec(String(item.written));
+  if (found === null || item.at === "name") return null;
+  const [whole, braced, plain = braced] = found;
+  const shown = isCredential(item) ? whole : item.written;
+  return {
+    path: item.path,
+    message: `${quoteValue(shown)} has a variable in it, which no shell expands here`,
+    hint: `write \${env:${plain}}`,
+  };
+}
+
+const EXPANDED_FORMATS: readonly string[] = [
+  "url",
+  "header_value",
+  "host",
+  "database_host",
+  "address",
+  "username",
+];
+const SHELL_VARIABLE =
+  /(?<!\$)\$\{([A-Za-z_]\w*)\}|(?<![^\s/:@=&?#.,-])\$([A-Z_][A-Z0-9_]+)(?![^\s/:@=&?#.,-])/;
 
 interface PathOptions {
   readonly directory: string;

@@ -159,7 +159,6 @@ Deno.test("loadConfig() warns of a password in a config that others can read", a
   > = {
     "a literal one": ["swordfish", 0o644, [warning]],
     "an escaped one": ["$${swordfish", 0o644, [warning]],
-    "text that resembles a placeholder": ["${HOME}", 0o644, [warning]],
     "a placeholder": ["${env:X}", 0o644, []],
     "a placeholder among other text": ["a${env:X}", 0o644, []],
     "none": ["", 0o644, []],
@@ -350,4 +349,42 @@ Deno.test("loadConfig() warns of paths that cannot work", async (t) => {
     const denied = { files: { "/none": new Deno.errors.NotCapable("Requires read access") } };
     assert.deepEqual(await warningsOf(script("/none"), denied), []);
   });
+});
+
+Deno.test("loadConfig() warns of the variable of a shell in a credential, a header, a host or a URL", async (t) => {
+  const warning = (path: string, shown: string, name: string): string =>
+    `${path}: "${shown}" has a variable in it, which no shell expands here (write \${env:${name}})`;
+  const request = (value: unknown) => withCheck({ kind: "http_request", parameters: { request: value } });
+  const target = "https://example.org/";
+  const place = "checks.web.parameters.request";
+  const rows: Readonly<Record<string, readonly [config: unknown, warnings: readonly string[]]>> = {
+    "a braced variable in a URL": [
+      request({ target: "https://example.org/${TOKEN}/x" }),
+      [warning(`${place}.target`, "https://example.org/${TOKEN}/x", "TOKEN")],
+    ],
+    "a plain variable in a query": [
+      request({ target: "https://example.org/?token=$TOKEN" }),
+      [warning(`${place}.target`, "https://example.org/?token=$TOKEN", "TOKEN")],
+    ],
+    "a header": [
+      request({ target, headers: { Authorization: "Bearer $API_TOKEN" } }),
+      [warning(`${place}.headers.Authorization`, "$API_TOKEN", "API_TOKEN")],
+    ],
+    "a password": [
+      { defaults: { notifications: [mail("${PASSWORD}")] }, checks: { web: CHECK } },
+      [warning("defaults.notifications[0].parameters.access.password", "${PASSWORD}", "PASSWORD")],
+    ],
+    "a placeholder": [request({ target, headers: { Authorization: "Bearer ${env:API_TOKEN}" } }), []],
+    "an escaped one": [request({ target: "https://example.org/$${TOKEN}" }), []],
+    "a query of OData": [request({ target: "https://example.org/?$filter=Price" }), []],
+    "a dollar sign within a password": [
+      { defaults: { notifications: [mail("pa$SWORD")] }, checks: { web: CHECK } },
+      [],
+    ],
+  };
+  for (const [name, [config, warnings]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      assert.deepEqual(await warningsOf(config, { environment: { API_TOKEN: "swordfish" } }), warnings);
+    });
+  }
 });
