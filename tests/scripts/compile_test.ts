@@ -10,7 +10,7 @@ import {
   writeChecksums,
 } from "../../scripts/compile.ts";
 import { openNewChecks } from "../../src/cli/new_checks/open_new_checks.ts";
-import { readOperands } from "../../src/cli/new_checks/read_operands.ts";
+import { readAllOperands } from "../../src/cli/new_checks/read_operands.ts";
 import { openSchema } from "../../src/config/profile_schemas.ts";
 import { requiredPermissionsOf } from "../../src/permissions/required_permissions.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -135,7 +135,7 @@ const OF_EACH_KIND = [
 
 Deno.test("the general executable grants every system permission that a kind requires", async () => {
   const system = createMemorySystem();
-  const read = await readOperands(OF_EACH_KIND, system);
+  const read = await readAllOperands(OF_EACH_KIND, system);
   const { reader } = await openSchema("monitor");
   const kinds = reader.at({ checks: { x: {} } }, ["checks", "x", "kind"])?.enum ?? [];
   assert.deepStrictEqual(read.map(({ kind }) => kind).sort(), [...kinds].sort());

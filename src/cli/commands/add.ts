@@ -7,9 +7,10 @@ import {
   optionValue,
   UsageError,
 } from "../command_definition.ts";
-import { addChecks, partKnown, refuseTakenNames } from "../new_checks/add_checks.ts";
+import { EXIT } from "../exit_code.ts";
+import { addChecks, partKnown, partTaken, partValid } from "../new_checks/add_checks.ts";
 import { openTarget } from "../new_checks/config_target.ts";
-import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
+import { CHECK_OPERANDS, type NewCheck, readOperands } from "../new_checks/read_operands.ts";
 
 export const addCommand: Command = {
   name: "add",
@@ -20,7 +21,8 @@ export const addCommand: Command = {
   description:
     "Runs each check once, prints the results and writes the checks into the config. Comments and layout stay. Without a " +
     "config it makes monitor.jsonc. A TARGET without a kind is a URL, HOST:PORT, a port, a systemd unit, a directory, a file or a " +
-    "line of a crontab. KEY=VALUE is a parameter of the check before it.",
+    "line of a crontab. KEY=VALUE is a parameter of the check before it. Of several checks, those with an error and those " +
+    "that the config has already are named and left out.",
   page: "guides/add_checks.md",
   options: [
     CONFIG_OPTION,
@@ -39,18 +41,33 @@ export const addCommand: Command = {
 
 async function runAdd(invocation: Invocation, system: System): Promise<number> {
   const read = await readOperands(invocation.operands, system);
-  if (read.length === 0) throw new UsageError("add requires a target", "monitor add https://example.org/");
+  const count = read.checks.length + read.rejected.length;
+  if (count === 0) throw new UsageError("add requires a target", "monitor add https://example.org/");
   const name = optionValue(invocation, "name");
-  if (name !== undefined && read.length > 1) {
-    throw new UsageError("--name cannot be used with several checks");
-  }
-  const checks = name === undefined ? read : read.map((check) => ({ ...check, name }));
+  if (name !== undefined && count > 1) throw new UsageError("--name cannot be used with several checks");
+  const checks = read.checks.map((check) =>
+    name === undefined ? check : { ...check, name, target: undefined }
+  );
   const target = await openTarget({ invocation, system });
   const { known, added } = partKnown(checks, target);
-  for (const check of known) {
-    system.stdout.write(`not added: ${printable(check.name)} is in the config already\n`);
+  for (const { check, name } of known) {
+    system.stdout.write(`not added: ${printable(describeKnown(check, name))}\n`);
   }
-  refuseTakenNames(added, target);
+  const { free, taken } = partTaken(added, target);
+  const { valid, invalid } = await partValid(free, { invocation, system, target });
+  const rejected = [...read.rejected, ...taken, ...invalid];
+  const [only] = rejected;
+  if (count === 1 && only !== undefined) throw only;
+  for (const { message, hint } of rejected) {
+    system.stderr.write(`monitor: not added: ${printable(message)}\n`);
+    if (hint !== null) system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
+  }
   const isDryRun = invocation.options.has("dry-run");
-  return await addChecks(added, { invocation, system, target, isDryRun });
+  const code = await addChecks(valid, { invocation, system, target, isDryRun });
+  return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
+}
+
+function describeKnown({ name, target }: NewCheck, knownName: string): string {
+  if (name === knownName) return `${name} is in the config already`;
+  return `${target ?? name} is checked already, by "${knownName}"`;
 }

@@ -12,7 +12,7 @@ import {
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { checkFields } from "../formats/check_fields.ts";
 import { entryFor, openNewChecks, renderEntry } from "../new_checks/open_new_checks.ts";
-import { CHECK_OPERANDS, type NewCheck, readOperands } from "../new_checks/read_operands.ts";
+import { CHECK_OPERANDS, type NewCheck, readAllOperands } from "../new_checks/read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
 import { shellWord } from "../../permissions/permission_flags.ts";
 
@@ -45,7 +45,7 @@ async function runTry(invocation: Invocation, system: System): Promise<number> {
   const format = optionChoice(invocation, "format", REPORT_FORMATS) ?? "pretty";
   const traces = invocation.options.has("trace");
   if (traces && format === "json") throw new UsageError("--trace cannot be used with --format json");
-  const [check, ...others] = await readOperands(invocation.operands, system);
+  const [check, ...others] = await readAllOperands(invocation.operands, system);
   if (check === undefined) throw new UsageError("try requires a target", "monitor try https://example.org/");
   if (others.length > 0) {
     throw new UsageError(

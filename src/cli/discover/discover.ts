@@ -7,7 +7,7 @@ import { type Invocation, UsageError } from "../command_definition.ts";
 import { writtenChecks } from "../new_checks/add_checks.ts";
 import type { ConfigTarget } from "../new_checks/config_target.ts";
 import { openNewChecks } from "../new_checks/open_new_checks.ts";
-import { type NewCheck, readOperands } from "../new_checks/read_operands.ts";
+import { type NewCheck, readAllOperands } from "../new_checks/read_operands.ts";
 import { type OpenConfig, readKinds } from "../open_config.ts";
 import { discoverCertificates } from "./certificates.ts";
 import { discoverCronJobs } from "./cron_jobs.ts";
@@ -76,7 +76,7 @@ async function readProposal(
   { system, deny }: Pick<Discovery, "system" | "deny">,
 ): Promise<NewCheck | null> {
   try {
-    const [check] = await readOperands(words, system);
+    const [check] = await readAllOperands(words, system);
     if (check === undefined) throw new Error(`No check is made of ${words.join(" ")}`);
     return cronJob === undefined ? check : { ...check, name: cronJob.name, cronJob };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { addEntries } from "../../config/add_entries.ts";
-import { describePath } from "../../config/problem.ts";
+import { ConfigError, describePath } from "../../config/problem.ts";
 import { isObject } from "../../config/schema_view.ts";
-import type { JsonValue } from "../../config/syntax.ts";
+import type { JsonObject, JsonValue } from "../../config/syntax.ts";
 import type { Check } from "../../domain/check.ts";
 import type { System } from "../../domain/system.ts";
 import { printable, printableBlock } from "../../shared/printable.ts";
@@ -9,7 +9,7 @@ import { type Invocation, UsageError } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
 import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import { type ConfigTarget, permissionsOfWriting, writeTarget } from "./config_target.ts";
-import { asUsageError, entryFor, renderEntry } from "./open_new_checks.ts";
+import { asUsageError, entryFor, renderEntry, usageErrorOf } from "./open_new_checks.ts";
 import type { NewCheck } from "./read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "./run_new_checks.ts";
 
@@ -24,16 +24,12 @@ interface AddOptions {
  * Tries checks, prints their results, and writes them into the config; returns the exit code. Nothing is written if
  * the new config has an error, or if a signal aborts the checks.
  *
- * @throws {UsageError} If a name exists, or a check has an error.
+ * @throws {UsageError} If a check has an error.
  */
 export async function addChecks(checks: readonly NewCheck[], options: AddOptions): Promise<number> {
   const { invocation, system, target, isDryRun } = options;
   if (checks.length === 0) return EXIT.ok;
-  const text = addEntries(target.text, checks.map((check) => [check.name, entryFor(check)]));
-  const edited = await openConfigAt({ path: target.path, label: target.label, named: true, text }, {
-    invocation,
-    system,
-  }).catch((error) => {
+  const edited = await openWith(checks, options).catch((error) => {
     throw asUsageError(error, checks);
   });
   for (const text of warningsOf(edited, checks)) {
@@ -56,7 +52,7 @@ export async function addChecks(checks: readonly NewCheck[], options: AddOptions
     system.stdout.write(checks.map((check) => `${printableBlock(renderEntry(check))}\n`).join(""));
     return EXIT.ok;
   }
-  await writeTarget(target, text, system);
+  await writeTarget(target, textWith(checks, target), system);
   const names = checks.map(({ name }) => printable(name)).join(", ");
   const count = checks.length === 1 ? "1 check" : `${checks.length} checks`;
   system.stdout.write(`added ${count} to ${printable(target.label)}: ${names}\n`);
@@ -81,33 +77,114 @@ export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, Js
   );
 }
 
-/** Parts new checks from those that the config has already, with the same name, kind and parameters. */
+export interface KnownCheck {
+  readonly check: NewCheck;
+  /** Its name in the config. */
+  readonly name: string;
+}
+
+/**
+ * Parts new checks from those that the config has already: with the same name, kind and parameters, or the same target
+ * under any name.
+ */
 export function partKnown(
   checks: readonly NewCheck[],
   { config }: ConfigTarget,
-): { readonly known: readonly NewCheck[]; readonly added: readonly NewCheck[] } {
+): { readonly known: readonly KnownCheck[]; readonly added: readonly NewCheck[] } {
   const written = writtenChecks(config);
-  const isKnown = (check: NewCheck): boolean => {
-    const other = written.get(check.name);
-    if (!isObject(other)) return false;
-    const { kind, parameters = {} } = other;
-    return JSON.stringify([kind, parameters]) === JSON.stringify([check.kind, check.parameters]);
-  };
-  return { known: checks.filter(isKnown), added: checks.filter((check) => !isKnown(check)) };
+  const known: KnownCheck[] = [];
+  const added = checks.filter((check) => {
+    const own = written.get(check.name);
+    const isSame = own !== undefined && equals(parametersOf(own, check.kind), check.parameters);
+    const name = isSame
+      ? check.name
+      : check.target === undefined || check.cronJob !== undefined
+      ? undefined
+      : [...written].find(([, other]) => covers(parametersOf(other, check.kind), check.parameters))?.[0];
+    if (name !== undefined) known.push({ check, name });
+    return name === undefined;
+  });
+  return { known, added };
 }
 
-/** @throws {UsageError} If the config has a check of that name, or two new ones have it. */
-export function refuseTakenNames(checks: readonly NewCheck[], target: ConfigTarget): void {
-  const taken = new Set(writtenChecks(target.config).keys());
-  for (const { name } of checks) {
-    if (taken.has(name)) {
-      throw new UsageError(
-        `the name "${name}" is taken by another check`,
-        checks.length === 1 ? "choose another with: --name NAME" : "add that check alone, with: --name NAME",
+/** The parameters of a written check of that kind; `null`: it is of another one. */
+function parametersOf(written: JsonValue, kind: string): JsonValue {
+  return isObject(written) && written.kind === kind ? written.parameters ?? {} : null;
+}
+
+function equals(one: JsonValue, other: JsonValue): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Returns whether a value has all that another one asks for; an empty object or list asks for nothing. */
+function covers(value: JsonValue | undefined, asked: JsonValue): boolean {
+  if (typeof asked !== "object" || asked === null) return value === asked;
+  const parts = Object.entries(asked).filter(([, part]) => !isEmpty(part));
+  if (typeof value !== "object" || value === null) return parts.length === 0 && value !== null;
+  return parts.every(([key, part]) => covers((value as JsonObject)[key], part as JsonValue));
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).every(isEmpty);
+}
+
+/** Parts checks from those whose name the config or an earlier one of them has. */
+export function partTaken(
+  checks: readonly NewCheck[],
+  target: ConfigTarget,
+): { readonly free: readonly NewCheck[]; readonly taken: readonly UsageError[] } {
+  const names = new Set(writtenChecks(target.config).keys());
+  const taken: UsageError[] = [];
+  const free = checks.filter(({ name }) => {
+    const isFree = !names.has(name);
+    if (!isFree) {
+      taken.push(
+        new UsageError(
+          `the name "${name}" is taken by another check`,
+          checks.length === 1
+            ? "choose another with: --name NAME"
+            : "add that check alone, with: --name NAME",
+        ),
       );
     }
-    taken.add(name);
+    names.add(name);
+    return isFree;
+  });
+  return { free, taken };
+}
+
+/** Parts checks from those that would make the config invalid. */
+export async function partValid(
+  checks: readonly NewCheck[],
+  options: Omit<AddOptions, "isDryRun">,
+): Promise<{ readonly valid: readonly NewCheck[]; readonly invalid: readonly UsageError[] }> {
+  const error = await openWith(checks, options).then(() => null, (error) => error);
+  if (!(error instanceof ConfigError)) {
+    if (error !== null) throw error;
+    return { valid: checks, invalid: [] };
   }
+  const valid: NewCheck[] = [];
+  const invalid: UsageError[] = [];
+  for (const check of checks) {
+    const start = describePath(["checks", check.name]);
+    const problems = error.problems.filter(({ path }) => path === start || path.startsWith(`${start}.`));
+    if (problems.length === 0) valid.push(check);
+    else invalid.push(usageErrorOf(problems, [check]));
+  }
+  if (invalid.length === 0) throw asUsageError(error, checks);
+  return { valid, invalid };
+}
+
+function openWith(
+  checks: readonly NewCheck[],
+  { invocation, system, target }: Omit<AddOptions, "isDryRun">,
+): Promise<OpenConfig> {
+  const text = textWith(checks, target);
+  return openConfigAt({ path: target.path, label: target.label, named: true, text }, { invocation, system });
+}
+
+function textWith(checks: readonly NewCheck[], { text }: ConfigTarget): string {
+  return addEntries(text, checks.map((check) => [check.name, entryFor(check)]));
 }
 
 function describeCronLine({ name, cronJob }: NewCheck, target: ConfigTarget, system: System): string {

@@ -37,8 +37,13 @@ export async function openNewChecks(
 /** Returns errors of new checks in a config as an error of the command line; other errors as they are. */
 export function asUsageError(error: unknown, checks: readonly NewCheck[]): unknown {
   if (!(error instanceof ConfigError) || error.problems.length === 0) return error;
-  const [{ hint } = { hint: null }] = error.problems;
-  const texts = error.problems.map((problem) => describe(problem, checks));
+  return usageErrorOf(error.problems, checks);
+}
+
+/** Returns at least one problem of new checks as an error of the command line. */
+export function usageErrorOf(problems: readonly PlacedProblem[], checks: readonly NewCheck[]): UsageError {
+  const [{ hint } = { hint: null }] = problems;
+  const texts = problems.map((problem) => describe(problem, checks));
   return new UsageError(texts.join("; "), texts.length === 1 && hint !== null ? hint : undefined);
 }
 

@@ -19,10 +19,18 @@ export interface NewCheck {
   readonly parameters: JsonObject;
   /** The source, if it is a line of a crontab. */
   readonly cronJob?: CronJob;
+  /** The target, if nothing but it was typed. */
+  readonly target?: string | undefined;
 }
 
 /** The accepted operands of `monitor add` and `monitor try`. */
 export const CHECK_OPERANDS = "[KIND] TARGET [KEY=VALUE…]";
+
+/** The accepted checks, and the errors of the other operands. */
+export interface ReadOperands {
+  readonly checks: readonly NewCheck[];
+  readonly rejected: readonly UsageError[];
+}
 
 interface Reading {
   readonly system: System;
@@ -32,30 +40,50 @@ interface Reading {
 
 /**
  * Reads checks from operands: targets, each of which is of the kind that claims it, or a kind with its target; and
- * `KEY=VALUE` for the check before it.
+ * `KEY=VALUE` for the check before it. The error of one check does not reject the others.
  *
- * @throws {UsageError} If a word is no target, or a key is unknown.
+ * @throws {UsageError} If a word is nearly a kind: the next word may be its target, or one of its own.
  */
-export async function readOperands(
-  operands: readonly string[],
-  system: System,
-): Promise<readonly NewCheck[]> {
+export async function readOperands(operands: readonly string[], system: System): Promise<ReadOperands> {
   const { reader } = await openSchema("monitor");
   const reading = { system, reader, targets: await readTargets(reader) };
   const checks: NewCheck[] = [];
+  const rejected: UsageError[] = [];
   for (let index = 0; index < operands.length;) {
     const word = operands[index++] ?? "";
     const target = reading.targets.get(word);
     const isNamed = target !== undefined && target.form !== null && !isKeyValue(operands[index] ?? "=");
-    const check = target === undefined
-      ? await ofWord(word, reading)
-      : await ofKind(word as CheckKind, isNamed ? operands[index++] ?? null : null, reading);
+    const named = isNamed ? operands[index++] ?? null : null;
     const settings: string[] = [];
     while (isKeyValue(operands[index] ?? "")) settings.push(operands[index++] ?? "");
-    checks.push({ ...check, parameters: withSettings(check, settings, reader) });
+    try {
+      const check = target === undefined
+        ? await ofWord(word, reading)
+        : await ofKind(word as CheckKind, named, reading);
+      checks.push({
+        ...check,
+        parameters: withSettings(check, settings, reader),
+        ...settings.length === 0 && { target: named ?? word },
+      });
+    } catch (error) {
+      if (!(error instanceof UsageError) || error instanceof NearlyKind) throw error;
+      rejected.push(error);
+    }
   }
+  return { checks, rejected };
+}
+
+/** Returns the checks of operands; throws the error of the first one that is rejected. */
+export async function readAllOperands(
+  operands: readonly string[],
+  system: System,
+): Promise<readonly NewCheck[]> {
+  const { checks, rejected: [first] } = await readOperands(operands, system);
+  if (first !== undefined) throw first;
   return checks;
 }
+
+class NearlyKind extends UsageError {}
 
 async function readTargets(reader: SchemaReader): Promise<Reading["targets"]> {
   const kinds = (kindsOf(reader)?.enum ?? []) as CheckKind[];
@@ -80,7 +108,7 @@ async function ofWord(text: string, reading: Reading): Promise<NewCheck> {
   if (isKeyValue(text)) throw new UsageError(`"${text}" comes before the check that it is for`);
   const cronJob = readCronLine(text);
   if (cronJob !== null) {
-    const [job] = await readOperands(cronJob.words, reading.system);
+    const [job] = await readAllOperands(cronJob.words, reading.system);
     if (job !== undefined) return { ...job, name: cronJob.name, cronJob };
   }
   const { word, denied } = await lookUp(text, reading.system);
@@ -99,7 +127,9 @@ function unknownTarget({ text, path }: TargetWord, reader: SchemaReader): UsageE
   if (PATH.test(text)) {
     return new UsageError(`cannot find "${path}"`, "write file_timestamp before a path");
   }
-  const hint = hintForKind(text, reader) ?? HINTS.find(({ form }) => form.test(text))?.hint(text) ??
+  const kindHint = hintForKind(text, reader);
+  if (kindHint !== null) return new NearlyKind(`unknown target "${text}"`, kindHint);
+  const hint = HINTS.find(({ form }) => form.test(text))?.hint(text) ??
     "expected a URL, HOST:PORT, a port, a unit, a path, a cron line, or KIND TARGET";
   return new UsageError(`unknown target "${text}"`, hint);
 }

@@ -141,7 +141,6 @@ Deno.test("monitor add rejects a check that would make the config invalid, and l
       64,
       /the name "old" is taken by another check/,
     ],
-    "a name twice": [["test", "test", "output=x"], 64, /the name "test" is taken by another check/],
     "a bad value": [["tcp_connect", "x:1", "port=0"], 64, /tcp_connect port: is 0, expected 1 to 65535/],
     "an unknown check of a group": [["group", "old,olb"], 64, /group checks\[1\]: is "olb"/],
     "one name for several checks": [
@@ -202,6 +201,33 @@ Deno.test("monitor add adds nothing that is already in the config", async () => 
   const { code, text, system } = await add(["test", "--name", "old"]);
   assert.deepEqual([code, text], [0, WRITTEN]);
   assert.equal(system.stdout.text(), "not added: old is in the config already\n");
+});
+
+Deno.test("monitor add adds the checks that it can, and names the others with the reason", async () => {
+  const config = writtenWith('"root": { "kind": "disk_space", "parameters": { "path": "/", "free": {} } }');
+  const { code, text, system } = await add(
+    ["memory", "nginx", "./none", "load", "memory", "x=1", "tcp_connect", "x:1", "port=0", "old", "/"],
+    { config },
+  );
+  assert.equal(code, 64);
+  assert.equal(
+    system.stderr.text().replaceAll(/"\/\S*\/none"/g, '"/none"'),
+    `monitor: not added: unknown target "nginx"
+monitor: hint: expected nginx.service, or a kind such as process nginx
+monitor: not added: cannot find "/none"
+monitor: hint: write file_timestamp before a path
+monitor: not added: unknown key "x" of memory, expected one of available, swap_used
+monitor: not added: unknown target "old"
+monitor: hint: expected old.service, or a kind such as process old
+monitor: not added: tcp_connect port: is 0, expected 1 to 65535
+`,
+  );
+  const output = system.stdout.text();
+  assert.match(output, /^not added: \/ is checked already, by "root"$/m);
+  assert.match(output, /^added 2 checks to \S+: memory, load$/m);
+  assert.match(text, /"memory": \{/);
+  const again = await add(["memory", "/"], { config: text });
+  assert.deepEqual([again.code, again.text], [0, text]);
 });
 
 Deno.test("monitor add keeps the permissions, the link and the byte order mark of a config", async () => {
