@@ -87,7 +87,12 @@ export function parseInvocation(command: Command, args: readonly string[]): Invo
     if (token.kind === "positional") operands.push(token.value);
     if (token.kind !== "option") continue;
     const spec = specs.find((candidate) => candidate.name === token.name);
-    if (spec === undefined) throw unknownOption(token.rawName, specs, command);
+    if (spec === undefined) {
+      const word = args[token.index] ?? "";
+      // One hyphen for two: `-once` is read as -o -n -c -e.
+      const isLong = /^-[a-z]{2}/.test(word) && specs.some(({ name }) => name === word.slice(1));
+      throw unknownOption(isLong ? word : token.rawName, specs, command);
+    }
     const value = readValue(spec, token.value);
     const earlier = options.get(spec.name);
     if (spec.repeatable && typeof value === "string") {
@@ -122,7 +127,10 @@ function unknownOption(written: string, specs: readonly OptionSpec[], command: C
   if (replacement !== undefined) {
     return new UsageError(`unknown option "${written}" of "${command.name}"`, `use: ${replacement}`);
   }
-  const meant = nearest(written, specs.map((spec) => `--${spec.name}`));
+  const long = specs.find(({ name }) => written === `-${name}`);
+  const meant = long === undefined
+    ? nearest(written, specs.map((spec) => `--${spec.name}`))
+    : `--${long.name}`;
   return new UsageError(
     `unknown option "${written}" of "${command.name}"`,
     meant === undefined ? `see: monitor ${command.name} --help` : `did you mean "${meant}"?`,

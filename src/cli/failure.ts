@@ -6,6 +6,7 @@ import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
+import { runnableHint } from "./runnable_hint.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
@@ -17,8 +18,15 @@ interface Failure {
   readonly exitCode: number;
 }
 
+interface FailureOptions {
+  readonly color: boolean;
+  /** The `--config` of this call, for the commands in hints. */
+  readonly config?: string | undefined;
+}
+
 /** The one place that describes an error which ends a command, and chooses the exit code. */
-export function describeFailure(error: unknown, options: { readonly color: boolean }): Failure {
+export function describeFailure(error: unknown, options: FailureOptions): Failure {
+  const message = (text: string, hint: string | null): string => messageWith(text, hint, options.config);
   if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
   if (error instanceof ConfigError) {
     const problems = error.source === null
@@ -90,5 +98,10 @@ function describeBug(error: unknown): Failure {
 }
 
 function message(text: string, hint: string | null): string {
-  return `monitor: error: ${printable(text)}\n${hint === null ? "" : `monitor: hint: ${printable(hint)}\n`}`;
+  return messageWith(text, hint, undefined);
+}
+
+function messageWith(text: string, hint: string | null, config: string | undefined): string {
+  const shown = (line: string): string => printable(runnableHint(line, config));
+  return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
 }

@@ -15,6 +15,7 @@ import { type Invocation, optionValue } from "./command_definition.ts";
 import { type OpenConfig, openConfig, type Selection } from "./open_config.ts";
 import { printable } from "../shared/printable.ts";
 import { locateState, type StateLocation } from "./state_location.ts";
+import { hintOf } from "./runnable_hint.ts";
 
 /** A config as far as it can be used, and where its state is. */
 interface KnownConfig {
@@ -44,7 +45,8 @@ export async function openKnownConfig(
     if (!(error instanceof ConfigError) || tags.length > 0) throw error;
     const place = await locateStateOf(error, invocation, system);
     if (place === null) throw error;
-    const message = `${error.message}; showing the checks of the state (see: monitor validate)`;
+    const hint = hintOf(invocation, "see: monitor validate");
+    const message = `${error.message}; showing the checks of the state (${hint})`;
     system.stderr.write(`monitor: warning: ${printable(message)}\n`);
     return { config: null, error, label: error.source?.label ?? "no config", place };
   }

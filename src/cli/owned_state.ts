@@ -41,6 +41,8 @@ interface OwnOptions {
   warn(message: string): void;
   /** Whether to go on if the server of a shared state is unreachable. @default false */
   readonly waits?: boolean;
+  /** What to do if another monitor has the state. @default that of {@linkcode StateHeldError} */
+  readonly heldHint?: string;
 }
 
 const OWNER_PAUSE_MS_MAX = 5;
@@ -76,12 +78,13 @@ export async function ownState(location: StateLocation, options: OwnOptions): Pr
   }
 }
 
-async function openOwned(path: string, { system, warn }: OwnOptions): Promise<OwnedState> {
+async function openOwned(path: string, { system, warn, heldHint }: OwnOptions): Promise<OwnedState> {
   const lock = system.state.lock(`${path}.lock`);
   if (lock === null) {
     const holder = system.state.holder(`${path}.lock`);
     throw new StateHeldError(
       `cannot use state "${path}": in use by another monitor${holder === null ? "" : ` (process ${holder})`}`,
+      heldHint,
     );
   }
   try {

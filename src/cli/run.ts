@@ -7,6 +7,7 @@ import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
+import { configInArguments } from "./runnable_hint.ts";
 import { usesColor } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -15,7 +16,7 @@ export async function run(args: readonly string[], system: System): Promise<numb
     return await dispatch(args, system);
   } catch (error) {
     const color = usesColor(system.stderr, system) && !args.includes("--no-color");
-    const { text, exitCode } = describeFailure(error, { color });
+    const { text, exitCode } = describeFailure(error, { color, config: configInArguments(args) });
     system.stderr.write(text);
     return exitCode;
   }
@@ -54,6 +55,7 @@ async function answerWithoutCommand(args: readonly string[], system: System): Pr
   if (args.includes("--help") || args.includes("-h")) return showHelp(null, system);
   if (args.includes("--version") || args.includes("-V")) return showVersion(system);
   const [first] = args;
+  if (first === "-v") throw new UsageError('unexpected "-v"', OTHER_WORDS.version);
   if (first !== undefined) {
     throw new UsageError(`unexpected "${first}", expected a command`, "see: monitor --help");
   }
@@ -66,12 +68,29 @@ async function loadCommand(name: string): Promise<Command> {
   const loaders = { ...COMMAND_LOADERS, ...HIDDEN_COMMAND_LOADERS };
   const load = Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   if (load !== undefined) return await load();
+  const known = Object.hasOwn(OTHER_WORDS, name) ? OTHER_WORDS[name] : undefined;
   const meant = nearest(name, Object.keys(COMMAND_LOADERS));
   throw new UsageError(
     `unknown command "${name}"`,
-    meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`,
+    known ?? (meant === undefined ? "see: monitor --help" : `did you mean "monitor ${meant}"?`),
   );
 }
+
+const AS_SERVICE = "run the checks as a service with: monitor check";
+const BY_SIGNAL = "end the service as you started it, for example with: systemctl stop monitor";
+
+/** The words of other tools, with the command that does the same here. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  version: "print the version with: monitor --version",
+  list: "list the checks with: monitor status",
+  ls: "list the checks with: monitor status",
+  logs: "print the changes of a check with: monitor history NAME; a service logs to stderr",
+  start: AS_SERVICE,
+  serve: AS_SERVICE,
+  stop: BY_SIGNAL,
+  restart: "apply an edited config with: monitor reload",
+  test: "run all checks once with: monitor check --once, or a new one with: monitor try TARGET",
+};
 
 async function allCommands(): Promise<readonly Command[]> {
   return (await import("./commands.ts")).COMMANDS;

@@ -150,12 +150,12 @@ export function warnOfVariable(item: FormattedValue): Problem | null {
   if (!EXPANDED_FORMATS.includes(item.format) && !isCredential(item)) return null;
   const found = SHELL_VARIABLE.exec(String(item.written));
   if (found === null || item.at === "name") return null;
-  const [whole, braced, plain = braced] = found;
+  const [whole, braced, plain] = found;
   const shown = isCredential(item) ? whole : item.written;
   return {
     path: item.path,
     message: `${quoteValue(shown)} has a variable in it, which no shell expands here`,
-    hint: `write \${env:${plain}}`,
+    hint: `write \${env:${braced ?? plain}}`,
   };
 }
 

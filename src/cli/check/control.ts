@@ -21,7 +21,7 @@ export type ControlResponse =
 
 interface ControlOptions {
   readonly system: Pick<System, "clock" | "controlSockets">;
-  readonly log: Pick<Log, "debug" | "warning">;
+  readonly log: Pick<Log, "warning">;
   /** Possible paths, the best first. */
   readonly paths: readonly string[];
   readonly scheduler: Pick<Scheduler, "runNow">;
@@ -37,7 +37,7 @@ export interface Control {
   end(): Promise<void>;
 }
 
-/** Starts the socket at the first place that can be used. Without any, commands cannot reach the service, and that is all. */
+/** Starts the socket at the first place that can be used. Without any, it warns that commands cannot reach the service. */
 export async function startControl(options: ControlOptions): Promise<Control> {
   const { system: { controlSockets }, log, paths } = options;
   const waiting = new Map<string, PromiseWithResolvers<CheckFields>>();
@@ -57,6 +57,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
     return jsonText(response, { indent: 0 });
   };
   let path: string | null = null;
+  const reasons: string[] = [];
   let close = (): Promise<void> => Promise.resolve();
   for (const place of paths) {
     try {
@@ -65,8 +66,13 @@ export async function startControl(options: ControlOptions): Promise<Control> {
       break;
     } catch (error) {
       const reason = error instanceof ControlSocketError ? error.message : messageOf(error);
-      log.debug(`no control socket at "${place}": ${reason}`);
+      reasons.push(`"${place}": ${reason}`);
     }
+  }
+  if (path === null) {
+    log.warning(
+      `no control socket, so monitor run and monitor reload cannot reach this service; ${reasons.join("; ")}`,
+    );
   }
   return {
     path,

@@ -10,6 +10,7 @@ import { VERSION } from "../version.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
 import { type PassParts, runChosen } from "./run_chosen.ts";
 import type { RunPrinter } from "./run_printer.ts";
+import { hintOf } from "../runnable_hint.ts";
 
 /** How long a run sends notifications at its end; the others are sent by the next run. */
 const DRAIN_MS = 60_000;
@@ -81,7 +82,9 @@ export async function runNotifying(
   }
   if (code !== EXIT.ok || pending.length === 0) return code;
   // cron would send an email at each call.
-  if (!settings.due) printer.message(`${describePending(pending)}, see: monitor status`);
+  if (!settings.due) {
+    printer.message(hintOf(options.invocation, `${describePending(pending)}, see: monitor status`));
+  }
   return EXIT.undelivered;
 }
 

@@ -31,6 +31,8 @@ export async function runOnce(checks: readonly Check[], options: OnceOptions): P
     // The HTML report of a due run shows the history.
     readsBack: settings.due,
     warn,
+    ...!settings.due &&
+      { heldHint: "run checks in that service with: monitor run NAME, or add --state none" },
   });
   let failure: StoreError | null = null;
   const overtaken = new Set<string>();

@@ -101,6 +101,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   const { scheduler, outputs, recorder, member } = parts;
   await outputs.listen().catch(async (error) => {
     await scheduler.stop(0);
+    await recorder.stopped(system.clock.wallMs());
     throw error;
   });
   const stop = createStop({ ...parts, system, log, output, stopped });

@@ -10,6 +10,7 @@ import { EXIT } from "../exit_code.ts";
 import { addChecks } from "../new_checks/add_checks.ts";
 import { openTarget } from "../new_checks/config_target.ts";
 import { entryFor } from "../new_checks/open_new_checks.ts";
+import { hintOf } from "../runnable_hint.ts";
 
 export const discoverCommand: Command = {
   name: "discover",
@@ -54,7 +55,8 @@ async function runDiscover(invocation: Invocation, system: System): Promise<numb
   const isAsked = !options.has("all") && system.terminal.isTerminal && system.stdout.isTerminal;
   if (!options.has("all")) system.stdout.write(renderList(proposed));
   if (!options.has("all") && !isAsked) {
-    system.stdout.write("\nadd them with: monitor discover --all, or one by one with: monitor add TARGET\n");
+    const hint = "add them with: monitor discover --all, or one by one with: monitor add TARGET";
+    system.stdout.write(`\n${printable(hintOf(invocation, hint))}\n`);
     return EXIT.ok;
   }
   const chosen = isAsked ? await choose(proposed.length, system) ?? [] : proposed.keys();

@@ -6,6 +6,7 @@ import { countChecks } from "../check/service_output.ts";
 import { EXIT } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
 import { STATE_OPTION } from "../state_location.ts";
+import { hintOf } from "../runnable_hint.ts";
 
 export const reloadCommand: Command = {
   name: "reload",
@@ -32,7 +33,8 @@ async function runReload(invocation: Invocation, system: System): Promise<number
   const { reload } = response;
   if (!reload.adopted) {
     system.stderr.write(`monitor: error: config not reloaded: ${printable(reload.error)}\n`);
-    system.stderr.write("monitor: hint: see the errors with: monitor validate\n");
+    const hint = hintOf(invocation, "see the errors with: monitor validate");
+    system.stderr.write(`monitor: hint: ${printable(hint)}\n`);
     return EXIT.config;
   }
   const { checks, added, changed, removed } = reload;

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { ListenError } from "../../../src/domain/http_servers.ts";
+import { run } from "../../../src/cli/run.ts";
+import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
+
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir({ prefix: "monitor_start_" });
+  try {
+    await use(directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+async function runIn(
+  directory: string,
+  args: readonly string[],
+  change: (system: MemorySystem) => Partial<MemorySystem> = () => ({}),
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const system = createMemorySystem({ workingDirectory: directory });
+  const code = await run(args, { ...system, ...change(system) });
+  return { code, stdout: system.stdout.text(), stderr: system.stderr.text() };
+}
+
+const CONFIG = {
+  state: "state.sqlite",
+  listen: { address: "127.0.0.1:9797" },
+  defaults: {},
+  checks: { a: { kind: "test", parameters: {} } },
+};
+
+Deno.test("monitor check: a start that fails is no crash", () =>
+  withDirectory(async (directory) => {
+    Deno.writeTextFileSync(`${directory}/monitor.json`, JSON.stringify(CONFIG));
+    const listen = (): Promise<never> => Promise.reject(new ListenError("cannot listen at 127.0.0.1:9797"));
+    const { code, stderr } = await runIn(
+      directory,
+      ["check", "-c", `${directory}/monitor.json`],
+      () => ({ httpServers: { listen } }),
+    );
+    assert.equal(code, 74, stderr);
+    assert.match(
+      (await runIn(directory, ["status", "-c", `${directory}/monitor.json`])).stdout,
+      /; monitor stopped [^;]* ago\n$/,
+    );
+  }));
+
+Deno.test("monitor check --once: alongside a service it hints at monitor run", () =>
+  withDirectory(async (directory) => {
+    Deno.writeTextFileSync(`${directory}/other.json`, JSON.stringify(CONFIG));
+    const held = (system: MemorySystem): Partial<MemorySystem> => ({
+      state: { ...system.state, lock: () => null, holder: () => 7 },
+    });
+    const { code, stderr } = await runIn(
+      directory,
+      ["check", "--once", "-c", `${directory}/other.json`],
+      held,
+    );
+    assert.equal(code, 75);
+    assert.match(
+      stderr,
+      /in use by another monitor \(process 7\)\nmonitor: hint: .* monitor run -c \S+\/other\.json NAME/,
+    );
+  }));

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { CONFIG_OPTION } from "../../src/cli/command_definition.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { run } from "../../src/cli/run.ts";
+import { runnableHint } from "../../src/cli/runnable_hint.ts";
+import { createConfigSystem } from "../../testing/config_system.ts";
+import type { MemorySink } from "../../testing/memory_system.ts";
+
+Deno.test("runnableHint() adds the config to the commands that read one", async (t) => {
+  for (const { name, options } of COMMANDS) {
+    await t.step(name, () => {
+      const hint = `list them with: monitor ${name} NAME`;
+      const added = options.includes(CONFIG_OPTION) ? hint.replace(name, `${name} -c 'a b.jsonc'`) : hint;
+      assert.equal(runnableHint(hint, "a b.jsonc"), added);
+      assert.equal(runnableHint(hint, undefined), hint);
+    });
+  }
+});
+
+Deno.test("runnableHint() leaves sentences and commands with a config alone", () => {
+  for (const text of ["another monitor uses it", "see: monitor status -c x", "the monitor check is late"]) {
+    assert.equal(runnableHint(text, "y.jsonc"), text);
+  }
+  const both = "run monitor status, or start it with: monitor check";
+  assert.equal(runnableHint(both, "y"), "run monitor status -c y, or start it with: monitor check -c y");
+});
+
+Deno.test("monitor prints a hint for the words and the options of other tools", async (t) => {
+  const rows: Readonly<Record<string, RegExp>> = {
+    "version": /print the version with: monitor --version/,
+    "-v": /print the version with: monitor --version/,
+    "list": /list the checks with: monitor status/,
+    "ls": /list the checks with: monitor status/,
+    "logs": /monitor history NAME/,
+    "start": /with: monitor check/,
+    "serve -c x.json": /with: monitor check -c x\.json/,
+    "stop": /systemctl stop monitor/,
+    "restart": /with: monitor reload/,
+    "test": /monitor check --once, or a new one with: monitor try TARGET/,
+    "check -once": /unknown option "-once" of "check"\nmonitor: hint: did you mean "--once"\?/,
+    "checl": /did you mean "monitor check"\?/,
+  };
+  for (const [line, hint] of Object.entries(rows)) {
+    await t.step(line, async () => {
+      const system = createConfigSystem();
+      assert.equal(await run(line.split(" "), system), 64);
+      assert.match((system.stderr as MemorySink).text(), hint);
+    });
+  }
+});
