@@ -40,8 +40,11 @@ export class RecordWriter {
   #uncertain: RecordBatch | null = null;
   /** Records that other processes have written, until the caller receives them. */
   readonly #replaced = new Map<string, CheckRecord>();
-  /** Saved parts of updates that the caller may bring again, because the save seemed to fail. */
-  readonly #repeated = new Set<object | null>();
+  /**
+   * Saved parts of updates that the caller may bring again, because the save seemed to fail; of notifications the ids.
+   * Another process may have delivered these by then.
+   */
+  readonly #repeated = new Set<object | string | null>();
 
   /** `random` returns a number of 0 or more, below 1. */
   constructor(records: VersionedRecords, random: () => number) {
@@ -81,7 +84,10 @@ export class RecordWriter {
     if (this.#uncertain !== null) {
       const earlier = this.#uncertain;
       await this.#send(earlier);
-      for (const { rollup, change } of earlier.updates) this.#repeated.add(rollup).add(change);
+      for (const { rollup, change, queued } of earlier.updates) {
+        this.#repeated.add(rollup).add(change);
+        for (const { id } of queued) this.#repeated.add(id);
+      }
     }
     const fresh = updates.filter(({ record }) => !this.#replaced.has(record.name))
       .map((update) => withoutRepeated(update, this.#repeated));
@@ -124,10 +130,11 @@ export class RecordWriter {
   }
 }
 
-function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | null>): CheckUpdate {
-  const { rollup, change } = update;
+function withoutRepeated(update: CheckUpdate, repeated: ReadonlySet<object | string | null>): CheckUpdate {
+  const { rollup, change, queued } = update;
   return {
     ...update,
+    queued: queued.filter(({ id }) => !repeated.has(id)),
     rollup: rollup === null || repeated.has(rollup) ? null : rollup,
     change: change === null || repeated.has(change) ? null : change,
   };

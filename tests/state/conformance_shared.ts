@@ -1,0 +1,390 @@
+/** The behavior of every store that several processes share, beyond that of any store. */
+import assert from "node:assert/strict";
+import type { HeartbeatStore, MemberHeartbeat, QueueRow, SharedStore } from "../../src/domain/membership.ts";
+import type { KeptResult } from "../../src/domain/store.ts";
+import { DAY_MS } from "../../src/shared/time_units.ts";
+import { pruneAll } from "./conformance.ts";
+import { countOf, notificationOf, queuedOf, recordOf, updateOf } from "./records.ts";
+
+/** An empty database. */
+export interface SharedDatabase {
+  /** Connects as another process does. */
+  open(): Promise<SharedStore>;
+  openHeartbeats(): HeartbeatStore;
+}
+
+const CHANNEL = "webhook 1";
+const QUEUE: QueueRow = { channelKey: CHANNEL, owner: null, token: 0 };
+const UNSENT = {
+  missedProblem: null,
+  channelKey: CHANNEL,
+  attempts: 0,
+  messageId: null,
+  state: "pending",
+} as const;
+const NOTHING = { changed: [], removed: [], markers: [], cleared: [] };
+
+/** A problem of a check in the queue. */
+function problem(check: string, members = {}) {
+  return queuedOf(`id of ${check}`, 1, {
+    ...UNSENT,
+    notification: notificationOf(check, { event: "problem" }),
+    ...members,
+  });
+}
+
+async function queueProblem(store: SharedStore, check: string): Promise<void> {
+  assert.deepEqual(await store.save([updateOf(check, { queued: [problem(check)] })]), []);
+}
+
+async function take(store: SharedStore, owner: string, token = 0): Promise<QueueRow> {
+  const taken = await store.takeQueue({ ...QUEUE, token }, owner);
+  assert.ok(taken !== null);
+  return taken.queue;
+}
+
+const RESULT: KeptResult = {
+  condition: "critical",
+  output: "refused\0",
+  detail: "",
+  performanceData: "",
+  metrics: { status: 500 },
+  startedAtMs: 1,
+  durationMs: 12.5,
+  lateMs: null,
+  locations: [{ location: "fra", condition: null, output: "control", durationMs: 12.5 }],
+};
+
+/**
+ * The notifications that a member sent while the state was unreachable, by those that others had sent to the channel.
+ */
+const SENT_OPEN = [
+  { known: null, sent: "critical", kept: ["critical", false] },
+  { known: "critical", sent: "critical", kept: ["critical", true] },
+  { known: "warning", sent: "critical", kept: ["warning", false] },
+  { known: "critical", sent: "ok", kept: ["critical", false] },
+  { known: null, sent: "ok", kept: null },
+] as const;
+
+/** Registers the suite for one kind of database. */
+export function testSharedStore(
+  symbol: string,
+  withDatabase: (use: (database: SharedDatabase) => Promise<void>) => Promise<void>,
+  options: Partial<Deno.TestDefinition> = {},
+): void {
+  const test = (sentence: string, use: (database: SharedDatabase) => Promise<void>): void =>
+    Deno.test({ ...options, name: `${symbol}: ${sentence}`, fn: () => withDatabase(use) });
+
+  test(
+    "beat() returns all members, queues and silences, and rejects an older process of a host",
+    async ({ open, openHeartbeats }) => {
+      const store = await open();
+      const heartbeats = openHeartbeats();
+      const a: Omit<MemberHeartbeat, "count"> = {
+        host: "a",
+        id: "1",
+        config: "c",
+        active: "c",
+        location: null,
+        looks: [],
+      };
+      const nowMs = Date.now();
+      const silence = {
+        id: "s",
+        check: null,
+        tag: "front",
+        fromMs: nowMs,
+        untilMs: nowMs + 60_000,
+        reason: "",
+        kind: "maintenance",
+        problemBeganAtMs: null,
+      } as const;
+      try {
+        assert.deepEqual(await heartbeats.beat(a, true), {
+          isSuperseded: false,
+          members: [],
+          queues: [],
+          silences: [],
+        });
+        await heartbeats.beat({ ...a, host: "b\0", id: "2", location: "fra" }, true);
+        await heartbeats.beat(a, false);
+        await store.addSilences([silence]);
+        await take(store, "1");
+        const reply = await heartbeats.beat(a, false);
+        assert.deepEqual(reply.members.toSorted((one, other) => one.count - other.count), [
+          { ...a, host: "b\0", id: "2", location: "fra", count: 1 },
+          { ...a, count: 2 },
+        ]);
+        assert.deepEqual(reply.queues, [{ ...QUEUE, owner: "1", token: 1 }]);
+        assert.deepEqual(reply.silences, [silence]);
+        assert.equal((await heartbeats.beat({ ...a, id: "newer" }, true)).isSuperseded, false);
+        assert.equal((await heartbeats.beat(a, false)).isSuperseded, true);
+        await heartbeats.leave(a);
+        assert.equal((await heartbeats.beat({ ...a, id: "newer" }, false)).members.length, 2);
+        await heartbeats.leave({ ...a, id: "newer" });
+        assert.deepEqual((await heartbeats.beat({ ...a, host: "c" }, true)).members.map(({ host }) => host), [
+          "b\0",
+        ]);
+      } finally {
+        await heartbeats.close();
+      }
+    },
+  );
+
+  test("saveLocationResults() keeps the last result of each check and location, with its age", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    const fra = { check: "web\0", location: "fra", result: RESULT, trace: "GET /" };
+    const nyc = { ...fra, location: "nyc", result: { ...RESULT, condition: "ok" } as const };
+    await one.saveLocationResults([{ ...fra, ageMs: 0 }, { ...fra, check: "mail", ageMs: 0 }]);
+    await other.saveLocationResults([{ ...nyc, ageMs: 60_000 }]);
+    await one.saveLocationResults([{ ...fra, result: { ...RESULT, output: "" }, ageMs: 5_000 }]);
+    const rows = (await other.locationResults(["web\0", "none", "web\0"]))
+      .toSorted((a, b) => a.location < b.location ? -1 : 1);
+    assert.deepEqual(rows.map(({ ageMs: _, ...row }) => row), [
+      { ...fra, result: { ...RESULT, output: "" }, runs: 2 },
+      { ...nyc, runs: 1 },
+    ]);
+    const ages = rows.map(({ ageMs }) => ageMs);
+    assert.ok(
+      ages.every((ageMs, index) => ageMs >= (index === 0 ? 5_000 : 60_000) && ageMs < 90_000),
+      `${ages}`,
+    );
+    assert.deepEqual(await other.locationResults([]), []);
+  });
+
+  test("prune() forgets results at a location after 30 days", async ({ open }) => {
+    const store = await open();
+    const results = [29, 31].map((days) => ({
+      check: `${days} days`,
+      location: "fra",
+      result: RESULT,
+      trace: "",
+      ageMs: days * DAY_MS,
+    }));
+    await store.saveLocationResults(results);
+    await pruneAll(store, Date.now());
+    const left = await store.locationResults(results.map(({ check }) => check));
+    assert.deepEqual(left.map(({ check }) => check), ["29 days"]);
+  });
+
+  test("beat() returns the early looks that members call for", async ({ open, openHeartbeats }) => {
+    await open();
+    const heartbeats = openHeartbeats();
+    const a = { host: "a", id: "1", config: "c", active: "c", location: "fra" };
+    const looks = [{ sequence: 7, check: 'we"b\0', why: "failing" } as const];
+    try {
+      await heartbeats.beat({ ...a, looks }, true);
+      const { members } = await heartbeats.beat({ ...a, host: "b", looks: [] }, true);
+      assert.deepEqual(members.map((member) => member.looks), [looks]);
+      await heartbeats.beat({ ...a, looks: [] }, false);
+      assert.deepEqual((await heartbeats.beat({ ...a, looks: [] }, false)).members[0]?.looks, []);
+    } finally {
+      await heartbeats.close();
+    }
+  });
+
+  test("takeQueue() gives a queue to one of several, by the token that was read", async ({ open }) => {
+    const stores = await Promise.all([open(), open(), open()]);
+    const taken = await Promise.all(stores.map((store, index) => store.takeQueue(QUEUE, `member ${index}`)));
+    assert.equal(taken.filter((one) => one !== null).length, 1);
+    assert.equal(stores.filter((store) => store.owns(CHANNEL)).length, 1);
+    const [queue] = taken.flatMap((one) => one?.queue ?? []);
+    assert.equal(queue?.token, 1);
+  });
+
+  test("receive() returns each notification once to the owner, in the order of saving, and all to the next one", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(other, "web");
+    await queueProblem(one, "mail");
+    const queue = await take(one, "one");
+    const checks = async (store: SharedStore, row: QueueRow) =>
+      (await store.receive([row])).notifications.map(({ notification: { check } }) => check);
+    assert.deepEqual(await checks(one, queue), ["web", "mail"]);
+    assert.deepEqual(await checks(one, queue), []);
+    await queueProblem(other, "dns");
+    assert.deepEqual(await checks(one, queue), ["dns"]);
+    const next = await take(other, "other", queue.token);
+    assert.deepEqual(await checks(one, queue), []);
+    assert.deepEqual(await checks(other, next), ["web", "mail", "dns"]);
+  });
+
+  test("changeOutbox() changes nothing in a queue that another member has taken", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const queue = await take(one, "one");
+    const { notifications: [received] } = await one.receive([queue]);
+    assert.ok(received !== undefined);
+    await take(other, "other", queue.token);
+    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
+    assert.equal(one.owns(CHANNEL), false);
+    const { notifications: [present] } = await other.outbox();
+    assert.deepEqual([present?.attempts, present?.messageId], [0, null]);
+  });
+
+  test("changeOutbox() counts a delivery before the queue was lost, unless the next owner has delivered it", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const queue = await take(one, "one");
+    const { notifications: [received] } = await one.receive([queue]);
+    assert.ok(received !== undefined);
+    const marker = {
+      check: "web",
+      channelKey: CHANNEL,
+      messageId: "m",
+      condition: "critical",
+      certain: true,
+    } as const;
+    const delivered = { ...NOTHING, removed: [received.id], markers: [marker] };
+    const next = await take(other, "other", queue.token);
+    await one.changeOutbox(delivered);
+    assert.deepEqual(await other.outbox(), { notifications: [], markers: [marker], counts: [] });
+    const recovered = { ...NOTHING, cleared: [marker] };
+    await other.changeOutbox(recovered);
+    await one.changeOutbox(delivered);
+    assert.deepEqual((await other.outbox()).markers, []);
+    await other.giveBackQueue(next);
+    assert.equal((await other.takeQueue({ ...QUEUE, token: next.token }, "one"))?.isSending, false);
+  });
+
+  test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const queue = await take(one, "one");
+    const { notifications: [received] } = await one.receive([queue]);
+    assert.ok(received !== undefined);
+    await other.changeOutbox({ ...NOTHING, removed: [received.id] });
+    await one.changeOutbox({ ...NOTHING, changed: [{ ...received, attempts: 1, messageId: "m" }] });
+    assert.deepEqual((await one.outbox()).notifications, []);
+  });
+
+  for (const { known, sent, kept } of SENT_OPEN) {
+    test(`changeOutbox() keeps that ${sent} was sent without a claim after ${known ?? "nothing"}`, async ({ open }) => {
+      const [cutOff, other] = [await open(), await open()];
+      await take(other, "other");
+      const marker = { check: "web", channelKey: CHANNEL, messageId: "m" } as const;
+      const markers = known === null ? [] : [{ ...marker, condition: known, certain: true }];
+      await other.changeOutbox({ ...NOTHING, markers });
+      const mine = { ...marker, messageId: "n", condition: sent };
+      await cutOff.changeOutbox({
+        ...NOTHING,
+        changed: [{ ...problem("web"), attempts: 1, messageId: "n" }],
+        removed: ["id of web"],
+        markers: sent === "ok" ? [] : [{ ...mine, certain: true }],
+        cleared: sent === "ok" ? [marker] : [],
+        sentOpen: [mine],
+      });
+      const { notifications, markers: present } = await other.outbox();
+      assert.deepEqual(notifications, []);
+      assert.deepEqual(
+        present.map(({ condition, certain }) => [condition, certain]),
+        kept === null ? [] : [kept],
+      );
+    });
+  }
+
+  test("takeQueue() says whether a message may be on its way, and what the channel was told", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    const queue = await take(one, "one");
+    const { notifications: [received] } = await one.receive([queue]);
+    assert.ok(received !== undefined);
+    const marker = {
+      check: "mail",
+      channelKey: CHANNEL,
+      messageId: "m",
+      condition: "critical",
+      certain: true,
+    } as const;
+    await one.changeOutbox({
+      ...NOTHING,
+      changed: [{ ...received, attempts: 1, messageId: "m" }],
+      markers: [marker],
+    });
+    const taken = await other.takeQueue(queue, "other");
+    assert.deepEqual([taken?.isSending, taken?.markers], [true, [marker]]);
+  });
+
+  test("takeQueue() returns the use of the limit, which only the owner changes", async ({ open }) => {
+    const [store, other] = [await open(), await open()];
+    const use = (ms: number) => ({ sentAtMs: [ms], limitedUntilMs: null });
+    const counted = (ms: number) => ({ ...NOTHING, counted: [countOf(CHANNEL, { limitUse: use(ms) })] });
+    const queue = await take(store, "one");
+    await store.changeOutbox(counted(1));
+    const taken = await other.takeQueue(queue, "other");
+    assert.deepEqual(taken?.limitUse, use(1));
+    await other.changeOutbox(counted(2));
+    await store.changeOutbox(counted(3));
+    const [count] = (await store.outbox()).counts;
+    assert.deepEqual(count?.limitUse, use(2));
+    assert.equal(count?.sent, 15, "the counts of both are added up");
+  });
+
+  test("pendingChannels() returns the channels for which notifications are pending", async ({ open }) => {
+    const store = await open();
+    await queueProblem(store, "web");
+    const dropped = problem("mail", { id: "2", channelKey: "gone", state: "dropped" });
+    await store.save([updateOf("mail", { queued: [dropped] })]);
+    assert.deepEqual(await store.pendingChannels(), [CHANNEL]);
+  });
+
+  test("known() returns what waits for a channel, otherwise what it was told", async ({ open }) => {
+    const store = await open();
+    await take(store, "one");
+    const marker = { channelKey: CHANNEL, messageId: "m", condition: "warning", certain: true } as const;
+    await store.changeOutbox({
+      ...NOTHING,
+      markers: [{ ...marker, check: "web" }, { ...marker, check: "mail", certain: false }, {
+        ...marker,
+        check: "dns",
+      }],
+    });
+    await queueProblem(store, "web");
+    const known = await store.known(["web", "mail", "gone"]);
+    assert.deepEqual(
+      known.map(({ check, condition, certain }) => `${check} ${condition} ${certain}`).sort(),
+      [
+        "mail warning false",
+        "web critical true",
+      ],
+    );
+  });
+
+  test("load() and readOthers() read many records, each once", async ({ open }) => {
+    const store = await open();
+    const names = Array.from({ length: 4_500 }, (_, index) => `check ${index}`);
+    await store.save(names.map((name) => updateOf(name)));
+    const other = await open();
+    const sorted = names.toSorted();
+    assert.deepEqual((await other.readOthers(names)).map(({ name }) => name).sort(), sorted);
+    assert.equal(other.versionOf("check 4000"), null);
+    assert.deepEqual((await other.load(names)).map(({ name }) => name).sort(), sorted);
+    assert.equal(other.versionOf("check 4000"), store.versionOf("check 4000"));
+  });
+
+  test("versionOf() returns the version that a check's next result replaces", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    assert.equal(one.versionOf("web"), null);
+    await one.save([updateOf("web")]);
+    const version = one.versionOf("web");
+    assert.ok(version !== null);
+    await other.load(["web"]);
+    assert.equal(other.versionOf("web"), version);
+    await one.save([updateOf("web")]);
+    await other.save([updateOf("web")]);
+    assert.notEqual(one.versionOf("web"), version);
+    assert.equal(other.versionOf("web"), one.versionOf("web"));
+  });
+
+  test("load() lets a new owner go on from what the last one has saved", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await one.save([updateOf("web")]);
+    const stale = await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 1 }) })]);
+    assert.deepEqual(stale.map(({ missedRuns }) => missedRuns), [2]);
+    await one.save([updateOf("web", { record: recordOf("web", { missedRuns: 3 }) })]);
+    assert.deepEqual((await other.load(["web", "new"])).map(({ missedRuns }) => missedRuns), [3]);
+    assert.deepEqual(await other.save([updateOf("web", { record: recordOf("web", { missedRuns: 4 }) })]), []);
+    const [seen] = await one.readOthers(["web"]);
+    assert.equal(seen?.missedRuns, 4);
+    assert.equal((await one.save([updateOf("web")])).length, 1, "reading alone is no claim");
+  });
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { StoreError } from "../../src/domain/store.ts";
+import { RecordWriter, type VersionedRecords } from "../../src/state/record_writer.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { MemoryDatabase } from "../../testing/simulation/memory_database.ts";
+import { queuedOf, recordOf, updateOf } from "./records.ts";
+
+/** The connection of a writer, which breaks before it does something, or after it. */
+class Breaking implements VersionedRecords {
+  readonly #database: MemoryDatabase;
+  breaks: (what: "all" | "some" | "save", when: "before" | "after") => boolean = () => false;
+
+  constructor(database: MemoryDatabase) {
+    this.#database = database;
+  }
+
+  all() {
+    return this.#do("all", () => this.#database.records(null));
+  }
+
+  some(names: readonly string[]) {
+    return this.#do("some", () => this.#database.records(names));
+  }
+
+  save(batch: Parameters<VersionedRecords["save"]>[0]) {
+    return this.#do("save", () => this.#database.saveRecords(batch));
+  }
+
+  // deno-lint-ignore require-await -- errors become rejections
+  async #do<T>(what: "all" | "some" | "save", work: () => T): Promise<T> {
+    const fail = (when: "before" | "after"): void => {
+      if (this.breaks(what, when)) throw new StoreError("connection closed", "unreachable");
+    };
+    fail("before");
+    const value = work();
+    fail("after");
+    return value;
+  }
+}
+
+function test(
+  name: string,
+  use: (parts: {
+    readonly writer: RecordWriter;
+    readonly connection: Breaking;
+    readonly other: RecordWriter;
+    readonly database: MemoryDatabase;
+  }) => Promise<void>,
+): void {
+  Deno.test(name, async () => {
+    const database = await MemoryDatabase.open(createRealClock());
+    let number = 0;
+    const random = (): number => (number = (number + 0.37) % 1);
+    const connection = new Breaking(database);
+    const writer = new RecordWriter(connection, random);
+    const other = new RecordWriter(new Breaking(database), random);
+    await other.save([updateOf("web"), updateOf("mail")]);
+    await writer.load(["web", "mail"]);
+    try {
+      await use({ writer, connection, other, database });
+    } finally {
+      database.close();
+    }
+  });
+}
+
+test("save() takes a record for its own if the connection broke after it was saved", async (parts) => {
+  const { writer, connection, other } = parts;
+  await other.save([updateOf("mail")]);
+  connection.breaks = (what) => what === "some";
+  await assert.rejects(writer.save([updateOf("web"), updateOf("mail")]), /connection closed/);
+  connection.breaks = () => false;
+  const replaced = await writer.save([updateOf("web")]);
+  assert.deepEqual(replaced.map(({ name }) => name), ["mail"]);
+  assert.deepEqual(await writer.save([updateOf("web")]), []);
+});
+
+test("save() returns a record of another process after a failure in between, too", async (parts) => {
+  const { writer, connection, other } = parts;
+  await other.save([updateOf("mail")]);
+  connection.breaks = (what) => what === "save";
+  await assert.rejects(writer.save([updateOf("mail")]), /connection closed/);
+  let saves = 0;
+  connection.breaks = (what, when) => what === "save" && when === "before" && ++saves === 2;
+  await assert.rejects(writer.save([updateOf("mail"), updateOf("web")]), /connection closed/);
+  connection.breaks = () => false;
+  const replaced = await writer.save([updateOf("mail"), updateOf("web")]);
+  assert.deepEqual(replaced.map(({ name }) => name), ["mail"]);
+});
+
+test("save() adds nothing twice that was saved although its reply was lost", async (parts) => {
+  const { writer, connection, database } = parts;
+  const update = updateOf("web", { record: recordOf("web", { missedRuns: 7 }), queued: [queuedOf("a", 1)] });
+  connection.breaks = (what, when) => what === "save" && when === "after";
+  await assert.rejects(writer.save([update]), /connection closed/);
+  const { notifications: [queued] } = await database.base.outbox();
+  assert.equal(queued?.id, "a");
+  // Another member delivers it meanwhile.
+  database.change({ changed: [], removed: ["a"], markers: [], cleared: [] }, []);
+  connection.breaks = () => false;
+  assert.deepEqual(await writer.save([update]), []);
+  assert.deepEqual((await database.base.outbox()).notifications, []);
+  assert.deepEqual((await database.base.records()).map(({ missedRuns }) => missedRuns).sort(), [2, 7]);
+});
