@@ -6,14 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import assert from "node:assert/strict";
 import { withHarness } from "../life/program.ts";
 import { CHANNEL_RECIPES, HOSTILE_OUTPUTS, writeHostileConfig } from "./channel_recipes.ts";
-import { CHAT } from "./providers/chat.ts";
-import { ON_CALL } from "./providers/on_call.ts";
-import type { ArrivedRequest, JsonSchema, Provider } from "./providers/provider.ts";
-import { PUSH } from "./providers/push.ts";
-import { SMS } from "./providers/sms.ts";
-import { TICKETS } from "./providers/tickets.ts";
-
-const PROVIDERS: Readonly<Record<string, Provider>> = { ...CHAT, ...PUSH, ...ON_CALL, ...SMS, ...TICKETS };
+import { type ArrivedRequest, type JsonSchema, type Provider, PROVIDERS } from "./providers.ts";
 
 /** Recipes that run a command; other tests run them. */
 const COMMANDS: readonly string[] = ["signal", "modem", "github_script"];
@@ -54,7 +47,7 @@ interface Receiver {
   readonly arrived: ArrivedRequest[];
 }
 
-function startReceiver(name: string, { host, environment, status }: Provider): Receiver {
+function startReceiver(name: string, { host, environment, status = 200 }: Provider): Receiver {
   const arrived: ArrivedRequest[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
     const { method, headers, url } = request;
@@ -101,7 +94,7 @@ function assertAccepted(
 
 function assertRequest(
   request: ArrivedRequest,
-  { method, contentType = "application/json", headers = {}, textOf, mention }: Provider,
+  { method = "POST", contentType = "application/json", headers = {}, textOf, mention }: Provider,
   { path, schema }: { readonly path: RegExp; readonly schema: JsonSchema },
 ): void {
   assert.equal(request.method, method);

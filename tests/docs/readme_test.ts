@@ -54,10 +54,6 @@ Deno.test("README.md names every kind of check and every channel", () => {
   }
 });
 
-Deno.test("README.md has at most 150 lines", () => {
-  assert.ok(README.trimEnd().split("\n").length <= 150);
-});
-
 function rowsOf(page: string, pattern: RegExp): readonly string[] {
   return page.split("\n").filter((line) => pattern.test(line));
 }

@@ -1,0 +1,378 @@
+/**
+ * The requests that receivers of notifications accept, from the pages of their providers. The date is that of reading;
+ * a copy of the page may have been older.
+ */
+import assert from "node:assert/strict";
+
+/** A part of a JSON schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A request as it arrived. */
+export interface ArrivedRequest {
+  readonly method: string;
+  /** Path and query, as they were sent. */
+  readonly path: string;
+  readonly headers: Headers;
+  /** JSON, or the fields of a form. */
+  readonly body: unknown;
+}
+
+/** A receiver that has an API over HTTP. */
+export interface Provider {
+  /** The host in a recipe, replaced by the loopback server. */
+  readonly host: string;
+  /** Secrets in the environment; `ORIGIN` stands for the loopback server. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** @default POST */
+  readonly method?: string;
+  /** The path of problems. */
+  readonly path: RegExp;
+  /** The path of recoveries. @default that of problems */
+  readonly recoveryPath?: RegExp;
+  /** @default application/json */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly schema: JsonSchema;
+  /** @default that of problems */
+  readonly recoverySchema?: JsonSchema;
+  /** The status of success; its text is not read. @default 200 */
+  readonly status?: number;
+  /** Whether recoveries are sent. @default true */
+  readonly sendsRecoveries?: boolean;
+  /** Returns the text that people read, to look for mentions. */
+  readonly textOf: (body: never) => string;
+  /** Text that would mention people, or break the markup; absent: none. */
+  readonly mention?: RegExp;
+  /** Returns the key by which the receiver matches a problem with its recovery; absent: each message is separate. */
+  readonly keyOf?: (request: ArrivedRequest) => unknown;
+  /** Returns the key by which a receiver drops duplicates. */
+  readonly idOf?: (request: ArrivedRequest) => string;
+  /** Compares the problem and the recovery of one check. */
+  readonly pair?: (problem: ArrivedRequest, recovery: ArrivedRequest) => void;
+}
+
+/** An object with these keys and no others. */
+function strictObject(
+  properties: Readonly<Record<string, unknown>>,
+  required: readonly string[] = Object.keys(properties),
+): JsonSchema {
+  return { type: "object", additionalProperties: false, properties, required };
+}
+
+/** A text of so many characters. */
+function text(maxLength: number, minLength = 1): JsonSchema {
+  return { type: "string", minLength, maxLength };
+}
+
+/** A time as RFC 3339 writes it. */
+const TIME: JsonSchema = {
+  type: "string",
+  pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$",
+};
+
+function assertPriorities(
+  problem: ArrivedRequest,
+  recovery: ArrivedRequest,
+  expected: readonly [number, number],
+): void {
+  const priorityOf = ({ body }: ArrivedRequest): unknown => (body as { readonly priority: unknown }).priority;
+  assert.deepEqual([priorityOf(problem), priorityOf(recovery)], expected);
+}
+
+const titleOf = ({ body }: ArrivedRequest): unknown => (body as { readonly title: unknown }).title;
+
+/** Names as Prometheus writes them; values are any text. */
+const LABELS: JsonSchema = {
+  type: "object",
+  propertyNames: { pattern: "^[a-zA-Z_][a-zA-Z0-9_]*$" },
+  additionalProperties: { type: "string" },
+};
+
+const NUMBER = { type: "string", pattern: "^\\+[1-9]\\d{1,14}$" };
+
+export const PROVIDERS: Readonly<Record<string, Provider>> = {
+  /** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks and .../formatting-message-text, 2026-11-23 */
+  slack: {
+    host: "hooks.slack.com",
+    environment: { SLACK_WEBHOOK: "T000/B000/slack-secret" },
+    path: /^\/services\/T000\/B000\/slack-secret$/,
+    // Longer texts are cut.
+    schema: strictObject({ text: text(40_000), unfurl_links: { type: "boolean" } }),
+    textOf: (body: { text: string }) => body.text,
+    // Mentions are in angle brackets; an ampersand begins an entity.
+    mention: /[<>]|&(?!(?:amp|lt|gt);)/,
+  },
+  /** https://developers.mattermost.com/integrate/webhooks/incoming and the limit of a post, 2026-11-23 */
+  mattermost: {
+    host: "mattermost.example.org",
+    environment: { MATTERMOST_HOOK: "mattermost-secret" },
+    path: /^\/hooks\/mattermost-secret$/,
+    schema: strictObject({ text: text(16_383) }),
+    textOf: (body: { text: string }) => body.text,
+    // Those of Slack are understood, too.
+    mention: /@[\w.-]|<[!@]/,
+  },
+  /** https://discord.com/developers/docs/resources/webhook#execute-webhook, 2026-11-23 */
+  discord: {
+    host: "discord.com",
+    environment: { DISCORD_WEBHOOK: "1234/discord-secret" },
+    path: /^\/api\/webhooks\/1234\/discord-secret$/,
+    schema: strictObject({
+      content: text(2000),
+      // An empty list of kinds to parse: nothing in the content mentions anyone.
+      allowed_mentions: strictObject({ parse: { type: "array", maxItems: 0 } }),
+    }),
+    status: 204,
+    textOf: (body: { content: string }) => body.content,
+  },
+  /**
+   * https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using and
+   * https://adaptivecards.io/explorer/RichTextBlock.html, 2026-11-23. A message has at most 28 KB. A TextRun has no
+   * Markdown, and mentions need an entity of their own.
+   */
+  teams: {
+    host: "unused.example.org",
+    environment: { TEAMS_WORKFLOW: "ORIGIN/workflows/1?sig=teams-secret" },
+    path: /^\/workflows\/1\?sig=teams-secret$/,
+    schema: strictObject({
+      type: { const: "message" },
+      attachments: {
+        type: "array",
+        minItems: 1,
+        maxItems: 1,
+        items: strictObject({
+          contentType: { const: "application/vnd.microsoft.card.adaptive" },
+          content: strictObject({
+            $schema: { const: "http://adaptivecards.io/schemas/adaptive-card.json" },
+            type: { const: "AdaptiveCard" },
+            version: { enum: ["1.2", "1.3", "1.4", "1.5"] },
+            body: {
+              type: "array",
+              minItems: 1,
+              items: strictObject({
+                type: { const: "RichTextBlock" },
+                inlines: {
+                  type: "array",
+                  minItems: 1,
+                  items: strictObject({ type: { const: "TextRun" }, text: text(20_000) }),
+                },
+              }),
+            },
+          }),
+        }),
+      },
+    }),
+    status: 202,
+    textOf: (body: object) => JSON.stringify(body),
+  },
+  /** https://core.telegram.org/bots/api#sendmessage and #html-style, 2026-11-23 */
+  telegram: {
+    host: "api.telegram.org",
+    environment: { TELEGRAM_TOKEN: "123:telegram-secret" },
+    path: /^\/bot123:telegram-secret\/sendMessage$/,
+    schema: strictObject({
+      chat_id: { type: "string", pattern: "^(@\\w+|-?\\d+)$" },
+      parse_mode: { const: "HTML" },
+      // 4,096 characters once the entities are read.
+      text: text(4096 + 4000),
+      link_preview_options: strictObject({ is_disabled: { type: "boolean" } }),
+    }),
+    textOf: (body: { text: string }) => {
+      const plain = body.text.replaceAll(/&(?:amp|lt|gt);/g, ".").replaceAll(/<\/?b>/g, "");
+      assert.ok(plain.length <= 4096);
+      return body.text;
+    },
+    // Any tag but ours, and any ampersand that begins no entity, is an error.
+    mention: /<(?!\/?b>)|&(?!(?:amp|lt|gt|quot);)/,
+  },
+  /**
+   * https://spec.matrix.org/v1.18/client-server-api/#put_matrixclientv3roomsroomidsendeventtypetxnid, #mmessage and
+   * #user-and-room-mentions, 2026-11-23. An event has at most 65,536 bytes. With `m.mentions`, texts mention no one.
+   */
+  matrix: {
+    host: "matrix.example.org",
+    environment: { MATRIX_TOKEN: "matrix-secret" },
+    method: "PUT",
+    path: /^\/_matrix\/client\/v3\/rooms\/%21room%3Aexample.org\/send\/m\.room\.message\/[\w-]+$/,
+    headers: { authorization: "Bearer matrix-secret" },
+    schema: strictObject({
+      msgtype: { const: "m.text" },
+      body: text(60_000),
+      "m.mentions": { type: "object", maxProperties: 0 },
+    }),
+    textOf: (body: { body: string }) => body.body,
+    // The transaction: a server drops another message with the same id.
+    idOf: ({ path }) => path,
+  },
+  /** https://docs.ntfy.sh/publish/#publish-as-json, 2026-11-23. Above 4,096 bytes a message becomes an attachment. */
+  ntfy: {
+    host: "ntfy.sh",
+    environment: { NTFY_TOKEN: "ntfy-secret" },
+    path: /^\/$/,
+    headers: { authorization: "Bearer ntfy-secret" },
+    schema: strictObject({
+      topic: { type: "string", pattern: "^[-_A-Za-z0-9]{1,64}$" },
+      title: text(1000),
+      message: text(4096),
+      priority: { type: "integer", minimum: 1, maximum: 5 },
+      tags: { type: "array", items: text(100) },
+      click: { type: "string", pattern: "^https?://" },
+    }),
+    textOf: (body: { message: string }) => {
+      assert.ok(new TextEncoder().encode(body.message).length <= 4096);
+      return body.message;
+    },
+    keyOf: titleOf,
+    pair: (problem, recovery) => {
+      assertPriorities(problem, recovery, [5, 3]);
+      assert.deepEqual((recovery.body as { tags: unknown }).tags, ["white_check_mark"]);
+    },
+  },
+  /** https://gotify.net/api-docs#/message/createMessage, 2026-11-23 */
+  gotify: {
+    host: "gotify.example.org",
+    environment: { GOTIFY_TOKEN: "gotify-secret" },
+    path: /^\/message$/,
+    headers: { "x-gotify-key": "gotify-secret" },
+    schema: strictObject({
+      title: text(1000),
+      message: text(10_000),
+      priority: { type: "integer", minimum: 0, maximum: 10 },
+    }),
+    textOf: (body: { message: string }) => body.message,
+    keyOf: titleOf,
+    pair: (problem, recovery) => assertPriorities(problem, recovery, [8, 2]),
+  },
+  /** https://pushover.net/api, 2026-11-23: limits in characters; priority 2 needs `retry` and `expire`. */
+  pushover: {
+    host: "api.pushover.net",
+    environment: { PUSHOVER_TOKEN: "pushover-secret", PUSHOVER_USER: "pushover-user" },
+    path: /^\/1\/messages\.json$/,
+    schema: strictObject({
+      token: { const: "pushover-secret" },
+      user: { const: "pushover-user" },
+      title: text(250),
+      message: text(1024),
+      priority: { type: "integer", minimum: -2, maximum: 2 },
+      retry: { type: "integer", minimum: 30 },
+      expire: { type: "integer", minimum: 1, maximum: 10_800 },
+    }),
+    textOf: (body: { message: string }) => body.message,
+    keyOf: titleOf,
+    pair: (problem, recovery) => assertPriorities(problem, recovery, [2, 0]),
+  },
+  /** https://developer.pagerduty.com/docs/events-api-v2/trigger-events/, 2026-11-23 */
+  pagerduty: {
+    host: "events.pagerduty.com",
+    environment: { PAGERDUTY_KEY: "0123456789abcdef0123456789abcdef" },
+    path: /^\/v2\/enqueue$/,
+    schema: strictObject({
+      routing_key: text(32, 32),
+      event_action: { enum: ["trigger", "acknowledge", "resolve"] },
+      dedup_key: text(255),
+      payload: strictObject({
+        summary: text(1024),
+        source: text(1000),
+        severity: { enum: ["critical", "error", "warning", "info"] },
+        timestamp: TIME,
+        component: text(1000),
+        custom_details: { type: "object" },
+      }),
+    }),
+    status: 202,
+    textOf: (body: { payload: { summary: string } }) => body.payload.summary,
+    keyOf: ({ body }) => (body as { readonly dedup_key: string }).dedup_key,
+    pair: (problem, recovery) => {
+      const actionOf = ({ body }: ArrivedRequest) => (body as { readonly event_action: string }).event_action;
+      assert.deepEqual([actionOf(problem), actionOf(recovery)], ["trigger", "resolve"]);
+    },
+  },
+  /**
+   * https://docs.opsgenie.com/docs/alert-api and, with the same requests,
+   * https://developer.atlassian.com/cloud/jira/service-desk-ops/rest/v1/api-group-integration-events/, 2026-11-23
+   */
+  opsgenie: {
+    host: "api.opsgenie.com",
+    environment: { OPSGENIE_KEY: "opsgenie-secret" },
+    path: /^\/v2\/alerts$/,
+    recoveryPath: /^\/v2\/alerts\/[^/]+\/close\?identifierType=alias$/,
+    headers: { authorization: "GenieKey opsgenie-secret" },
+    schema: strictObject({
+      message: text(130),
+      alias: text(512),
+      description: text(15_000),
+      priority: { enum: ["P1", "P2", "P3", "P4", "P5"] },
+      source: text(100),
+    }),
+    recoverySchema: strictObject({ source: text(100), note: text(25_000) }),
+    status: 202,
+    textOf: (body: { message?: string; note?: string }) => body.message ?? body.note ?? "",
+    keyOf: ({ path, body }) => {
+      const [, alias] = /^\/v2\/alerts\/([^/]+)\/close/.exec(path) ?? [];
+      return alias === undefined ? (body as { readonly alias: string }).alias : decodeURIComponent(alias);
+    },
+    pair: ({ body }) => assert.equal((body as { readonly priority: string }).priority, "P1"),
+  },
+  /** https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml (postableAlerts), 2026-11-23 */
+  alertmanager: {
+    host: "alertmanager.example.org:9093",
+    environment: {},
+    path: /^\/api\/v2\/alerts$/,
+    schema: {
+      type: "array",
+      minItems: 1,
+      items: strictObject({ labels: LABELS, annotations: LABELS, startsAt: TIME, endsAt: TIME }),
+    },
+    textOf: ([alert]: readonly { labels: object; annotations: object }[]) =>
+      Object.values({ ...alert?.labels, ...alert?.annotations }).join("\n"),
+    keyOf: ({ body }) => JSON.stringify((body as readonly { readonly labels: object }[])[0]?.labels),
+    pair: (problem, recovery) => {
+      type Alerts = readonly { readonly startsAt: string; readonly endsAt: string }[];
+      const [[opened], [closed]] = [problem.body as Alerts, recovery.body as Alerts];
+      assert.equal(opened?.startsAt, closed?.startsAt);
+      assert.ok(Date.parse(opened?.endsAt ?? "") > Date.now());
+      assert.ok(Date.parse(closed?.endsAt ?? "") <= Date.now());
+    },
+  },
+  /** https://www.twilio.com/docs/messaging/api/message-resource, 2026-11-23 */
+  twilio: {
+    host: "api.twilio.com",
+    environment: { TWILIO_SID: "AC0123", TWILIO_TOKEN: "twilio-secret" },
+    path: /^\/2010-04-01\/Accounts\/AC0123\/Messages\.json$/,
+    contentType: "application/x-www-form-urlencoded",
+    headers: { authorization: `Basic ${btoa("AC0123:twilio-secret")}` },
+    schema: strictObject({ From: NUMBER, To: NUMBER, Body: text(1600) }),
+    status: 201,
+    textOf: (body: { Body: string }) => body.Body,
+  },
+  /** https://docs.seven.io/en/rest-api/endpoints/sms, 2026-11-23 */
+  seven: {
+    host: "gateway.seven.io",
+    environment: { SEVEN_KEY: "seven-secret" },
+    path: /^\/api\/sms$/,
+    headers: { "x-api-key": "seven-secret" },
+    schema: strictObject({ to: NUMBER, from: text(11), text: text(1520) }),
+    textOf: (body: { text: string }) => body.text,
+  },
+  /** https://docs.github.com/en/rest/issues/issues#create-an-issue, 2026-11-23 */
+  github: {
+    host: "api.github.com",
+    environment: { GITHUB_TOKEN: "github-secret" },
+    path: /^\/repos\/example\/operations\/issues$/,
+    // A request without a user agent is rejected.
+    headers: {
+      authorization: "Bearer github-secret",
+      accept: "application/vnd.github+json",
+      "user-agent": "monitor",
+    },
+    schema: strictObject({
+      title: text(256),
+      body: text(65_536),
+      labels: { type: "array", items: text(50) },
+    }),
+    status: 201,
+    sendsRecoveries: false,
+    textOf: (body: { body: string }) => body.body,
+    mention: /@\w/,
+  },
+};
