@@ -16,7 +16,7 @@ import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_w
 import { cutChange } from "../retention.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import type { StatementResult } from "./postgres_connection.ts";
+import type { StatementResult } from "./statement_response.ts";
 import { lastByKey, newRows, onConflict, toArrays } from "./postgres_tables.ts";
 import { arrayText, joined, type Parameter } from "./protocol.ts";
 

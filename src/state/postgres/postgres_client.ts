@@ -4,12 +4,8 @@ import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from ".
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
 import type { Parameter } from "./protocol.ts";
-import {
-  ConnectionLostError,
-  PostgresConnection,
-  PostgresError,
-  type StatementResult,
-} from "./postgres_connection.ts";
+import { ConnectionLostError, PostgresConnection } from "./postgres_connection.ts";
+import { PostgresError, type StatementResult } from "./statement_response.ts";
 import { explainServer, nameOf, ServerUnusableError } from "./server_failure.ts";
 
 export interface PostgresClientOptions {

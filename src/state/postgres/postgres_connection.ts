@@ -4,10 +4,9 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
-import type { Row } from "../sqlite/sqlite_connection.ts";
+import { Authentication } from "./authentication.ts";
 import {
   bindAndExecute,
-  BodyReader,
   int16,
   int32,
   joined,
@@ -15,25 +14,9 @@ import {
   MessageReader,
   type Parameter,
   ProtocolError,
-  readColumns,
-  readRow,
-  type ResponseColumn,
-  type ServerMessage,
   terminated,
 } from "./protocol.ts";
-import { createScram, type Scram } from "./scram.ts";
-
-/** An error that the server returned. */
-export class PostgresError extends Error {
-  override readonly name = "PostgresError";
-  /** SQLSTATE, such as `42P01` (postgresql.org/docs/current/errcodes-appendix.html). */
-  readonly code: string;
-
-  constructor(message: string, code: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { errorOf, PostgresError, StatementResponse, type StatementResult } from "./statement_response.ts";
 
 /** A connection that broke, or was closed because its deadline passed: sent statements may have been executed. */
 export class ConnectionLostError extends Error {
@@ -45,7 +28,7 @@ interface StartupOptions {
   readonly database: string;
   /** `null`: no password. */
   readonly password: string | null;
-  /** Whether other users can't read the traffic; else no password is sent in plain text. */
+  /** Whether other users can neither read the traffic nor be the server. */
   readonly isPrivate: boolean;
   /** Settings of the session, by name. */
   readonly settings: Readonly<Record<string, string>>;
@@ -58,31 +41,28 @@ interface StartupOptions {
   readonly nonce: string;
 }
 
-/** The result of a statement. */
-export interface StatementResult {
-  readonly rows: readonly Row[];
-  /** How many rows it returned or changed. */
-  readonly count: number;
-}
-
 const PROTOCOL_VERSION = 3 << 16;
 const SYNC = message("S");
 const TERMINATE = message("X");
+
+/** The longest message that is read: a column with more is none of ours. */
+const MESSAGE_BYTES_MAX = 2 ** 26;
+/** The same for a server that has not accepted the user, and for all its messages until it is ready. */
+const STARTUP_MESSAGE_BYTES_MAX = 2 ** 16;
+const STARTUP_BYTES_MAX = 2 ** 20;
 
 export class PostgresConnection {
   readonly #connection: Connection;
   readonly #options: StartupOptions;
   readonly #reader = new MessageReader();
-  readonly #messages: ServerMessage[] = [];
   readonly #prepared = new Map<string, string>();
-  readonly #failed = Promise.withResolvers<never>();
   #isOpen = true;
+  /** Rejects the exchange in progress. */
+  #abandon: (error: Error) => void = () => {};
 
   private constructor(connection: Connection, options: StartupOptions) {
     this.#connection = connection;
     this.#options = options;
-    // It may fail while nothing waits for it.
-    this.#failed.promise.catch(() => {});
   }
 
   /**
@@ -95,7 +75,7 @@ export class PostgresConnection {
   static async start(connection: Connection, options: StartupOptions): Promise<PostgresConnection> {
     const session = new PostgresConnection(connection, options);
     try {
-      await session.#withinDeadline(() => session.#startUp());
+      await session.#exchange(() => session.#startUp());
       return session;
     } catch (error) {
       session.close();
@@ -110,7 +90,7 @@ export class PostgresConnection {
 
   /** Runs a statement with its parameters `$1`, `$2` and so on. Without a transaction it is one by itself. */
   async run(sql: string, parameters: readonly Parameter[] = []): Promise<StatementResult> {
-    return await this.#withinDeadline(async () => {
+    return await this.#exchange(async () => {
       const name = this.#options.prepare ? this.#prepared.get(sql) ?? `s${this.#prepared.size + 1}` : "";
       const isPrepared = name !== "" && this.#prepared.has(sql);
       this.#send(joined([
@@ -118,14 +98,15 @@ export class PostgresConnection {
         bindAndExecute(name, parameters),
         SYNC,
       ]));
-      return await this.#readResult(() => name !== "" && this.#prepared.set(sql, name));
+      const onParsed = (): void => void (name !== "" && this.#prepared.set(sql, name));
+      return await this.#readResult(new StatementResponse(isPrepared ? null : onParsed));
     });
   }
 
   /** Ends it at once; fine when that was done before. */
   close(): void {
-    if (this.#isOpen) this.#connection.write(TERMINATE).catch(() => {});
-    this.#fail(new ConnectionLostError("connection was closed"));
+    if (this.#isOpen) this.#send(TERMINATE);
+    this.#fail(new ConnectionLostError(CLOSED));
   }
 
   async #startUp(): Promise<void> {
@@ -135,88 +116,57 @@ export class PostgresConnection {
       [name, value],
     ) => [terminated(name), terminated(value)]);
     this.#send(message("", int32(PROTOCOL_VERSION), ...pairs, terminated("")));
-    let scram: Scram | null = null;
-    for (;;) {
-      const { type, body } = await this.#next();
-      if (type === "Z") return;
+    const authentication = new Authentication(this.#options);
+    for (let bytesLeft = STARTUP_BYTES_MAX;;) {
+      const next = this.#reader.next(STARTUP_MESSAGE_BYTES_MAX);
+      if (next === null) {
+        await this.#receive();
+        continue;
+      }
+      const { type, body } = next;
+      bytesLeft -= body.length + 1;
+      if (bytesLeft < 0) throw new ProtocolError("sends too much before it is ready");
       if (type === "E") throw errorOf(body);
-      if (type === "R") scram = await this.#authenticate(new BodyReader(body), scram);
+      if (type === "R" && !authentication.isAccepted) {
+        const response = await authentication.respond(body);
+        if (response !== null) this.#send(response);
+      } else if (type === "Z" && authentication.isAccepted) return;
+      else if (type === "R" || type === "Z") throw new ProtocolError("sends messages in another order");
       else if (!IGNORED.has(type)) throw new ProtocolError("is not PostgreSQL");
     }
   }
 
-  async #authenticate(body: BodyReader, scram: Scram | null): Promise<Scram | null> {
-    const { password, isPrivate, nonce } = this.#options;
-    const request = body.int32();
-    if (request === AUTHENTICATION.ok) return scram;
-    if (password === null) throw new ProtocolError('asks for a password; set "password" of "state"');
-    if (request === AUTHENTICATION.clearText && isPrivate) {
-      this.#send(message("p", terminated(password)));
-      return null;
-    }
-    if (request === AUTHENTICATION.sasl && body.rest().split("\0").includes(MECHANISM)) {
-      const begun = createScram(password, nonce);
-      const first = new TextEncoder().encode(begun.first);
-      this.#send(message("p", terminated(MECHANISM), int32(first.length), first));
-      return begun;
-    }
-    if (request === AUTHENTICATION.saslContinue && scram !== null) {
-      this.#send(message("p", new TextEncoder().encode(await scram.answer(body.rest()))));
-      return scram;
-    }
-    if (request === AUTHENTICATION.saslFinal && scram !== null) {
-      scram.verify(body.rest());
-      return scram;
-    }
-    throw new ProtocolError(
-      "does not offer SCRAM-SHA-256; set it in pg_hba.conf, and the password again",
-    );
-  }
-
   /** Reads up to the end of the exchange, also after an error: then the connection is ready for the next one. */
-  async #readResult(onParsed: () => void): Promise<StatementResult> {
-    const rows: Row[] = [];
-    let columns: readonly ResponseColumn[] = [];
-    let count = 0;
-    let failure: PostgresError | null = null;
+  async #readResult(response: StatementResponse): Promise<StatementResult> {
     for (;;) {
-      let next: ServerMessage;
+      const next = this.#reader.next(MESSAGE_BYTES_MAX);
+      if (next !== null) {
+        const result = response.receive(next);
+        if (result !== null) return result;
+        continue;
+      }
       try {
-        next = await this.#next();
+        await this.#receive();
       } catch (error) {
         // The last message of a server that closes the connection has the reason.
-        throw failure ?? error;
-      }
-      const { type, body } = next;
-      if (type === "D") rows.push(readRow(body, columns));
-      else if (type === "T") columns = readColumns(body);
-      else if (type === "C") count = Number(/\d+(?=\0)/.exec(new BodyReader(body).rest())?.[0] ?? 0);
-      else if (type === "1") onParsed();
-      else if (type === "E") failure ??= errorOf(body);
-      else if (type === "Z") {
-        if (failure !== null) throw failure;
-        return { rows, count };
+        throw response.failure ?? error;
       }
     }
   }
 
-  async #next(): Promise<ServerMessage> {
-    for (;;) {
-      const next = this.#messages.shift();
-      if (next !== undefined) return next;
-      let piece: Uint8Array | null;
-      try {
-        piece = await Promise.race([this.#connection.read(), this.#failed.promise]);
-      } catch (error) {
-        throw this.#fail(error);
-      }
-      if (piece === null) throw this.#fail(new ConnectionLostError("connection closed by the server"));
-      try {
-        this.#messages.push(...this.#reader.read(piece));
-      } catch (error) {
-        throw this.#fail(error);
-      }
+  /** Waits for more data. */
+  async #receive(): Promise<void> {
+    let piece: Uint8Array | null;
+    try {
+      piece = await this.#connection.read();
+    } catch (error) {
+      throw this.#fail(
+        new ConnectionLostError(error instanceof Error ? error.message : String(error), { cause: error }),
+      );
     }
+    if (piece === null) throw this.#fail(new ConnectionLostError("connection closed by the server"));
+    if (!this.#isOpen) throw new ConnectionLostError(CLOSED);
+    this.#reader.add(piece);
   }
 
   /** Reading shows whether it arrives: a server that ends the connection may have sent the reason. */
@@ -224,42 +174,40 @@ export class PostgresConnection {
     this.#connection.write(bytes).catch(() => {});
   }
 
-  async #withinDeadline<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Does some work, and rejects as soon as the connection has failed, whatever the work waits for. Each exchange has a
+   * promise of its own: one that stayed pending would keep a reaction, with the data that it got, for each of them.
+   */
+  #exchange<T>(work: () => Promise<T>): Promise<T> {
     const { clock, timeoutMs } = this.#options;
-    if (!this.#isOpen) throw new ConnectionLostError("connection was closed");
+    if (!this.#isOpen) throw new ConnectionLostError(CLOSED);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
     const cancel = clock.after(timeoutMs, () => {
       this.#fail(new ConnectionLostError(`no response within ${timeoutMs / 1000} s`));
     });
-    try {
-      return await work();
-    } finally {
+    this.#abandon = reject;
+    work().then(resolve, (error) => {
+      // After any other error, the rest of the response would be read as that to the next statement.
+      if (!(error instanceof PostgresError)) this.#fail(error);
+      reject(error);
+    });
+    return promise.finally(() => {
       cancel();
-    }
+      this.#abandon = () => {};
+    });
   }
 
-  /** Returns the reason for which everything rejects from now on. */
-  #fail(reason: unknown): unknown {
-    const error = reason instanceof ConnectionLostError || reason instanceof ProtocolError
-      ? reason
-      : new ConnectionLostError(reason instanceof Error ? reason.message : String(reason), { cause: reason });
-    if (!this.#isOpen) return error;
+  /** Closes the connection, and returns the reason. */
+  #fail<E extends Error>(reason: E): E {
+    if (!this.#isOpen) return reason;
     this.#isOpen = false;
-    this.#failed.reject(error);
     this.#connection.close();
-    return error;
+    this.#abandon(reason);
+    return reason;
   }
 }
 
-const MECHANISM = "SCRAM-SHA-256";
-
-const AUTHENTICATION = { ok: 0, clearText: 3, sasl: 10, saslContinue: 11, saslFinal: 12 } as const;
+const CLOSED = "connection was closed";
 
 /** During startup: settings, the key for cancelling, notices, and a newer protocol that was not asked for. */
 const IGNORED: ReadonlySet<string> = new Set(["S", "K", "N", "v"]);
-
-function errorOf(body: Uint8Array): PostgresError {
-  const fields = new Map(
-    new BodyReader(body).rest().split("\0").map((field) => [field.slice(0, 1), field.slice(1)]),
-  );
-  return new PostgresError(fields.get("M") ?? "unknown error", fields.get("C") ?? "");
-}

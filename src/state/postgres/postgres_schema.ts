@@ -3,7 +3,7 @@ import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { StoreError } from "../../domain/store.ts";
 import { type Migration, newerVersion } from "../sqlite/migrations.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { PostgresError, type StatementResult } from "./postgres_connection.ts";
+import { PostgresError, type StatementResult } from "./statement_response.ts";
 import { CREATE_SCHEMA } from "./postgres_tables.ts";
 
 /**

@@ -2,7 +2,7 @@
 
 const ENCODER = new TextEncoder();
 // A byte-order mark at the beginning is part of the text.
-const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
+const DECODER = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
 /** The encoding of a parameter as text; `null` is NULL, bytes are sent as they are. */
 export type Parameter = string | number | null | Uint8Array;
@@ -85,51 +85,65 @@ export function bindAndExecute(statement: string, parameters: readonly Parameter
   ]);
 }
 
-/** The longest message that is read; a column with many megabytes is none of ours. */
-const MESSAGE_BYTES_MAX = 2 ** 28;
-
 /** Extracts messages from data that arrives in pieces. */
 export class MessageReader {
-  #chunks: Uint8Array[] = [];
-  #length = 0;
+  #bytes: Uint8Array = NOTHING;
+  /** What is unread of these bytes. */
+  #start = 0;
+  #end = 0;
+  #isFirst = true;
 
-  /** Adds a piece and returns the messages that are whole. */
-  *read(piece: Uint8Array): Generator<ServerMessage> {
-    this.#chunks.push(piece);
-    this.#length += piece.length;
-    if (this.#length < this.#needed()) return;
-    const bytes = joined(this.#chunks);
-    const view = new DataView(bytes.buffer);
-    let offset = 0;
-    while (bytes.length - offset >= 5) {
-      const length = view.getInt32(offset + 1);
-      const end = offset + 1 + length;
-      if (end > bytes.length) break;
-      yield { type: String.fromCharCode(bytes[offset] ?? 0), body: bytes.subarray(offset + 5, end) };
-      offset = end;
+  /** Adds a piece, which nobody else changes. The bodies of earlier messages are no longer valid. */
+  add(piece: Uint8Array): void {
+    const unread = this.#bytes.subarray(this.#start, this.#end);
+    if (unread.length === 0) {
+      this.#bytes = piece;
+    } else if (this.#end + piece.length > this.#bytes.length) {
+      // Twice the size: a server may send one byte at a time.
+      this.#bytes = new Uint8Array(2 * (unread.length + piece.length));
+      this.#bytes.set(unread);
+      this.#bytes.set(piece, unread.length);
+    } else {
+      this.#bytes.set(piece, this.#end);
+      this.#end += piece.length;
+      return;
     }
-    this.#chunks = [bytes.subarray(offset)];
-    this.#length = bytes.length - offset;
+    this.#start = 0;
+    this.#end = unread.length + piece.length;
   }
 
-  /** Returns how many bytes the next message has. */
-  #needed(): number {
-    if (this.#length < 5) return 5;
-    const start = this.#chunks[0]?.length ?? 0;
-    if (start < 5) this.#chunks = [joined(this.#chunks)];
-    const [first = new Uint8Array(5)] = this.#chunks;
-    const view = new DataView(first.buffer, first.byteOffset);
-    const length = view.getInt32(1);
-    if (
-      length < 4 || length > MESSAGE_BYTES_MAX || !/[A-Za-z0-9]/.test(String.fromCharCode(view.getUint8(0)))
-    ) {
-      throw new ProtocolError("is not PostgreSQL");
+  /**
+   * Returns the next message that is whole, `null` if there is none.
+   *
+   * @throws {ProtocolError} If it is longer than it may be, or no message.
+   */
+  next(bytesMax: number): ServerMessage | null {
+    const offset = this.#start;
+    if (this.#end - offset < HEADER_BYTES) return null;
+    const type = String.fromCharCode(this.#bytes[offset] ?? 0);
+    const length = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + offset + 1).getInt32(0);
+    if (!/[A-Za-z0-9]/.test(type) || length < LENGTH_BYTES || length > bytesMax) {
+      throw new ProtocolError(
+        this.#isFirst
+          ? "is not PostgreSQL"
+          : `sends a message of ${length} bytes, expected ${LENGTH_BYTES} to ${bytesMax}`,
+      );
     }
-    return length + 1;
+    this.#isFirst = false;
+    const end = offset + 1 + length;
+    if (end > this.#end) return null;
+    const body = this.#bytes.subarray(offset + HEADER_BYTES, end);
+    this.#start = end;
+    if (end === this.#end) this.#bytes = NOTHING.subarray(this.#start = this.#end = 0);
+    return { type, body };
   }
 }
 
-/** Reads the values of a message's body, one after the other. */
+const NOTHING = new Uint8Array(0);
+const LENGTH_BYTES = 4;
+const HEADER_BYTES = 1 + LENGTH_BYTES;
+
+/** Reads the values of a message's body, one after the other. Throws a {@linkcode ProtocolError} beyond its end. */
 export class BodyReader {
   readonly #body: Uint8Array;
   readonly #view: DataView;
@@ -141,35 +155,57 @@ export class BodyReader {
   }
 
   int16(): number {
-    this.#offset += 2;
-    return this.#view.getInt16(this.#offset - 2);
+    return this.#view.getInt16(this.#advance(2));
   }
 
   int32(): number {
-    this.#offset += 4;
-    return this.#view.getInt32(this.#offset - 4);
+    return this.#view.getInt32(this.#advance(4));
   }
 
   /** Text up to a zero byte. */
   text(): string {
     const end = this.#body.indexOf(0, this.#offset);
-    const text = DECODER.decode(this.#body.subarray(this.#offset, end));
+    if (end < 0) throw new ProtocolError(SHORT);
+    const text = decodeText(this.#body.subarray(this.#offset, end));
     this.#offset = end + 1;
     return text;
   }
 
   bytes(length: number): Uint8Array {
-    this.#offset += length;
-    return this.#body.subarray(this.#offset - length, this.#offset);
+    const offset = this.#advance(length);
+    return this.#body.subarray(offset, offset + length);
   }
 
   /** Everything that is left, as text. */
   rest(): string {
-    return DECODER.decode(this.#body.subarray(this.#offset));
+    return decodeText(this.bytes(this.#body.length - this.#offset));
   }
 
   skip(bytes: number): void {
+    this.#advance(bytes);
+  }
+
+  /** @throws {ProtocolError} If something is left. */
+  end(): void {
+    if (this.#offset < this.#body.length) throw new ProtocolError("sends a message that is too long");
+  }
+
+  /** Returns the offset before. */
+  #advance(bytes: number): number {
+    const offset = this.#offset;
+    if (bytes < 0 || offset + bytes > this.#body.length) throw new ProtocolError(SHORT);
     this.#offset += bytes;
+    return offset;
+  }
+}
+
+const SHORT = "sends a message that is too short";
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return DECODER.decode(bytes);
+  } catch (error) {
+    throw new ProtocolError("sends text that is not UTF-8", { cause: error });
   }
 }
 
@@ -180,40 +216,67 @@ export interface ResponseColumn {
   readonly typeId: number;
 }
 
+/** PostgreSQL has no results with more. */
+const COLUMNS_MAX = 1_664;
+
 /** Reads a RowDescription. */
 export function readColumns(body: Uint8Array): readonly ResponseColumn[] {
   const reader = new BodyReader(body);
-  return Array.from({ length: reader.int16() }, () => {
+  const count = reader.int16();
+  if (count < 0 || count > COLUMNS_MAX) {
+    throw new ProtocolError(`describes ${count} columns, expected 0 to ${COLUMNS_MAX}`);
+  }
+  const columns = Array.from({ length: count }, () => {
     const name = reader.text();
     reader.skip(6);
     const typeId = reader.int32();
-    reader.skip(8);
+    reader.skip(6);
+    if (reader.int16() !== TEXT) throw new ProtocolError("sends values that are not text");
     return { name, typeId };
   });
+  reader.end();
+  return columns;
 }
 
+/** A value of a row. */
+type Value = string | number | null | Uint8Array<ArrayBuffer>;
+
 /** Reads a DataRow of these columns. */
-export function readRow(
-  body: Uint8Array,
-  columns: readonly ResponseColumn[],
-): Record<string, string | number | null | Uint8Array<ArrayBuffer>> {
+export function readRow(body: Uint8Array, columns: readonly ResponseColumn[]): Record<string, Value> {
   const reader = new BodyReader(body);
-  reader.skip(2);
-  const row: Record<string, string | number | null | Uint8Array<ArrayBuffer>> = {};
+  const count = reader.int16();
+  if (count !== columns.length) {
+    throw new ProtocolError(`sends a row of ${count} columns, expected ${columns.length}`);
+  }
+  const row: Record<string, Value> = {};
   for (const { name, typeId } of columns) {
     const length = reader.int32();
-    row[name] = length < 0 ? null : decode(DECODER.decode(reader.bytes(length)), typeId);
+    row[name] = length === -1 ? null : decode(decodeText(reader.bytes(length)), typeId);
   }
+  reader.end();
   return row;
 }
 
 const BYTEA = 17;
 /** `int8`, `int2`, `int4`, `float4`, `float8`. */
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 700, 701]);
+const NUMBER = /^(?:-?(?:\d|Infinity)|NaN$)/;
 
-function decode(text: string, typeId: number): string | number | Uint8Array<ArrayBuffer> {
-  if (NUMBERS.has(typeId)) return Number(text);
-  return typeId === BYTEA ? Uint8Array.fromHex(text.slice(2)) : text;
+function decode(text: string, typeId: number): Value {
+  if (NUMBERS.has(typeId)) {
+    const number = Number(text);
+    if (!NUMBER.test(text) || Number.isNaN(number) && text !== "NaN") {
+      throw new ProtocolError("sends a number that is none");
+    }
+    return number;
+  }
+  if (typeId !== BYTEA) return text;
+  try {
+    if (text.startsWith("\\x")) return Uint8Array.fromHex(text.slice(2));
+  } catch {
+    // An odd length, or no hexadecimal digits.
+  }
+  throw new ProtocolError('sends bytes that are not hexadecimal; set bytea_output to "hex"');
 }
 
 /** An array in PostgreSQL's text form. */

@@ -5,54 +5,73 @@ import { ProtocolError } from "./protocol.ts";
 
 const ENCODER = new TextEncoder();
 
-/** More iterations than this would only block the process; PostgreSQL's default is 4,096. */
+/** With fewer iterations, another server could guess the password from the response (RFC 7677, section 4). */
+const ITERATIONS_MIN = 4_096;
+/** More would only take processor time. */
 const ITERATIONS_MAX = 1_000_000;
 
-/** One authentication. */
-export interface Scram {
-  /** The first message. */
-  readonly first: string;
-  /** Returns the response to the server's first message. */
-  answer(serverFirst: string): Promise<string>;
-  /** @throws {ProtocolError} If the server's last message does not prove that it has the password. */
-  verify(serverLast: string): void;
-}
+/** The server's first message; what may follow is an extension that changes nothing. */
+const SERVER_FIRST = /^r=([!-+\--~]+),s=([A-Za-z0-9+/]+={0,2}),i=([1-9]\d{0,15})(?:,|$)/;
 
-/** Begins one; the nonce is fresh and printable. */
-export function createScram(password: string, nonce: string): Scram {
-  // The name is that of the startup message; the server ignores this one.
-  const bare = `n=,r=${nonce}`;
-  let expected: string | null = null;
-  return {
-    first: `n,,${bare}`,
-    async answer(serverFirst) {
-      const { r: both = "", s: salt = "", i: iterations = "" } = attributesOf(serverFirst);
-      const count = Number(iterations);
-      if (!both.startsWith(nonce) || both === nonce || salt === "" || !(count >= 1)) throw unusable();
-      if (count > ITERATIONS_MAX) {
-        throw new ProtocolError(`asks for ${count} SCRAM iterations, expected at most ${ITERATIONS_MAX}`);
-      }
-      const withoutProof = `c=biws,r=${both}`;
-      const text = `${bare},${serverFirst},${withoutProof}`;
-      const salted = await saltedPassword(password, Uint8Array.fromBase64(salt), count);
-      const clientKey = await sign(salted, "Client Key");
-      const storedKey = new Uint8Array(await crypto.subtle.digest("SHA-256", clientKey));
-      const signature = await sign(storedKey, text);
-      expected = (await sign(await sign(salted, "Server Key"), text)).toBase64();
-      return `${withoutProof},p=${clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)).toBase64()}`;
-    },
-    verify(serverLast) {
-      if (expected === null || attributesOf(serverLast)["v"] !== expected) throw unusable();
-    },
-  };
+/** One authentication. */
+export class Scram {
+  readonly #password: string;
+  readonly #nonce: string;
+  /** What the server's last message must have. */
+  #signature: string | null = null;
+
+  /** Begins one; the nonce is fresh and printable. */
+  constructor(password: string, nonce: string) {
+    this.#password = password;
+    this.#nonce = nonce;
+  }
+
+  /** The first message. */
+  get first(): string {
+    return `n,,${this.#bare}`;
+  }
+
+  /** Returns the response to the server's first message. */
+  async answer(serverFirst: string): Promise<string> {
+    const [, both = "", salt = "", iterations = ""] = SERVER_FIRST.exec(serverFirst) ?? [];
+    const count = Number(iterations);
+    if (!both.startsWith(this.#nonce) || both === this.#nonce) throw unusable();
+    if (count < ITERATIONS_MIN || count > ITERATIONS_MAX) {
+      throw new ProtocolError(
+        `asks for ${count} SCRAM iterations, expected ${ITERATIONS_MIN} to ${ITERATIONS_MAX}`,
+      );
+    }
+    const withoutProof = `c=biws,r=${both}`;
+    const text = `${this.#bare},${serverFirst},${withoutProof}`;
+    const salted = await saltedPassword(this.#password, bytesOf(salt), count);
+    const clientKey = await sign(salted, "Client Key");
+    const storedKey = new Uint8Array(await crypto.subtle.digest("SHA-256", clientKey));
+    const signature = await sign(storedKey, text);
+    this.#signature = (await sign(await sign(salted, "Server Key"), text)).toBase64();
+    return `${withoutProof},p=${clientKey.map((byte, index) => byte ^ (signature[index] ?? 0)).toBase64()}`;
+  }
+
+  /** @throws {ProtocolError} If the server's last message does not prove that it has the password. */
+  verify(serverLast: string): void {
+    if (this.#signature === null || serverLast.split(",")[0] !== `v=${this.#signature}`) throw unusable();
+  }
+
+  /** The name is that of the startup message; the server ignores this one. */
+  get #bare(): string {
+    return `n=,r=${this.#nonce}`;
+  }
 }
 
 function unusable(): ProtocolError {
   return new ProtocolError("does not prove that it knows the password");
 }
 
-function attributesOf(text: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(text.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.fromBase64(base64);
+  } catch {
+    throw unusable();
+  }
 }
 
 async function saltedPassword(
