@@ -3,6 +3,7 @@ import { type Condition, CONDITION_CODES, highestSeverity, severity } from "../d
 /** The exit codes in addition to the conditions 0 to 3; from 64 on they are those of BSD's sysexits. */
 export const EXIT = {
   ok: 0,
+  nothing: 1,
   usage: 64,
   undelivered: 69,
   bug: 70,
@@ -19,6 +20,7 @@ const CONDITIONS_MEANING = "ok, warning, critical, unknown";
 /** Every way to end, in the order of the codes: the words of a command's help. */
 const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]>> = {
   done: ["0", "success"],
+  nothing: ["1", "nothing imported"],
   command: ["any", "exit code of COMMAND (126: not executable, 127: not found, 128 + signal number)"],
   observed: ["0, 1, 2, 3", `highest severity, with --once: ${CONDITIONS_MEANING}`],
   ran: ["0, 1, 2, 3", `highest severity of the results: ${CONDITIONS_MEANING}`],
@@ -37,6 +39,7 @@ const ENDINGS: Readonly<Record<Ending, readonly [codes: string, meaning: string]
 
 export type Ending =
   | "done"
+  | "nothing"
   | "command"
   | "observed"
   | "ran"

@@ -15,6 +15,7 @@ import { OutputError } from "../failure.ts";
 import { acceptDraft } from "../import/accept_draft.ts";
 import { ConfigDraft, ImportLimitError } from "../import/config_draft.ts";
 import { importError } from "../import/foreign_text.ts";
+import { IncludedFiles } from "../import/included_files.ts";
 import { FOREIGN_BYTES_MAX, type ForeignFile, type Importer } from "../import/importer.ts";
 import { IMPORTED_TOOLS, type ImportedTool, IMPORTERS } from "../import/importers.ts";
 import { renderConfig, renderImport, variablesOf } from "../import/render_import.ts";
@@ -48,7 +49,7 @@ export const importCommand: Command = {
     ["monitor import gatus config.yaml --format json | jq .not_imported", "list everything that is missing"],
   ],
   uses: ["read", "write", "env", "sys"],
-  endings: ["done", "permission", "config"],
+  endings: ["done", "nothing", "permission", "config"],
   run: runImport,
 };
 
@@ -63,7 +64,7 @@ async function runImport(invocation: Invocation, system: System): Promise<number
   const file = await readFile(path, { importer, system });
   const draft = new ConfigDraft();
   try {
-    await importer.translate(file, draft);
+    await importer.translate(file, draft, new IncludedFiles(file, system.files));
     await acceptDraft(draft, system);
   } catch (error) {
     if (error instanceof ImportLimitError) throw importError(file, error.message);
@@ -78,7 +79,7 @@ async function runImport(invocation: Invocation, system: System): Promise<number
   if (output === undefined) system.stdout.write(text);
   else await write(output, text, { system, overwrite: invocation.options.has("force") });
   system.stderr.write(summaryOf(draft, output));
-  return EXIT.ok;
+  return draft.checks.size + draft.channels.size === 0 ? EXIT.nothing : EXIT.ok;
 }
 
 function readOperands({ operands }: Invocation): { readonly tool: ImportedTool; readonly path: string } {

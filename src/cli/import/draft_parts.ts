@@ -59,6 +59,7 @@ export interface DraftCheck extends DraftSettings {
 export interface DraftChannel {
   readonly kind: "email" | "webhook" | "command" | "console";
   readonly parameters: DraftParameters;
+  readonly hours?: readonly DraftWindow[];
 }
 
 export interface LeftOut {

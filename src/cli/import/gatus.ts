@@ -133,7 +133,8 @@ function translateEndpoint(endpoint: Foreign, context: Context): void {
 }
 
 const CLIENT_KEYS: Readonly<Record<string, string>> = {
-  insecure: "certificates are always verified: use ca_file, or tls_certificate with fingerprint",
+  insecure:
+    "certificates are always verified, so the check cannot pass without ca_file; or use tls_certificate with fingerprint",
   "dns-resolver": "names are resolved by the machine",
   oauth2: "write an http_request check with steps",
   "proxy-url": "set HTTP_PROXY or HTTPS_PROXY",

@@ -11,7 +11,11 @@ export function httpCheck(key: string, context: GossContext): DraftCheck | strin
   const expected = asNumber(status);
   if (status !== undefined && expected === undefined) draft.leaveOut(item, "status", "an advanced matcher");
   if (asBoolean(fieldOf(resource, "allow-insecure")) === true) {
-    draft.leaveOut(item, "allow-insecure", "certificates are always verified: use ca-file");
+    draft.leaveOut(
+      item,
+      "allow-insecure",
+      "certificates are always verified, so the check cannot pass without ca_file",
+    );
   }
   if (asTexts(fieldOf(resource, "headers")).length > 0) {
     draft.leaveOut(item, "headers", "write response.headers, by name and value");

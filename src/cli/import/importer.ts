@@ -1,4 +1,5 @@
 import type { ConfigDraft } from "./config_draft.ts";
+import type { IncludedFiles } from "./included_files.ts";
 
 export interface ForeignFile {
   /** The name in messages: the path as given, or `<stdin>`. */
@@ -18,9 +19,9 @@ export interface Importer {
   /** Returns whether a file is a database, which is not read whole but opened by `translate`. */
   isDatabase?(path: string): boolean;
   /**
-   * Puts every check and channel of the file into the draft, and lists the rest there.
+   * Puts every check and channel of the file, and of those that it includes, into the draft, and lists the rest there.
    *
    * @throws {ConfigError} If the file is malformed.
    */
-  translate(file: ForeignFile, draft: ConfigDraft): void | Promise<void>;
+  translate(file: ForeignFile, draft: ConfigDraft, included: IncludedFiles): void | Promise<void>;
 }

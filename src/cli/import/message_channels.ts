@@ -10,18 +10,32 @@ export interface MessageOptions {
   readonly draft: ConfigDraft;
 }
 
-const PLAIN_TEXT = '{"text": "{{summary}}"}';
-
-/** Bodies by receiver; those of `docs/reference/channels.md`. */
+/** Bodies by receiver: those of `docs/recipes/`, whose filters keep an output from mentioning people. */
 const BODIES = {
-  slack: PLAIN_TEXT,
-  mattermost: PLAIN_TEXT,
-  rocket_chat: PLAIN_TEXT,
-  google_chat: PLAIN_TEXT,
-  discord: '{"content": "{{summary}}", "allowed_mentions": {"parse": []}}',
-  teams:
-    '{"type": "message", "attachments": [{"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": null, "content": {"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": [{"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": "{{summary}}"}]}]}}]}',
+  slack: { text: "{{summary | html}}", unfurl_links: false },
+  mattermost: { text: "{{summary | no_mentions}}" },
+  rocket_chat: { text: "{{summary | no_mentions}}" },
+  google_chat: { text: "{{summary | no_mentions}}" },
+  discord: { content: "{{summary}}", allowed_mentions: { parse: [] } },
+  teams: {
+    type: "message",
+    attachments: [{
+      contentType: "application/vnd.microsoft.card.adaptive",
+      content: {
+        $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+        type: "AdaptiveCard",
+        version: "1.4",
+        body: [{ type: "RichTextBlock", inlines: [{ type: "TextRun", text: "{{summary}}" }] }],
+      },
+    }],
+  },
 } as const;
+
+const TITLE = "{{title | truncate: 200}}";
+
+function byCondition(values: Readonly<Record<string, string | number>>): DraftParameters {
+  return { "{{condition}}": values };
+}
 
 /** A receiver whose webhook has the secret in its URL. */
 type WebhookReceiver = keyof typeof BODIES;
@@ -47,7 +61,12 @@ export function telegramChannel(
   const secret = draft.secret(token, `${name} token`, source);
   return webhook({
     target: `https://api.telegram.org/bot${secret}/sendMessage`,
-    body: JSON.stringify({ chat_id: chatId, text: "{{summary}}" }),
+    body: {
+      chat_id: chatId,
+      parse_mode: "HTML",
+      text: "<b>{{title | truncate: 200 | html}}</b>\n{{summary | html}}",
+      link_preview_options: { is_disabled: true },
+    },
   });
 }
 
@@ -64,12 +83,13 @@ export function ntfyChannel(
     ...(token !== undefined && {
       headers: { Authorization: `Bearer ${draft.secret(token, `${name} token`, source)}` },
     }),
-    body: JSON.stringify({
+    body: {
       topic: draft.secret(topic, `${name} topic`, source),
-      title: "{{title}}",
+      title: TITLE,
       message: "{{summary}}",
-      tags: ["{{severity}}"],
-    }),
+      priority: byCondition({ critical: 5, warning: 4, "*": 3 }),
+      tags: [byCondition({ ok: "white_check_mark", critical: "rotating_light", "*": "warning" })],
+    },
   });
 }
 
@@ -81,7 +101,11 @@ export function gotifyChannel(
   return webhook({
     target: draft.url(`${url.replace(/\/+$/, "")}/message`, name, source),
     headers: { "X-Gotify-Key": draft.secret(token, `${name} token`, source) },
-    body: JSON.stringify({ title: "{{title}}", message: "{{summary}}" }),
+    body: {
+      title: TITLE,
+      message: "{{summary}}",
+      priority: byCondition({ critical: 8, warning: 5, "*": 2 }),
+    },
   });
 }
 
@@ -92,24 +116,31 @@ export function pushoverChannel(
 ): DraftChannel {
   return webhook({
     target: "https://api.pushover.net/1/messages.json",
-    body: JSON.stringify({
+    body: {
       token: draft.secret(token, `${name} token`, source),
       user: draft.secret(user, `${name} user key`, source),
-      title: "{{title}}",
+      title: TITLE,
       message: "{{summary}}",
-    }),
+    },
   });
 }
 
 export function pagerDutyChannel(key: string, { name, source, draft }: MessageOptions): DraftChannel {
   return webhook({
     target: "https://events.pagerduty.com/v2/enqueue",
-    body: JSON.stringify({
+    body: {
       routing_key: draft.secret(key, `${name} integration key`, source),
       event_action: "{{action}}",
-      dedup_key: "{{host}}/{{check}}",
-      payload: { summary: "{{summary}}", source: "{{host}}", severity: "{{severity}}" },
-    }),
+      dedup_key: "{{check | truncate: 255}}",
+      payload: {
+        summary: "{{summary}}",
+        source: "{{host}}",
+        severity: "{{severity}}",
+        timestamp: "{{decided_at}}",
+        component: "{{check}}",
+        custom_details: { output: "{{output}}", detail: "{{detail}}" },
+      },
+    },
   });
 }
 

@@ -1,7 +1,8 @@
 import type { CheckKind } from "../../domain/check.ts";
 import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
-import type { Importer } from "./importer.ts";
+import type { IncludedFiles } from "./included_files.ts";
+import type { ForeignFile, Importer } from "./importer.ts";
 import { connectionCheck, type MonitCheck } from "./monit_connections.ts";
 import { type MonitSettings, readMonitSettings } from "./monit_settings.ts";
 import {
@@ -29,8 +30,8 @@ import { intervalText } from "./span_text.ts";
 
 export const monitImporter: Importer = {
   expects: "a control file of Monit with check statements",
-  translate: (file, draft) => {
-    const statements = parseMonit(file);
+  translate: async (file, draft, included) => {
+    const statements = await readStatements(file, { draft, included });
     const settings = readMonitSettings(statements, draft);
     const dependencies: (readonly [key: string, services: readonly string[]])[] = [];
     const keys = new Map<string, string>();
@@ -47,6 +48,25 @@ export const monitImporter: Importer = {
     }
   },
 };
+
+/** The statements of a file, with those of the files that it includes in their place. */
+async function readStatements(
+  file: ForeignFile,
+  { draft, included }: { readonly draft: ConfigDraft; readonly included: IncludedFiles },
+): Promise<readonly MonitStatement[]> {
+  const statements: MonitStatement[] = [];
+  for (const statement of parseMonit(file)) {
+    const [first, pattern] = statement.tokens;
+    if (first?.word !== "include" || pattern === undefined) {
+      statements.push(statement);
+      continue;
+    }
+    const files = await included.matching(pattern.text, file);
+    if (typeof files === "string") draft.leaveOut(`include ${pattern.text}`, null, files);
+    else for (const inner of files) statements.push(...await readStatements(inner, { draft, included }));
+  }
+  return statements;
+}
 
 interface Test {
   readonly tokens: readonly MonitToken[];

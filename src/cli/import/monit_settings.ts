@@ -44,13 +44,6 @@ export function readMonitSettings(statements: readonly MonitStatement[], draft: 
   const named = (name: string) => sets.filter((tokens) => tokens[1]?.word === name);
   for (const { tokens } of statements) {
     const [first, second] = tokens;
-    if (first?.word === "include") {
-      draft.leaveOut(
-        `include ${second?.text ?? ""}`,
-        null,
-        "included files are not read: import each by itself",
-      );
-    }
     if (first?.word !== "set" || OWN.includes(second?.word ?? "")) continue;
     draft.leaveOut(`set ${second?.text ?? ""}`, null, REASONS[second?.word ?? ""] ?? "no counterpart");
   }

@@ -7,8 +7,8 @@ import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagio
 import { intervalText } from "./span_text.ts";
 
 export const nagiosImporter: Importer = {
-  expects: "object definitions of Nagios, such as objects.cache, or all object files in one",
-  translate: (file, draft) => new Translation(parseNagios(file), draft).run(),
+  expects: "nagios.cfg, or object definitions of Nagios such as objects.cache",
+  translate: async (file, draft, included) => new Translation(await parseNagios(file, included), draft).run(),
 };
 
 /** Objects that have no counterpart as a whole. */
@@ -53,9 +53,7 @@ class Translation {
 
   run(): void {
     const draft = this.#draft;
-    for (const include of this.#file.includes) {
-      draft.leaveOut(include, null, "other files are not read: put all object files into one");
-    }
+    for (const { item, reason } of this.#file.unread) draft.leaveOut(item, null, reason);
     for (const { type, directives } of this.#file.objects) {
       const reason = LEFT_OUT[type];
       if (reason !== undefined) {

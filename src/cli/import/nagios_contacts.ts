@@ -1,8 +1,8 @@
 import type { ConfigDraft } from "./config_draft.ts";
-import type { DraftSettings, DraftWindow } from "./draft_parts.ts";
+import type { DraftChannel, DraftSettings } from "./draft_parts.ts";
 import { emailChannel } from "./message_channels.ts";
 import { listOf, type NagiosObject } from "./nagios_objects.ts";
-import { windowsOutside } from "./nagios_periods.ts";
+import { windowsInside, windowsOutside } from "./nagios_periods.ts";
 
 type Directive = (key: string) => string | undefined;
 
@@ -16,25 +16,31 @@ export interface NagiosNotifying {
 /** Creates a channel of each contact, and one of each separate address. */
 export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraft): NagiosNotifying {
   const channels = new Map<string, string>();
+  const periods = new Map(
+    objects.filter(({ type }) => type === "timeperiod").map((period) => [
+      period.directives.get("timeperiod_name") ?? "",
+      period,
+    ]),
+  );
   for (const { type, directives } of objects) {
     const name = directives.get("contact_name");
     if (type !== "contact" || name === undefined) continue;
     const email = directives.get("email");
     if (email === undefined) {
       draft.leaveOut(`contact "${name}"`, null, "it has no email; write a webhook or command channel");
-    } else channels.set(name, draft.addChannel(name, mailOnThisMachine(email, { name, draft })));
+    } else {
+      const channel = {
+        ...mailOnThisMachine(email, { name, draft }),
+        ...hoursOf(directives, { name, periods, draft }),
+      };
+      channels.set(name, draft.addChannel(name, channel));
+    }
     const command = directives.get("service_notification_commands") ?? "";
     if (command !== "" && !/mail/i.test(command)) {
       draft.leaveOut(`contact "${name}"`, "service_notification_commands", "write a command channel");
     }
   }
   const groups = contactGroups(objects);
-  const periods = new Map(
-    objects.filter(({ type }) => type === "timeperiod").map((period) => [
-      period.directives.get("timeperiod_name") ?? "",
-      windowsOutside(period),
-    ]),
-  );
   return {
     settingsOf: (get, { item, interval }) => {
       const names = [
@@ -79,21 +85,50 @@ function contactGroups(objects: readonly NagiosObject[]): ReadonlyMap<string, re
   return groups;
 }
 
+/** Time periods by name. */
+type Periods = ReadonlyMap<string, NagiosObject>;
+
+function isAlways(name: string | undefined, periods: Periods): boolean {
+  const period = name === undefined ? undefined : periods.get(name);
+  return name === undefined || name === "24x7" ||
+    (period !== undefined && windowsOutside(period)?.length === 0);
+}
+
+/** The hours of a contact's channel. Nagios has one time period for hosts and one for services. */
+function hoursOf(
+  directives: ReadonlyMap<string, string>,
+  { name, periods, draft }: { readonly name: string; readonly periods: Periods; readonly draft: ConfigDraft },
+): Pick<DraftChannel, "hours"> {
+  const keys = ["service_notification_period", "host_notification_period"];
+  const limited = keys.filter((key) => !isAlways(directives.get(key), periods));
+  const [first] = limited;
+  if (first === undefined) return {};
+  const period = periods.get(directives.get(first) ?? "");
+  const windows = period === undefined ? null : windowsInside(period);
+  const isSame = limited.length === keys.length && new Set(keys.map((key) => directives.get(key))).size === 1;
+  if (isSame && windows !== null && windows.length > 0) return { hours: windows };
+  for (const key of limited) {
+    const reason = isSame
+      ? "only weekly times have a counterpart"
+      : "hosts and services differ: write hours by hand";
+    draft.leaveOut(`contact "${name}"`, key, reason);
+  }
+  return {};
+}
+
 function windowsOf(
   get: Directive,
   { item, periods, draft }: {
     readonly item: string;
-    readonly periods: ReadonlyMap<string, readonly DraftWindow[] | null>;
+    readonly periods: Periods;
     readonly draft: ConfigDraft;
   },
 ): DraftSettings {
-  const checked = get("check_period");
-  const isAlways = (period: string | undefined) =>
-    period === undefined || periods.get(period)?.length === 0 || period === "24x7";
-  if (!isAlways(checked)) draft.leaveOut(item, "check_period", "write a cron schedule");
-  const period = get("notification_period");
-  if (isAlways(period)) return {};
-  const windows = periods.get(period ?? "") ?? null;
+  if (!isAlways(get("check_period"), periods)) draft.leaveOut(item, "check_period", "write a cron schedule");
+  const name = get("notification_period");
+  if (isAlways(name, periods)) return {};
+  const period = periods.get(name ?? "");
+  const windows = period === undefined ? null : windowsOutside(period);
   if (windows === null) draft.leaveOut(item, "notification_period", "only weekly times have a counterpart");
   return windows === null ? {} : { maintenance_windows: windows };
 }

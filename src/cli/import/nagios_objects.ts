@@ -1,5 +1,6 @@
 import { ImportLimitError } from "./config_draft.ts";
 import { decodeText, importError } from "./foreign_text.ts";
+import type { IncludedFiles } from "./included_files.ts";
 import type { ForeignFile } from "./importer.ts";
 
 export interface NagiosObject {
@@ -15,21 +16,41 @@ export interface NagiosFile {
   readonly macros: ReadonlyMap<string, string>;
   /** `key=value` of the main config; of repeated keys the last. */
   readonly settings: ReadonlyMap<string, string>;
-  /** Files that are named but not read. */
-  readonly includes: readonly string[];
+  /** Files that are named but could not be read. */
+  readonly unread: readonly { readonly item: string; readonly reason: string }[];
 }
 
 /**
- * Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`.
+ * Reads object definitions, and lines of `resource.cfg` and `nagios.cfg`, of a file and of those that it names.
  *
  * @throws {ConfigError} If a definition is malformed.
  */
-export function parseNagios(file: ForeignFile): NagiosFile {
+export async function parseNagios(main: ForeignFile, included: IncludedFiles): Promise<NagiosFile> {
+  const read: Contents = { objects: [], macros: new Map(), settings: new Map(), includes: [] };
+  const unread: { readonly item: string; readonly reason: string }[] = [];
+  readFile(main, read);
+  for (let next = read.includes.shift(); next !== undefined; next = read.includes.shift()) {
+    const { name, value, from } = next;
+    const files = name.endsWith("_dir")
+      ? await included.below(value, ".cfg", from)
+      : await included.matching(value, from);
+    if (typeof files === "string") unread.push({ item: `${name}=${value}`, reason: files });
+    else for (const file of files) readFile(file, read);
+  }
+  const { objects, macros, settings } = read;
+  return { objects: resolveTemplates(objects), macros, settings, unread };
+}
+
+/** What was read so far, and the files that are still to be read. */
+interface Contents {
+  readonly objects: NagiosObject[];
+  readonly macros: Map<string, string>;
+  readonly settings: Map<string, string>;
+  readonly includes: { readonly name: string; readonly value: string; readonly from: ForeignFile }[];
+}
+
+function readFile(file: ForeignFile, contents: Contents): void {
   const text = decodeText(file).replaceAll("${", () => "$${");
-  const objects: NagiosObject[] = [];
-  const macros = new Map<string, string>();
-  const settings = new Map<string, string>();
-  const includes: string[] = [];
   let open:
     | { readonly type: string; readonly directives: Map<string, string>; readonly offset: number }
     | null = null;
@@ -43,9 +64,9 @@ export function parseNagios(file: ForeignFile): NagiosFile {
       if (rest.trim() === "" || rest.trim() === "{") continue;
       throw malformed(file, text, { message: "expected a newline after {", offset });
     }
-    if (open === null) readSetting(line, { macros, settings, includes });
+    if (open === null) readSetting(line, file, contents);
     else if (line === "}") {
-      objects.push(open);
+      contents.objects.push(open);
       open = null;
     } else if (line !== "{") {
       const [, name = line, value = ""] = /^(\S+)\s+(.*)$/s.exec(line) ?? [];
@@ -55,7 +76,6 @@ export function parseNagios(file: ForeignFile): NagiosFile {
   if (open !== null) {
     throw malformed(file, text, { message: `define ${open.type} is not closed`, offset: open.offset });
   }
-  return { objects: resolveTemplates(objects), macros, settings, includes };
 }
 
 function malformed(
@@ -88,19 +108,12 @@ function* logicalLines(text: string): Generator<{ readonly line: string; readonl
   if (joined.trim() !== "") yield { line: joined.trim(), offset: start };
 }
 
-function readSetting(
-  line: string,
-  { macros, settings, includes }: {
-    readonly macros: Map<string, string>;
-    readonly settings: Map<string, string>;
-    readonly includes: string[];
-  },
-): void {
+function readSetting(line: string, from: ForeignFile, { macros, settings, includes }: Contents): void {
   const [, name = "", value = ""] = /^([^=\s]+)\s*=\s*(.*)$/s.exec(line) ?? [];
   const [, macro] = /^\$(USER\d+)\$$/.exec(name) ?? [];
   if (macro !== undefined) macros.set(macro, value);
   else if (/^(?:cfg_file|cfg_dir|resource_file|include_file|include_dir)$/.test(name)) {
-    includes.push(`${name}=${value}`);
+    includes.push({ name, value, from });
   } else if (name !== "") settings.set(name, value);
 }
 

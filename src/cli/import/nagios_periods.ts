@@ -7,23 +7,35 @@ const MINUTES_OF_DAY = 24 * 60;
 const OTHER_DIRECTIVES: readonly string[] = ["timeperiod_name", "alias", "name", "use", "register"];
 
 /** The windows outside of a weekly time period; `null` if it has exceptions, dates or exclusions. */
-export function windowsOutside({ directives }: NagiosObject): readonly DraftWindow[] | null {
+export function windowsOutside(period: NagiosObject): readonly DraftWindow[] | null {
+  return weeklyWindows(period, gapsOf);
+}
+
+/** The windows of a weekly time period; `null` if it has exceptions, dates or exclusions. */
+export function windowsInside(period: NagiosObject): readonly DraftWindow[] | null {
+  return weeklyWindows(period, (ranges) => ranges.map(spanOf));
+}
+
+function weeklyWindows(
+  { directives }: NagiosObject,
+  spansOf: (ranges: readonly Range[]) => readonly string[],
+): readonly DraftWindow[] | null {
   const isWeekly = [...directives.keys()].every((key) =>
     DAYS.includes(key) || OTHER_DIRECTIVES.includes(key)
   );
   if (!isWeekly) return null;
-  const daysByGap = new Map<string, string[]>();
+  const daysBySpan = new Map<string, string[]>();
   for (const day of DAYS) {
     const ranges = readRanges(directives.get(day) ?? "");
     if (ranges === null) return null;
-    for (const gap of gapsOf(ranges)) {
-      const days = daysByGap.get(gap);
-      if (days === undefined) daysByGap.set(gap, [day.slice(0, 3)]);
+    for (const span of spansOf(ranges)) {
+      const days = daysBySpan.get(span);
+      if (days === undefined) daysBySpan.set(span, [day.slice(0, 3)]);
       else days.push(day.slice(0, 3));
     }
   }
-  return [...daysByGap].map(([gap, days]) => {
-    const [from = "", to = ""] = gap.split("-");
+  return [...daysBySpan].map(([span, days]) => {
+    const [from = "", to = ""] = span.split("-");
     return { ...(days.length < DAYS.length && { days }), from, to };
   });
 }
@@ -43,12 +55,16 @@ function readRanges(text: string): readonly Range[] | null {
   return ranges.sort(([one], [other]) => one - other);
 }
 
+function spanOf([from, to]: Range): string {
+  return `${timeOfDay(from)}-${to === MINUTES_OF_DAY ? "24:00" : timeOfDay(to)}`;
+}
+
 function gapsOf(ranges: readonly Range[]): readonly string[] {
   const gaps: string[] = [];
   let covered = 0;
   for (const [from, to] of [...ranges, [MINUTES_OF_DAY, MINUTES_OF_DAY] as const]) {
     if (from > covered) {
-      gaps.push(`${timeOfDay(covered)}-${from === MINUTES_OF_DAY ? "24:00" : timeOfDay(from)}`);
+      gaps.push(spanOf([covered, from]));
     }
     covered = Math.max(covered, to);
   }

@@ -68,7 +68,7 @@ function httpTarget(options: TargetOptions): Target | string {
     draft.leaveOut(
       item,
       "ignoreTls",
-      "certificates are always verified: use ca_file, or tls_certificate with fingerprint",
+      "certificates are always verified, so the check cannot pass without ca_file; or use tls_certificate with fingerprint",
     );
   }
   const hasCertificate = /^https:/i.test(url) && asBoolean(kumaField(fields, "expiry_notification")) === true;

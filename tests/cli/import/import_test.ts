@@ -19,7 +19,8 @@ async function runHere(args: readonly string[], stdin = ""): Promise<Ended> {
 
 /** The files of a tool, each with the config that is expected of it: `a.yaml` and `a.jsonc`. */
 function fixturesOf(tool: string): readonly { readonly file: string; readonly expected: string }[] {
-  const names = [...Deno.readDirSync(new URL(`${tool}/`, DATA))].map(({ name }) => `${tool}/${name}`);
+  const names = [...Deno.readDirSync(new URL(`${tool}/`, DATA))].filter(({ isFile }) => isFile)
+    .map(({ name }) => `${tool}/${name}`);
   return names.filter((name) => !name.endsWith(".jsonc"))
     .map((file) => ({ file, expected: file.replace(/\.\w+$/, ".jsonc") }));
 }
@@ -67,6 +68,21 @@ Deno.test("import: settings that the schema rejects are dropped and listed, and 
   assert.deepEqual(Object.keys(config.checks), ["e0"]);
   assert.equal(not_imported[0].item, 'check "e1"');
   assert.match(not_imported[0].reason, /^parameters\.response\.body_pattern: .*at most 1000 are accepted$/);
+});
+
+Deno.test("import: a config without any check or channel exits with 1", async () => {
+  const { code, system } = await runHere(
+    ["import", "gatus", "-"],
+    "endpoints: [{ name: a, url: 'udp://h:1' }]",
+  );
+  assert.equal(code, 1, system.stderr.text());
+  assert.match(system.stdout.text(), /endpoint "a": no check for UDP/);
+});
+
+Deno.test("import: files that a config on stdin names are listed, since it has no directory", async () => {
+  const { system } = await runHere(["import", "nagios", "-"], "cfg_dir=more\ncfg_file=x.cfg\n");
+  assert.match(system.stdout.text(), /cfg_dir=more: stdin has no directory: name the file\n/);
+  assert.match(system.stdout.text(), /cfg_file=x\.cfg: stdin has no directory: name the file\n/);
 });
 
 Deno.test("import --output: a file is written, and replaced with --force only", async () => {
@@ -157,6 +173,12 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
       null,
     ]]);
     assert.deepEqual([...Deno.readDirSync(directory)].map(({ name }) => name), ["kuma.db"]);
+    const large = new DatabaseSync(path);
+    large.exec("UPDATE monitor SET url = zeroblob(40 * 1024 * 1024) WHERE id = 2");
+    large.close();
+    const tooLarge = await runHere(["import", "uptime-kuma", path]);
+    assert.equal(tooLarge.code, 78);
+    assert.match(tooLarge.system.stderr.text(), /its tables have more than 32 MiB/);
     await Deno.writeTextFile(path, "no database at all, but long enough to be one");
     const damaged = await runHere(["import", "uptime-kuma", path]);
     assert.equal(damaged.code, 78);
@@ -164,6 +186,17 @@ Deno.test("import uptime-kuma: the database results in the same checks as a back
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
+});
+
+Deno.test("import gatus: the sample of the guide becomes the config that it shows", async () => {
+  const page = await Deno.readTextFile(
+    new URL("../../../docs/guides/migrate_from_gatus.md", import.meta.url),
+  );
+  const sample = (language: string): string =>
+    new RegExp("^```" + language + "\\n(.*?)^```", "ms").exec(page)?.[1] ?? assert.fail(language);
+  const { code, system } = await runHere(["import", "gatus", "-", "--format", "json"], sample("yaml"));
+  assert.equal(code, 0, system.stderr.text());
+  assert.deepEqual(JSON.parse(system.stdout.text()).config, JSON.parse(sample("jsonc")));
 });
 
 const LEVELS = 20_000;
@@ -273,6 +306,6 @@ Deno.test("import: a Nagios command that repeats a long argument is dropped", as
   const text = `define command{\ncommand_name c\ncommand_line /bin/true ${"$ARG1$".repeat(100)}\n}\n` +
     `define host{\nhost_name h\ncheck_command c!${"x".repeat(10_000)}\n}\n`;
   const ended = await runHere(["import", "nagios", "-"], text);
-  assert.equal(ended.code, 0);
+  assert.equal(ended.code, 1, "nothing is left");
   assert.match(ended.system.stdout.text(), /host "h": what follows 65536 characters of macros/);
 });
