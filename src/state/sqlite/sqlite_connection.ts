@@ -1,7 +1,18 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 
 /** A row as the database gives it, by column. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** The parts of the runtime's database that are used. */
+export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {
+  prepare(sql: string): Statement;
+}
+
+interface Statement {
+  run(...values: SQLInputValue[]): { readonly changes: number | bigint };
+  all(...values: SQLInputValue[]): Row[];
+  get(...values: SQLInputValue[]): Row | undefined;
+}
 
 /** How long a statement waits for another process's lock by default; it blocks everything else meanwhile. */
 export const BUSY_TIMEOUT_MS = 200;
@@ -17,11 +28,11 @@ export const BUSY_TIMEOUT_MS = 200;
  * back; then the next one does so first.
  */
 export class SqliteConnection {
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #database: Database;
+  readonly #statements = new Map<string, Statement>();
 
   /** Wraps an open database. */
-  constructor(database: DatabaseSync) {
+  constructor(database: Database) {
     this.#database = database;
   }
 
@@ -79,7 +90,7 @@ export class SqliteConnection {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  #statement(sql: string): StatementSync {
+  #statement(sql: string): Statement {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(sql);

@@ -21,6 +21,8 @@ export interface SqliteStoreOptions extends Pick<FileStoreOptions, "access" | "d
    * Without it each statement blocks this process for a while, and then the state is busy.
    */
   readonly patience?: Patience;
+  /** Opens the database in the file. @default that of the runtime */
+  readonly connect?: typeof openConnection;
 }
 
 /**
@@ -72,7 +74,8 @@ async function connectToWrite(path: string, options: SqliteStoreOptions): Promis
     : options.patience === undefined
     ? ALONGSIDE_BUSY_TIMEOUT_MS
     : 0; // it waits between its tries
-  const connection = await openConnection(path, { readOnly: false, busyTimeoutMs });
+  const { connect = openConnection } = options;
+  const connection = await connect(path, { readOnly: false, busyTimeoutMs });
   return await usingOrClosing(connection, (connection) => {
     if (sizeBytes > 0) findDamage(connection, sizeBytes);
     connection.first("PRAGMA synchronous = FULL");
@@ -133,7 +136,8 @@ async function connectToRead(path: string, options: SqliteStoreOptions): Promise
     throw new StoreError(`cannot read state "${path}": there is none yet; run the checks first`, "missing");
   }
   await inspectHeader(path, options.files);
-  return await usingOrClosing(await openConnection(path, { readOnly: true }), (connection) => {
+  const { connect = openConnection } = options;
+  return await usingOrClosing(await connect(path, { readOnly: true }), (connection) => {
     const version = versionOf(connection);
     if (version === MIGRATIONS.length) return;
     throw new StoreError(

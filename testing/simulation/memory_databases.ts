@@ -1,0 +1,155 @@
+import type { DatabaseSync as Database, SQLInputValue } from "node:sqlite";
+import { type Database as UsedDatabase, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import type { Node } from "./memory_files.ts";
+import { KilledError, type Program } from "./program.ts";
+
+/** SQLite's result codes (sqlite.org/rescode.html). */
+const CODES = { busy: 5, readonly: 8, corrupt: 11, full: 13 } as const;
+const WORDS: Readonly<Record<keyof typeof CODES, string>> = {
+  busy: "database is locked",
+  readonly: "attempt to write a readonly database",
+  corrupt: "database disk image is malformed",
+  full: "database or disk is full",
+};
+
+/** Statements that change nothing of a file. */
+const READS = /^\s*(?:SELECT|WITH|PRAGMA|BEGIN|COMMIT|ROLLBACK)\b/i;
+const WRITES_WITH = /^\s*WITH\b.*\b(?:INSERT|UPDATE|DELETE)\b/is;
+
+/**
+ * Opens the database in a file of a program's machine. The database itself is SQLite's own, in memory, and it stays with
+ * the file. Since transactions are synchronous, a kill falls before or behind one.
+ */
+export async function connectToFile(
+  program: Program,
+  path: string,
+  { readOnly }: { readonly readOnly: boolean },
+): Promise<SqliteConnection> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const { files } = program.machine;
+  const node = files.node(path);
+  if (!files.allows(node, readOnly ? 4 : 6)) throw sqliteError("readonly");
+  node.database ??= new DatabaseSync(":memory:");
+  return new SqliteConnection(new Connection(program, node, node.database));
+}
+
+class Connection implements UsedDatabase {
+  readonly #program: Program;
+  readonly #node: Node;
+  readonly #database: Database;
+  readonly #forget: () => void;
+  #isOpen = true;
+  /** Whether the transaction that is open was begun here. */
+  #isInTransaction = false;
+  /** Whether it has changed anything. */
+  #hasChanges = false;
+
+  constructor(program: Program, node: Node, database: Database) {
+    this.#program = program;
+    this.#node = node;
+    this.#database = database;
+    this.#forget = program.atEnd(() => this.#rollBack());
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get isTransaction(): boolean {
+    return this.#isInTransaction;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  close(): void {
+    this.#rollBack();
+    this.#forget();
+    this.#isOpen = false;
+  }
+
+  prepare(sql: string): ReturnType<UsedDatabase["prepare"]> {
+    const kind = /^\s*(BEGIN|COMMIT|ROLLBACK)/i.exec(sql)?.[1]?.toUpperCase();
+    if (kind !== undefined) {
+      const run = (): { changes: number } => {
+        this.#turn(kind, sql);
+        return { changes: 0 };
+      };
+      return { run, all: () => (run(), []), get: () => (run(), undefined) };
+    }
+    this.#mayRead();
+    const statement = this.#database.prepare(sql);
+    const isWriting = !READS.test(sql) || WRITES_WITH.test(sql);
+    const isDamageSearch = /quick_check/.test(sql);
+    const before = (): void => {
+      if (!isDamageSearch) this.#mayRead();
+      if (!isWriting) return;
+      this.#mayWrite();
+      if (!this.#isInTransaction) this.#program.step("before a statement");
+      this.#hasChanges = true;
+    };
+    return {
+      run: (...values: SQLInputValue[]) => {
+        before();
+        return statement.run(...values);
+      },
+      all: (...values: SQLInputValue[]) => {
+        before();
+        return statement.all(...values);
+      },
+      get: (...values: SQLInputValue[]) => {
+        before();
+        if (isDamageSearch && this.#node.damage !== null) {
+          return { quick_check: "Tree 2 page 2: btreeInitPage() returns error code 11" };
+        }
+        return statement.get(...values);
+      },
+    };
+  }
+
+  #turn(kind: string, sql: string): void {
+    if (kind === "BEGIN") {
+      this.#mayRead();
+      if (/IMMEDIATE/i.test(sql)) this.#mayWrite({ isEnd: false });
+      this.#database.exec(sql);
+      this.#isInTransaction = true;
+      this.#hasChanges = false;
+      return;
+    }
+    if (kind === "ROLLBACK") return this.#rollBack();
+    try {
+      this.#program.step("before a commit");
+      if (this.#hasChanges && this.#program.machine.files.isFull) throw sqliteError("full");
+    } catch (error) {
+      // A full disk ends the transaction by itself.
+      this.#rollBack();
+      throw error;
+    }
+    this.#database.exec("COMMIT");
+    this.#isInTransaction = false;
+    this.#program.step("after a commit");
+  }
+
+  #rollBack(): void {
+    if (!this.#isInTransaction) return;
+    this.#isInTransaction = false;
+    this.#database.exec("ROLLBACK");
+  }
+
+  #mayRead(): void {
+    if (this.#program.hasEnded) throw new KilledError();
+    if (this.#node.damage !== null) throw sqliteError("corrupt");
+  }
+
+  #mayWrite({ isEnd = !this.#isInTransaction } = {}): void {
+    const { files, lockedDatabases } = this.#program.machine;
+    if (lockedDatabases.has(this.#node)) throw sqliteError("busy");
+    if (files.isReadOnly || !files.allows(this.#node, 2)) throw sqliteError("readonly");
+    if (isEnd && files.isFull) throw sqliteError("full");
+  }
+}
+
+function sqliteError(kind: keyof typeof CODES): Error {
+  return Object.assign(new Error(WORDS[kind]), { code: "ERR_SQLITE_ERROR", errcode: CODES[kind] });
+}

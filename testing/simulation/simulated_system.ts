@@ -1,0 +1,328 @@
+import { dirname } from "node:path";
+import type { Clock } from "../../src/domain/clock.ts";
+import { ControlSocketError } from "../../src/domain/control_sockets.ts";
+import type { Foreground } from "../../src/domain/foreground.ts";
+import { ListenError } from "../../src/domain/http_servers.ts";
+import type { Lock } from "../../src/domain/lock.ts";
+import type { ProcessCommand, ProcessEnd } from "../../src/domain/processes.ts";
+import type { StoreFiles } from "../../src/domain/store_files.ts";
+import { StoreError } from "../../src/domain/store.ts";
+import type { Stores } from "../../src/domain/stores.ts";
+import type { System } from "../../src/domain/system.ts";
+import type { TextSink } from "../../src/domain/text_sink.ts";
+import { createWheelClock } from "../../src/scheduler/wheel_clock.ts";
+import { describeFileError } from "../../src/shared/describe_error.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { openSqliteStore } from "../../src/state/sqlite/sqlite_store.ts";
+import { explainConnectionError } from "../../src/system/tcp/connection_failure.ts";
+import { explainRequestError } from "../../src/system/http/request_failure.ts";
+import { captured } from "./machine.ts";
+import { connectToFile } from "./memory_databases.ts";
+import type { Output, Program } from "./program.ts";
+import { Random } from "./random.ts";
+
+const BUSY_MS_MAX = 10_000;
+
+/** Makes the machine of a program, as the program knows it. */
+export function createSimulatedSystem(program: Program): System {
+  const { machine } = program;
+  const { world, files, name, userId } = machine;
+  const clock = createClock(program);
+  const random = new Random(world.seed, `${name} ${program.id}`);
+  const fileAccess = <T>(what: string, path: string, work: () => T): Promise<T> =>
+    program.ask(`${what} ${path}`, world.latency("file"), work);
+  const storeFiles: StoreFiles = {
+    look: (path) => fileAccess("look at", path, () => files.look(path)),
+    readStart: (path, bytes) => fileAccess("read", path, () => files.read(path).slice(0, bytes)),
+    createFile: (path) => fileAccess("create", path, () => files.create(path, { mode: 0o600 })),
+    createDirectory: (path) => fileAccess("create", path, () => files.createDirectory(path)),
+    rename: (from, to) => fileAccess("rename", from, () => files.rename(from, to)),
+  };
+  const dropped = new Set<string>();
+  return {
+    clock,
+    files: {
+      stat: (path) => fileAccess("look at", path, () => files.facts(path)),
+      read: (path) => fileAccess("read", path, () => files.read(path)),
+      list: (path) => fileAccess("list", path, () => files.list(path)),
+      realPath: (path) => fileAccess("look at", path, () => files.realPath(path)),
+      touch: (path) => fileAccess("touch", path, () => files.touch(path)),
+      write: (path, text, options) => fileAccess("write", path, () => files.write(path, text, options)),
+      replace: (path, text) => fileAccess("replace", path, () => files.replace(path, text)),
+      rewrite: (path, edit) => fileAccess("rewrite", path, () => files.rewrite(path, edit)),
+    },
+    processes: { run: (command, signal) => runCommand(program, command, signal) },
+    foreground: createForeground(program),
+    requests: {
+      send: (request, signal) => world.network.send(program, request, signal),
+      explain: explainRequestError,
+    },
+    connections: {
+      connect: (target, { signal }) => world.connect(program, target, signal),
+      connectDatabase: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
+      resolve: ({ host }) => Promise.resolve([{ address: host, family: 4, token: null }]),
+      readCertificate: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
+      readChain: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
+      explain: explainConnectionError,
+    },
+    dns: {
+      lookUp: () => Promise.resolve({ reason: "no such name", isObstacle: false }),
+      machineServers: () => Promise.resolve([]),
+    },
+    mail: { send: (mail, { signal }) => world.network.sendMail(program, mail, signal) },
+    host: {
+      fileSystem: () => Promise.resolve(world.hostFacts.fileSystem),
+      memory: () => world.hostFacts.memory,
+      loadAverages: () => world.hostFacts.loadAverages,
+      processors: 2,
+      processId: program.id,
+    },
+    httpServers: {
+      listen: ({ host, port }, options) =>
+        program.ask(`listen on ${port}`, 0, () => {
+          if (machine.listeners.has(port)) {
+            throw new ListenError(`cannot listen on "${host}:${port}": the address is in use`);
+          }
+          machine.listeners.set(port, { ...options, program });
+          return {
+            port,
+            close: () => {
+              machine.listeners.delete(port);
+              return Promise.resolve();
+            },
+          };
+        }),
+    },
+    controlSockets: {
+      listen: (path, handle) =>
+        program.ask("listen for commands", 0, () => {
+          files.createDirectory(dirname(path));
+          if ((files.facts(dirname(path)).mode ?? 0) & 0o077) {
+            throw new ControlSocketError(`other users may enter "${dirname(path)}"`);
+          }
+          machine.controlSockets.set(path, { program, handle });
+          return () => {
+            machine.controlSockets.delete(path);
+            return Promise.resolve();
+          };
+        }),
+      send: (path, line) => sendControl(program, path, line),
+    },
+    permissions: {
+      isGranted: () => true,
+      drop: (permission) => void dropped.add(permission),
+      isDropped: (permission) => dropped.has(permission),
+      killPath: null,
+    },
+    state: {
+      files: storeFiles,
+      lock: (path) => acquireLock(program, path),
+      holder: (path) => machine.locks.get(path)?.program.id ?? null,
+      isLocked: (path) => machine.locks.has(path),
+    },
+    stores: createStores(program, clock, storeFiles),
+    stdout: createSink(program, program.stdout),
+    stderr: createSink(program, program.stderr),
+    readStdin: () => Promise.resolve(new TextEncoder().encode(program.options.stdin ?? "")),
+    terminal: { isTerminal: false, readLine: () => Promise.resolve(null) },
+    randomId: () => random.uuid(),
+    random: () => random.next(),
+    hostName: () => name,
+    timeZone: () => machine.zone,
+    environment: (variable) => (program.options.environment ?? machine.environment)[variable],
+    trustMachine: () => {},
+    mayReadEnvironment: () => true,
+    ownConfig: null,
+    workingDirectory: machine.workingDirectory,
+    platform: "linux",
+    executable: "/usr/local/bin/monitor",
+    sourceModule: null,
+    runtime: { name: "Deno", version: "0.0.0", target: "simulation" },
+    userId,
+    onReloadSignal: (callback) => {
+      program.reloadListeners.add(callback);
+      return () => program.reloadListeners.delete(callback);
+    },
+    onStopSignal: (callback) => {
+      program.stopListeners.add(callback);
+      return () => program.stopListeners.delete(callback);
+    },
+  };
+}
+
+/** The clock that `main.ts` makes, on the one timer of a process. */
+function createClock(program: Program): Clock {
+  const { machine } = program;
+  const { timeline } = machine.world;
+  const startMs = timeline.nowMs - machine.suspendedMs;
+  let clear = (): void => {};
+  const monotonicMs = (): number => timeline.nowMs - machine.suspendedMs - startMs;
+  const set = (delayMs: number, callback: () => void): void => {
+    clear();
+    const dueMs = monotonicMs() + Math.ceil(delayMs);
+    clear = timeline.after(Math.ceil(delayMs), () => {
+      // Of a machine that was suspended meanwhile, the time has not come.
+      const leftMs = dueMs - monotonicMs();
+      if (leftMs > 0) set(leftMs, callback);
+      else callback();
+    }, program);
+  };
+  return createWheelClock({ wallMs: () => machine.wallMs, monotonicMs, set, clear: () => clear() });
+}
+
+function createStores(program: Program, clock: Clock, files: StoreFiles): Stores {
+  const { machine } = program;
+  return {
+    openFile: (path, { access, damage, ...patience }) =>
+      openSqliteStore(path, {
+        access,
+        ...damage !== undefined && { damage },
+        files,
+        userId: machine.userId,
+        nowMs: clock.wallMs(),
+        patience: { clock, timeoutMs: BUSY_MS_MAX, ...patience },
+        connect: (path, options) => connectToFile(program, path, options),
+      }),
+    openShared: (place, options) => machine.world.openShared(program, place, { ...options, clock }),
+    openInMemory: openInMemoryStore,
+  };
+}
+
+function createSink(program: Program, output: Output): TextSink {
+  return {
+    write: (text) => {
+      if (output.isClosed) return;
+      program.step("before output");
+      output.write(text);
+    },
+    get closed() {
+      return output.isClosed;
+    },
+    isTerminal: false,
+    columns: () => null,
+  };
+}
+
+function acquireLock(program: Program, path: string): Lock | null {
+  const { machine: { files, locks } } = program;
+  program.step("before the lock");
+  try {
+    if (!files.has(path)) {
+      files.createDirectory(dirname(path));
+      files.create(path, { mode: 0o600 });
+    }
+    const node = files.node(path);
+    if (!files.allows(node, 6)) throw new Deno.errors.PermissionDenied("Permission denied (os error 13)");
+    const held = locks.get(path);
+    if (held !== undefined && held.node === node) return null;
+    const lock = { program, node };
+    locks.set(path, lock);
+    return {
+      isInPlace: () => program.ask("look at the lock", 0, () => files.has(path) && files.node(path) === node),
+      release: () => {
+        if (locks.get(path) === lock) locks.delete(path);
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof Error) || error.name === "KilledError") throw error;
+    const reason = describeFileError(error, { path, access: "write" });
+    throw new StoreError(`cannot lock "${path}": ${reason}`, failureOf(error), { cause: error });
+  }
+}
+
+function failureOf(error: Error): "full" | "denied" | "other" {
+  const code = "code" in error ? error.code : undefined;
+  if (code === "ENOSPC") return "full";
+  return code === "EROFS" || error instanceof Deno.errors.PermissionDenied ? "denied" : "other";
+}
+
+async function sendControl(program: Program, path: string, line: string): Promise<string | null> {
+  const { machine } = program;
+  const { timeline } = machine.world;
+  const socket = await program.ask("send a command", 0, () => machine.controlSockets.get(path) ?? null);
+  if (socket === null) return null;
+  return await new Promise((resolve) => {
+    const stopFollowing = socket.program.atEnd(() => timeline.after(0, () => resolve(""), program));
+    timeline.after(0, () => {
+      void socket.handle(line).then((response) => {
+        stopFollowing();
+        timeline.after(0, () => resolve(response), program);
+      });
+    }, socket.program);
+  });
+}
+
+/** How long a command has between SIGTERM and SIGKILL. */
+const TERMINATION_MS = 2_000;
+
+async function runCommand(
+  program: Program,
+  command: ProcessCommand,
+  signal: AbortSignal,
+): Promise<ProcessEnd> {
+  const { world } = program.machine;
+  signal.throwIfAborted();
+  const end = await program.ask(`the start of ${command.path}`, 0, () => world.runCommand(program, command));
+  if (end === null) return { ended: "not_started", reason: "no such file" };
+  const bytesMax = command.outputBytesMax;
+  const streams = {
+    stdout: captured(end.stdout ?? "", bytesMax),
+    stderr: captured(end.stderr ?? "", bytesMax),
+  };
+  const durationMs = end.durationMs ?? world.latency("script");
+  const { promise, resolve, reject } = Promise.withResolvers<ProcessEnd>();
+  const { timeline } = world;
+  const later = (delayMs: number, act: () => void): () => void =>
+    timeline.after(delayMs, () => {
+      program.quietly(() => {
+        program.step(`the end of ${command.path}`);
+        act();
+      });
+    }, program);
+  const cancels = [
+    later(command.timeoutMs, () => resolve({ ended: "timed_out", ...streams, survives: false })),
+  ];
+  if (durationMs !== Infinity) {
+    cancels.push(
+      later(
+        durationMs,
+        () => resolve({ ended: "exited", code: end.code ?? 0, ...streams, leftovers: false }),
+      ),
+    );
+  }
+  const onAbort = (): void => void cancels.push(later(TERMINATION_MS, () => reject(signal.reason)));
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await promise;
+  } finally {
+    cancels.forEach((cancel) => cancel());
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function createForeground(program: Program): Foreground {
+  const { world } = program.machine;
+  return {
+    run: async (command, { tailBytesMax }) => {
+      const [path = "", ...args] = command;
+      const end = await program.ask(`the start of ${path}`, 0, () =>
+        world.runCommand(program, {
+          path,
+          arguments: args,
+          environment: {},
+          directory: "/",
+          timeoutMs: Infinity,
+          outputBytesMax: tailBytesMax,
+        }));
+      if (end === null) return { ended: "not_started", code: 127, reason: "command not found" };
+      const durationMs = end.durationMs ?? world.latency("script");
+      if (durationMs === Infinity) return await new Promise(() => {});
+      const tail = `${end.stdout ?? ""}${end.stderr ?? ""}`.slice(-tailBytesMax);
+      return await program.ask(
+        `the end of ${path}`,
+        durationMs,
+        () => ({ ended: "exited", code: end.code ?? 0, tail }),
+      );
+    },
+  };
+}

@@ -1,0 +1,142 @@
+import process from "node:process";
+import type { Random } from "./random.ts";
+
+/** The one for whom something happens: what is meant for a paused one waits, for a dead one it never happens. */
+export interface Owner {
+  readonly state: "running" | "paused" | "dead";
+}
+
+interface Event {
+  atMs: number;
+  /** The order of events of one moment, from the seed. */
+  tie: number;
+  readonly owner: Owner | null;
+  /** `null` once it was called or cancelled. */
+  callback: (() => void) | null;
+}
+
+/**
+ * The time of a world, and everything that will happen in it. Nothing happens by itself: {@linkcode Timeline.run}
+ * calls one event after the other, and waits until everything that follows from it at once has happened.
+ *
+ * Time is in milliseconds since the beginning of the world.
+ */
+export class Timeline {
+  readonly #random: Random;
+  readonly #events = new EventHeap();
+  readonly #held = new Map<Owner, Event[]>();
+  #nowMs = 0;
+  #isRunning = false;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Calls back after a delay; the returned function cancels that. Events of one moment come in any order. */
+  after(delayMs: number, callback: () => void, owner: Owner | null = null): () => void {
+    const atMs = this.#nowMs + Math.max(0, delayMs);
+    const event: Event = { atMs, tie: this.#random.next(), owner, callback };
+    this.#events.add(event);
+    return () => void (event.callback = null);
+  }
+
+  /** What was held back while its owner was paused happens now, in any order. */
+  release(owner: Owner): void {
+    for (const event of this.#held.get(owner) ?? []) {
+      event.atMs = this.#nowMs;
+      event.tie = this.#random.next();
+      this.#events.add(event);
+    }
+    this.#held.delete(owner);
+  }
+
+  /** Moves time on to a moment, or until something is true, which is asked after each event. */
+  async run(untilMs: number, isDone: () => boolean = () => false): Promise<void> {
+    if (this.#isRunning) throw new Error("time is moved on already: await the first call");
+    this.#isRunning = true;
+    try {
+      await settle();
+      while (!isDone()) {
+        const event = this.#events.take(untilMs);
+        if (event === null) {
+          this.#nowMs = Math.max(this.#nowMs, untilMs);
+          return;
+        }
+        if (this.#happens(event)) await settle();
+      }
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #happens(event: Event): boolean {
+    const { owner, callback } = event;
+    if (callback === null || owner?.state === "dead") return false;
+    this.#nowMs = Math.max(this.#nowMs, event.atMs);
+    if (owner?.state === "paused") {
+      const held = this.#held.get(owner) ?? [];
+      held.push(event);
+      this.#held.set(owner, held);
+      return false;
+    }
+    event.callback = null;
+    callback();
+    return true;
+  }
+}
+
+/**
+ * Waits until all promise callbacks have run, however deep. Nothing in a world waits for anything else: its modules are
+ * loaded before (`preload.ts`), and its machines have nothing of the runtime. So a tick suffices, which takes a third of
+ * the time of a macrotask.
+ */
+function settle(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** A binary heap: the first event is at index 0, the two after that of index i are at 2 i + 1 and 2 i + 2. */
+class EventHeap {
+  readonly #events: Event[] = [];
+
+  add(event: Event): void {
+    let index = this.#events.push(event) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.#swapIfBefore(index, parent)) return;
+      index = parent;
+    }
+  }
+
+  /** Removes the first event if it is due by then. */
+  take(untilMs: number): Event | null {
+    const [first] = this.#events;
+    if (first === undefined || first.atMs > untilMs) return null;
+    const last = this.#events.pop();
+    if (last === undefined || last === first) return first;
+    this.#events[0] = last;
+    for (let index = 0;;) {
+      const left = 2 * index + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#swapIfBefore(child, index)) return first;
+      index = child;
+    }
+  }
+
+  #isBefore(index: number, other: number): boolean {
+    const [one, two] = [this.#events[index], this.#events[other]];
+    if (one === undefined || two === undefined) return false;
+    return one.atMs === two.atMs ? one.tie < two.tie : one.atMs < two.atMs;
+  }
+
+  #swapIfBefore(index: number, other: number): boolean {
+    const [one, two] = [this.#events[index], this.#events[other]];
+    if (one === undefined || two === undefined || !this.#isBefore(index, other)) return false;
+    this.#events[index] = two;
+    this.#events[other] = one;
+    return true;
+  }
+}
