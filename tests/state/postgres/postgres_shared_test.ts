@@ -1,8 +1,13 @@
+import assert from "node:assert/strict";
 import type { SharedStore } from "../../../src/domain/membership.ts";
 import { openHeartbeats } from "../../../src/state/postgres/postgres_members.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
+import { createRealClock } from "../../../testing/real_clock.ts";
+import { connectToMemory, createMemoryServer } from "../../../testing/simulation/memory_shared_store.ts";
+import { createRandom } from "../../life/chaos/random.ts";
 import { testSharedStore } from "../conformance_shared.ts";
+import { callAtRandom } from "../random_members.ts";
 
 const postgres = sharedPostgres();
 
@@ -22,3 +27,44 @@ testSharedStore("openPostgresStore()", async (use) => {
     for (const store of stores) await store.close();
   }
 }, POSTGRES);
+
+Deno.test({
+  ...POSTGRES,
+  name: "PostgreSQL and the database in memory return the same to three processes that share it",
+  fn: async () => {
+    const clock = createRealClock();
+    for (const seed of SEEDS) {
+      const stores: SharedStore[] = [];
+      const place = postgres().place();
+      const { next: random } = createRandom(seed, "versions");
+      const stored = await callAtRandom(
+        {
+          open: async () => {
+            const store = await openPostgresStore(place, storeOptions({ random }));
+            stores.push(store);
+            return store;
+          },
+          openHeartbeats: () => openHeartbeats(place, clientOptions()),
+        },
+        createRandom(seed, "calls").next,
+        CALLS,
+      );
+      for (const store of stores) await store.close();
+      const server = await createMemoryServer(clock);
+      const { next: again } = createRandom(seed, "versions");
+      const connect = () =>
+        connectToMemory({ server, clock, random: again, exchange: () => null }, { access: "own" });
+      const { openHeartbeats: openInMemory } = await connect();
+      const inMemory = await callAtRandom(
+        { open: async () => (await connect()).store, openHeartbeats: openInMemory },
+        createRandom(seed, "calls").next,
+        CALLS,
+      );
+      server.database.close();
+      for (const [index, call] of stored.entries()) assert.deepEqual(inMemory[index], call, `seed ${seed}`);
+    }
+  },
+});
+
+const SEEDS = [1, 2, 3];
+const CALLS = 200;

@@ -1,0 +1,213 @@
+/** Random calls of three processes that share a database, with everything that they returned. */
+import type { HeartbeatStore, QueueRow, SharedStore } from "../../src/domain/membership.ts";
+import type { QueuedNotification } from "../../src/domain/outbox.ts";
+import type { CheckUpdate } from "../../src/domain/store.ts";
+import type { SharedDatabase } from "./conformance_shared.ts";
+import {
+  changeOf,
+  countOf,
+  entryOf,
+  markerOf,
+  notificationOf,
+  NOW_MS,
+  queuedOf,
+  recordOf,
+  silenceOf,
+} from "./records.ts";
+
+/** 0 or more, below 1. */
+type Random = () => number;
+
+interface Process {
+  readonly id: string;
+  readonly store: SharedStore;
+  readonly heartbeats: HeartbeatStore;
+  /** As of its last heartbeat. */
+  rows: readonly QueueRow[];
+  /** Queues that it took, whether it still owns them or not. */
+  readonly taken: Map<string, QueueRow>;
+  received: readonly QueuedNotification[];
+}
+
+const NAMES = ["web", "mail", "dns"];
+const CHANNELS = ["one", "two"];
+const CONDITIONS = ["ok", "warning", "critical"] as const;
+
+/** Does so many calls, and returns what each returned; `random` decides them. */
+export async function callAtRandom(
+  { open, openHeartbeats }: SharedDatabase,
+  random: Random,
+  count: number,
+): Promise<readonly unknown[]> {
+  const processes: Process[] = [];
+  for (const id of ["1", "2", "3"]) {
+    const some = { rows: [], taken: new Map(), received: [] };
+    processes.push({ id, store: await open(), heartbeats: openHeartbeats(), ...some });
+  }
+  const log: unknown[] = [];
+  const calls = new Calls(random);
+  for (let call = 0; call < count; call++) {
+    const process = calls.pick(processes);
+    const [name, work] = calls.pick(Object.entries(CALLS));
+    log.push([call, process.id, name, plain(await work(process, calls))]);
+  }
+  const [{ store }] = processes as [Process];
+  log.push(plain([await store.outbox(), await store.records()]));
+  for (const name of NAMES) log.push(plain([await store.changes(name, ALL), await store.rollups(name, 0)]));
+  for (const { heartbeats } of processes) await heartbeats.close();
+  return log;
+}
+
+const ALL = { sinceMs: 0, limit: 1_000 };
+
+/** Without times and places in a sequence, in an order of its own where the database has none. */
+function plain(value: unknown): unknown {
+  const text = JSON.stringify(value, (key, item) => {
+    if (["silentForMs", "ageMs", "sequence"].includes(key)) return undefined;
+    return ["members", "queues", "markers"].includes(key) && Array.isArray(item) ? sorted(item) : item;
+  });
+  const parsed = text === undefined ? null : JSON.parse(text);
+  return Array.isArray(parsed) &&
+      parsed.every((item) => item?.name !== undefined || item?.check !== undefined)
+    ? sorted(parsed)
+    : parsed;
+}
+
+function sorted(items: readonly unknown[]): readonly unknown[] {
+  return items.toSorted((one, other) => JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
+}
+
+/** Random arguments. */
+class Calls {
+  readonly random: Random;
+  #ids = 0;
+
+  constructor(random: Random) {
+    this.random = random;
+  }
+
+  pick<T>(values: readonly T[]): T {
+    const value = values[Math.floor(this.random() * values.length)];
+    if (value === undefined) throw new Error("Nothing to pick");
+    return value;
+  }
+
+  some<T>(values: readonly T[], share = 0.5): readonly T[] {
+    return values.filter(() => this.random() < share);
+  }
+
+  queued(check: string): QueuedNotification {
+    const condition = this.pick(CONDITIONS);
+    const event = condition === "ok" ? "recovery" : "problem";
+    const id = `${++this.#ids}`;
+    return queuedOf(id, this.#ids, {
+      notification: notificationOf(check, { id, condition, event }),
+      channelKey: this.pick(CHANNELS),
+      attempts: 0,
+      state: "pending",
+      messageId: null,
+      firstFailedAtMs: null,
+      lastFailure: null,
+    });
+  }
+
+  update(name: string): CheckUpdate {
+    const atMs = NOW_MS + Math.floor(this.random() * 8_000_000);
+    return {
+      record: recordOf(name, { missedRuns: Math.floor(this.random() * 100) }),
+      rollup: this.pick([null, entryOf(atMs, { condition: this.pick(CONDITIONS) })]),
+      change: this.pick([null, changeOf(name, atMs)]),
+      queued: this.random() < 0.7 ? [this.queued(name)] : [],
+    };
+  }
+}
+
+const CALLS: Readonly<Record<string, (process: Process, calls: Calls) => Promise<unknown>>> = {
+  save: ({ store }, calls) =>
+    store.save(
+      Array.from({ length: 1 + Math.floor(calls.random() * 3) }, () => calls.update(calls.pick(NAMES))),
+    ),
+  load: ({ store }, calls) => store.load(calls.some(NAMES)),
+  readOthers: ({ store }, calls) => store.readOthers(calls.some(NAMES)),
+  versionOf: ({ store }, calls) => Promise.resolve(store.versionOf(calls.pick(NAMES))),
+  beat: async (process, calls) => {
+    const { id, heartbeats } = process;
+    const config = calls.pick(["c", "d"]);
+    const host = calls.pick(["a", "b", id]);
+    const own = { host, id, config, active: config, location: calls.pick([null, "fra"]), looks: [] };
+    const reply = await heartbeats.beat(own, calls.random() < 0.3);
+    process.rows = reply.queues;
+    return reply;
+  },
+  leave: ({ id, heartbeats }, calls) => heartbeats.leave({ host: calls.pick(["a", "b", id]), id }),
+  members: ({ store }) => store.members(),
+  takeQueue: async ({ store, id, rows, taken }, calls) => {
+    const channelKey = calls.pick(CHANNELS);
+    const row = rows.find((one) => one.channelKey === channelKey) ?? { channelKey, owner: null, token: 0 };
+    const result = await store.takeQueue(row, id);
+    if (result !== null) taken.set(channelKey, result.queue);
+    return [result, store.owns(channelKey)];
+  },
+  giveBackQueue: async ({ store, taken }, calls) => {
+    const queue = taken.get(calls.pick(CHANNELS));
+    if (queue !== undefined) await store.giveBackQueue(queue);
+  },
+  receive: async (process) => {
+    const result = await process.store.receive([...process.taken.values()]);
+    process.received = [...process.received, ...result.notifications];
+    return result;
+  },
+  changeOutbox: async ({ store, received }, calls) => {
+    const changed = calls.some(received).map((queued) => ({
+      ...queued,
+      attempts: queued.attempts + 1,
+      messageId: calls.pick([null, "m"]),
+      state: calls.pick(["pending", "rejected", "dropped"] as const),
+    }));
+    const markerWith = (certain: boolean) =>
+      markerOf(calls.pick(NAMES), {
+        channelKey: calls.pick(CHANNELS),
+        condition: calls.pick(["warning", "critical"] as const),
+        certain,
+      });
+    const sent = { ...markerWith(true), condition: calls.pick(CONDITIONS) };
+    const limitUse = calls.pick([null, {
+      sentAtMs: [Math.floor(calls.random() * 1e6)],
+      limitedUntilMs: null,
+    }]);
+    await store.changeOutbox({
+      changed,
+      removed: calls.some(received, 0.3).map(({ id }) => id),
+      markers: calls.some([markerWith(true), markerWith(false)]),
+      cleared: calls.some([markerWith(true)]),
+      counted: calls.some([countOf(calls.pick(CHANNELS), { limitUse })]),
+      ...calls.random() < 0.3 && { sentOpen: [sent] },
+    });
+    return [await store.outbox(), CHANNELS.map((channelKey) => store.owns(channelKey))];
+  },
+  known: ({ store }, calls) => store.known(calls.some(NAMES)),
+  pendingChannels: async ({ store }) => (await store.pendingChannels()).toSorted(),
+  queueSummary: async ({ store }, calls) => {
+    const last = calls.pick([null, await store.queuedSummary()]);
+    const next = {
+      schedule: calls.pick(["@daily", "@weekly"]),
+      scheduledMs: NOW_MS + Math.floor(calls.random() * 9),
+    };
+    return [await store.queueSummary(next, last, [calls.queued("summary")]), await store.queuedSummary()];
+  },
+  silences: async ({ store }, calls) => {
+    await store.addSilences([silenceOf(calls.pick(["s", "t"]), { check: calls.pick([null, ...NAMES]) })]);
+    const ended = await store.endSilences(calls.pick(["all" as const, [null], NAMES]), NOW_MS);
+    return [ended, await store.silences(NOW_MS)];
+  },
+  locations: async ({ store }, calls) => {
+    const { last } = recordOf("web");
+    const location = calls.pick(["fra", "nyc"]);
+    const check = calls.pick(NAMES);
+    if (last !== null) {
+      await store.saveLocationResults([{ check, location, result: last, trace: "", ageMs: 5 }]);
+    }
+    return await store.locationResults(NAMES);
+  },
+  prune: ({ store }) => store.prune(NOW_MS),
+};
