@@ -1,4 +1,4 @@
-/** Random calls of three processes that share a database, with everything that they returned. */
+/** Random calls of three callers that share a database, with everything that they returned. */
 import type { HeartbeatStore, QueueRow, SharedStore } from "../../src/domain/membership.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import type { CheckUpdate } from "../../src/domain/store.ts";
@@ -18,7 +18,7 @@ import {
 /** 0 or more, below 1. */
 type Random = () => number;
 
-interface Process {
+interface Caller {
   readonly id: string;
   readonly store: SharedStore;
   readonly heartbeats: HeartbeatStore;
@@ -39,22 +39,22 @@ export async function callAtRandom(
   random: Random,
   count: number,
 ): Promise<readonly unknown[]> {
-  const processes: Process[] = [];
+  const callers: Caller[] = [];
   for (const id of ["1", "2", "3"]) {
     const some = { rows: [], taken: new Map(), received: [] };
-    processes.push({ id, store: await open(), heartbeats: openHeartbeats(), ...some });
+    callers.push({ id, store: await open(), heartbeats: openHeartbeats(), ...some });
   }
   const log: unknown[] = [];
   const calls = new Calls(random);
   for (let call = 0; call < count; call++) {
-    const process = calls.pick(processes);
+    const caller = calls.pick(callers);
     const [name, work] = calls.pick(Object.entries(CALLS));
-    log.push([call, process.id, name, plain(await work(process, calls))]);
+    log.push([call, caller.id, name, plain(await work(caller, calls))]);
   }
-  const [{ store }] = processes as [Process];
+  const [{ store }] = callers as [Caller];
   log.push(plain([await store.outbox(), await store.records()]));
   for (const name of NAMES) log.push(plain([await store.changes(name, ALL), await store.rollups(name, 0)]));
-  for (const { heartbeats } of processes) await heartbeats.close();
+  for (const { heartbeats } of callers) await heartbeats.close();
   return log;
 }
 
@@ -122,7 +122,7 @@ class Calls {
   }
 }
 
-const CALLS: Readonly<Record<string, (process: Process, calls: Calls) => Promise<unknown>>> = {
+const CALLS: Readonly<Record<string, (caller: Caller, calls: Calls) => Promise<unknown>>> = {
   save: ({ store }, calls) =>
     store.save(
       Array.from({ length: 1 + Math.floor(calls.random() * 3) }, () => calls.update(calls.pick(NAMES))),
@@ -130,13 +130,13 @@ const CALLS: Readonly<Record<string, (process: Process, calls: Calls) => Promise
   load: ({ store }, calls) => store.load(calls.some(NAMES)),
   readOthers: ({ store }, calls) => store.readOthers(calls.some(NAMES)),
   versionOf: ({ store }, calls) => Promise.resolve(store.versionOf(calls.pick(NAMES))),
-  beat: async (process, calls) => {
-    const { id, heartbeats } = process;
+  beat: async (caller, calls) => {
+    const { id, heartbeats } = caller;
     const config = calls.pick(["c", "d"]);
     const host = calls.pick(["a", "b", id]);
     const own = { host, id, config, active: config, location: calls.pick([null, "fra"]), looks: [] };
     const reply = await heartbeats.beat(own, calls.random() < 0.3);
-    process.rows = reply.queues;
+    caller.rows = reply.queues;
     return reply;
   },
   leave: ({ id, heartbeats }, calls) => heartbeats.leave({ host: calls.pick(["a", "b", id]), id }),
@@ -152,9 +152,9 @@ const CALLS: Readonly<Record<string, (process: Process, calls: Calls) => Promise
     const queue = taken.get(calls.pick(CHANNELS));
     if (queue !== undefined) await store.giveBackQueue(queue);
   },
-  receive: async (process) => {
-    const result = await process.store.receive([...process.taken.values()]);
-    process.received = [...process.received, ...result.notifications];
+  receive: async (caller) => {
+    const result = await caller.store.receive([...caller.taken.values()]);
+    caller.received = [...caller.received, ...result.notifications];
     return result;
   },
   changeOutbox: async ({ store, received }, calls) => {
