@@ -1,8 +1,8 @@
 /** Copies a whole state from one database to another, as it is stored. */
 import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../domain/store.ts";
-import type { Table } from "./table_declaration.ts";
-import { TABLES } from "./tables.ts";
+import type { Table } from "./sql/table_declaration.ts";
+import { TABLES } from "./sql/tables.ts";
 
 /** A table as far as copying needs it. */
 export type CopiedTable = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;

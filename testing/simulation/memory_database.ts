@@ -19,11 +19,19 @@ import { DAY_MS } from "../../src/shared/time_units.ts";
 import { columnText } from "../../src/state/codec.ts";
 import type { RecordBatch, VersionedRecord } from "../../src/state/record_writer.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
-import { DELETE_MARKER, DELETE_QUEUED, SELECT_MARKERS } from "../../src/state/sqlite/outbox_statements.ts";
+import { SELECT_MARKERS } from "../../src/state/sql/shared_statements.ts";
+import { DELETE_MARKER, DELETE_QUEUED } from "../../src/state/sqlite/outbox_statements.ts";
 import { keepUpdate } from "../../src/state/sqlite/sqlite_checks.ts";
-import { openConnection, type Row, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { openConnection, type SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { keepQueued } from "../../src/state/sqlite/sqlite_outbox.ts";
-import { CHANNEL_COUNTS, CREATE_TABLES, DELIVERY_MARKERS, OUTBOX, RECORDS } from "../../src/state/tables.ts";
+import type { Row } from "../../src/state/sql/table_declaration.ts";
+import {
+  CHANNEL_COUNTS,
+  CREATE_TABLES,
+  DELIVERY_MARKERS,
+  OUTBOX,
+  RECORDS,
+} from "../../src/state/sql/tables.ts";
 
 /** Of its server, as messages name it. */
 const URL = "postgres://memory";

@@ -66,6 +66,13 @@ Deno.test("with SQLite, no module of a shared state is loaded", () => {
   assert.ok(lazy.length > 5, "others import them lazily");
 });
 
+Deno.test("the stores in SQLite and in PostgreSQL share state/sql, and import nothing of each other", () => {
+  const [sqlite, postgres] = ["src/state/sqlite/", "src/state/postgres/"];
+  const crossing = FILES.flatMap((path) => importsOf(path).map((target) => `${path} imports ${target}`))
+    .filter((line) => line.includes(sqlite) && line.includes(postgres));
+  assert.deepEqual(crossing, []);
+});
+
 /** Returns the modules that a module loads with itself: neither types nor dynamic imports. */
 function loadedWith(path: string): readonly string[] {
   const text = Deno.readTextFileSync(`${PROJECT}${path}`);

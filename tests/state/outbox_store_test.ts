@@ -4,7 +4,8 @@ import { type Store, StoreError, type StoreFailure } from "../../src/domain/stor
 import { openConnection, SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
 import { createDatabaseStore } from "../../src/state/sqlite/database_store.ts";
 import { migrate } from "../../src/state/sqlite/migrations.ts";
-import * as statements from "../../src/state/sqlite/outbox_statements.ts";
+import * as shared from "../../src/state/sql/shared_statements.ts";
+import * as own from "../../src/state/sqlite/outbox_statements.ts";
 import {
   changeOf,
   countOf,
@@ -204,7 +205,7 @@ Deno.test("no statement on the outbox or the silences scans a table needlessly",
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   migrate(connection);
   const readsAll = new Set(["SELECT_OUTBOX", "SELECT_MARKERS", "DELETE_STRAY_MARKERS"]);
-  for (const [name, sql] of Object.entries(statements)) {
+  for (const [name, sql] of Object.entries({ ...shared, ...own })) {
     await t.step(name, () => {
       const plan = connection.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
       assert.equal(

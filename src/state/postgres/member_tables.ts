@@ -1,8 +1,16 @@
 /** The tables that only a shared state has. */
 import type { EarlyLook, LocationResult, MemberHeartbeat, QueueRow } from "../../domain/membership.ts";
 import { type Codec, json, list, number, object, text, word } from "../codec.ts";
-import { field, integer, jsonField, string, stringOrNull, type Table, table } from "../table_declaration.ts";
-import { RESULT } from "../tables.ts";
+import {
+  field,
+  integer,
+  jsonField,
+  string,
+  stringOrNull,
+  type Table,
+  table,
+} from "../sql/table_declaration.ts";
+import { RESULT } from "../sql/tables.ts";
 
 const EARLY_LOOK: Codec<EarlyLook> = object({
   sequence: number,

@@ -9,24 +9,25 @@ import type {
   SumSpan,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sqlite/sqlite_checks.ts";
+import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
-import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../tables.ts";
+import type { Table } from "../sql/table_declaration.ts";
+import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "./statement_response.ts";
 import { lastByKey, newRows, onConflict, toArrays } from "./postgres_tables.ts";
 import { arrayText, joined, type Parameter } from "./protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
-const CHECK_VALUES = [...CHECKS.declared.map(({ name }) => name), ...VERSIONS].join(", ");
+const CHECK_VALUES = [...namesOf(CHECKS), ...VERSIONS].join(", ");
 
 const WITHOUT_CHECK = ["check_id"];
 const NAMED = [["name", "text"]] as const;
-const ROLLUP_VALUES = ROLLUPS.declared.slice(1).map(({ name }) => name).join(", ");
-const CHANGE_VALUES = CHANGES.declared.slice(1).map(({ name }) => name).join(", ");
+const ROLLUP_VALUES = namesOf(ROLLUPS).slice(1);
+const CHANGE_VALUES = namesOf(CHANGES).slice(1);
 
 const FIRST = firstParameters([
   CHECKS.declared.length + VERSIONS.length,
@@ -48,11 +49,13 @@ const SAVE = `WITH saved AS (
     SELECT ${CHECK_VALUES} FROM ${newRows(CHECKS, { before: VERSIONS.map((name) => [name, "bigint"]) })}
     ORDER BY place
     ${
-  onConflict(CHECKS).replace(
-    "excluded.fresh_runs || checks.fresh_runs",
-    `excluded.fresh_runs || CASE WHEN length(checks.fresh_runs) < ${FRESH_BYTES_MAX} THEN checks.fresh_runs ELSE '' END`,
-  )
-}, version = excluded.version, replaces = excluded.replaces
+  onConflict(CHECKS, {
+    fresh_runs:
+      `excluded.fresh_runs || CASE WHEN length(checks.fresh_runs) < ${FRESH_BYTES_MAX} THEN checks.fresh_runs ELSE '' END`,
+    version: "excluded.version",
+    replaces: "excluded.replaces",
+  })
+}
     WHERE checks.version = excluded.replaces
     RETURNING id, name),
   moved AS (
@@ -61,23 +64,27 @@ const SAVE = `WITH saved AS (
     WHERE length(runs) >= ${FRESH_BYTES_MAX}
     ON CONFLICT (check_id) DO UPDATE SET runs = substr(excluded.runs || recent_runs.runs, 1, ${RECENT_BYTES_MAX})),
   added AS (
-    INSERT INTO rollups (check_id, ${ROLLUP_VALUES})
+    INSERT INTO rollups (check_id, ${ROLLUP_VALUES.join(", ")})
     SELECT saved.id, ${prefixed(ROLLUP_VALUES)}
     FROM ${newRows(ROLLUPS, { first: FIRST[1] ?? 0, without: WITHOUT_CHECK, before: NAMED })}
     JOIN saved ON saved.name = new.name ORDER BY place ${onConflict(ROLLUPS)}),
   changed AS (
-    INSERT INTO changes (check_id, ${CHANGE_VALUES})
+    INSERT INTO changes (check_id, ${CHANGE_VALUES.join(", ")})
     SELECT saved.id, ${prefixed(CHANGE_VALUES)}
     FROM ${newRows(CHANGES, { first: FIRST[2] ?? 0, without: WITHOUT_CHECK, before: NAMED })}
     JOIN saved ON saved.name = new.name ORDER BY place),
   queued AS (
     INSERT INTO outbox (${OUTBOX.columns})
-    SELECT ${prefixed(OUTBOX.columns)} FROM ${newRows(OUTBOX, { first: FIRST[3] ?? 0, before: NAMED })}
+    SELECT ${prefixed(namesOf(OUTBOX))} FROM ${newRows(OUTBOX, { first: FIRST[3] ?? 0, before: NAMED })}
     JOIN saved ON saved.name = new.name ORDER BY place ${onConflict(OUTBOX)})
   SELECT name FROM saved`;
 
-function prefixed(columns: string): string {
-  return columns.split(", ").map((column) => `new.${column}`).join(", ");
+function namesOf({ declared }: Pick<Table<never>, "declared">): readonly string[] {
+  return declared.map(({ name }) => name);
+}
+
+function prefixed(columns: readonly string[]): string {
+  return columns.map((column) => `new.${column}`).join(", ");
 }
 
 const SELECT_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks ORDER BY id`;

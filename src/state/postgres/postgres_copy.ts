@@ -1,6 +1,6 @@
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { copiedColumns, type CopiedTable, keyColumns, PAGE_ROWS, type StateTables } from "../copy_state.ts";
-import { TABLES } from "../tables.ts";
+import { TABLES } from "../sql/tables.ts";
 import { PostgresClient, type PostgresClientOptions, type Session } from "./postgres_client.ts";
 import { prepareSchema } from "./postgres_schema.ts";
 import { newRows, toArrays } from "./postgres_tables.ts";

@@ -2,12 +2,12 @@
 import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import { columnText } from "../codec.ts";
-import type { Row } from "../sqlite/sqlite_connection.ts";
-import { endedRunOf, runOf } from "../sqlite/sqlite_jobs.ts";
+import type { Row } from "../sql/table_declaration.ts";
+import { endedRunOf, runOf } from "../sql/rows.ts";
 import { JOB_RUNS_MAX } from "../retention.ts";
-import { JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../tables.ts";
+import { JOB_RUNS, JOBS, MONITOR, ONLY_ROW } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
-import { encodeRows, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, insertRows, upsertRows } from "./postgres_tables.ts";
 
 /** A job with the run that ended last and those behind it without an end; one row without a run if there is none. */
 const SELECT_JOB =
@@ -40,7 +40,7 @@ function factsOf(rows: readonly Row[]): JobFacts {
   };
 }
 
-const INSERT_BEGUN_RUN = upsertRows(JOB_RUNS).replace(/DO UPDATE SET.*$/s, "DO NOTHING");
+const INSERT_BEGUN_RUN = `${insertRows(JOB_RUNS)} ON CONFLICT (key) DO NOTHING`;
 
 const DELETE_SURPLUS_RUNS = `DELETE FROM job_runs WHERE job_id = $1
   AND id NOT IN (SELECT id FROM job_runs WHERE job_id = $1 ORDER BY id DESC LIMIT ${JOB_RUNS_MAX})

@@ -2,9 +2,9 @@
 import type { HeartbeatStore, MemberStatus } from "../../domain/membership.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { type Codec, columnText, json, list, nullable } from "../codec.ts";
-import type { Row } from "../sqlite/sqlite_connection.ts";
-import { SILENCES } from "../tables.ts";
-import type { Table } from "../table_declaration.ts";
+import type { Row } from "../sql/table_declaration.ts";
+import { SILENCES } from "../sql/tables.ts";
+import type { Table } from "../sql/table_declaration.ts";
 import { EARLY_LOOKS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { PostgresClient, type PostgresClientOptions } from "./postgres_client.ts";
 import { explainPostgresFailure } from "./server_failure.ts";

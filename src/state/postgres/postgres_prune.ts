@@ -1,10 +1,10 @@
 /** Forgets the old in PostgreSQL, as `prune.ts` does in SQLite: some checks at a time, in the order of their ids. */
 import type { PruneProgress } from "../../domain/store.ts";
-import { nameIn } from "../sqlite/sqlite_checks.ts";
-import { DELETE_STRAY_MARKERS } from "../sqlite/outbox_statements.ts";
+import { nameIn } from "../sql/rows.ts";
+import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { addReading, CHANGES_MAX, limitsAt, type RetentionLimits } from "../retention.ts";
-import { CLOCK, ONLY_ROW, ROLLUPS } from "../tables.ts";
+import { CLOCK, ONLY_ROW, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { encodeRows, onConflict, upsertRows } from "./postgres_tables.ts";
 

@@ -5,9 +5,9 @@
 import type { KnownNotification, QueueRow } from "../../domain/membership.ts";
 import type { OutboxChange, QueuedNotification, SentOpen } from "../../domain/outbox.ts";
 import { columnText } from "../codec.ts";
-import type { Row } from "../sqlite/sqlite_connection.ts";
+import type { Row } from "../sql/table_declaration.ts";
 import type { ClaimedQueues } from "../sender_queues.ts";
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../tables.ts";
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
 import { addedCounts, DELETE_MARKERS, keyOfMarker } from "./postgres_outbox.ts";

@@ -1,6 +1,6 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
-import type { Column, Merge, Table } from "../table_declaration.ts";
-import { CREATE_INDEXES, TABLES } from "../tables.ts";
+import type { Column, Merge, Table } from "../sql/table_declaration.ts";
+import { CREATE_INDEXES, TABLES } from "../sql/tables.ts";
 import { LOCATION_RESULTS, MEMBERS, QUEUES } from "./member_tables.ts";
 import { itemText, type Parameter } from "./protocol.ts";
 
@@ -100,17 +100,27 @@ export function newRows(
   return `unnest(${arrays.join(", ")}) WITH ORDINALITY AS new (${names.join(", ")}, place)`;
 }
 
-/** Merges an inserted row into one with the same unique columns. */
-export function onConflict({ name, declared, unique }: Declared): string {
-  const updates = declared.filter((column) => !unique.includes(column.name))
-    .map((column) => `${column.name} = ${MERGED[column.merge](name, column.name)}`);
+/** Merges an inserted row into one with the same unique columns. `values` are those of some columns, by name. */
+export function onConflict(
+  { name, declared, unique }: Declared,
+  values: Readonly<Record<string, string>> = {},
+): string {
+  const merged = declared.filter((column) => !unique.includes(column.name))
+    .map((column) => [column.name, MERGED[column.merge](name, column.name)]);
+  const updates = Object.entries({ ...Object.fromEntries(merged), ...values })
+    .map(([column, value]) => `${column} = ${value}`);
   return `ON CONFLICT (${unique.join(", ")}) DO UPDATE SET ${updates.join(", ")}`;
 }
 
-/** Upserts rows from one array parameter a column; no two of them may have the same unique columns. */
-export function upsertRows(table: Declared & { readonly columns: string }, first = 1): string {
+/** Inserts rows from one array parameter a column. */
+export function insertRows(table: Declared & { readonly columns: string }, first = 1): string {
   return `INSERT INTO ${table.name} (${table.columns})
-    SELECT ${table.columns} FROM ${newRows(table, { first })} ORDER BY place ${onConflict(table)}`;
+    SELECT ${table.columns} FROM ${newRows(table, { first })} ORDER BY place`;
+}
+
+/** Upserts rows; no two of them may have the same unique columns. */
+export function upsertRows(table: Declared & { readonly columns: string }, first = 1): string {
+  return `${insertRows(table, first)} ${onConflict(table)}`;
 }
 
 /** The parameters of rows, as values by row: one array a column. */

@@ -1,5 +1,5 @@
 /** The response to one statement: the order of its messages, and their content. */
-import type { Row } from "../sql/row.ts";
+import type { Row } from "../sql/table_declaration.ts";
 import {
   BodyReader,
   ProtocolError,

@@ -1,7 +1,7 @@
 import type { Store } from "../../domain/store.ts";
 import { openConnection } from "./sqlite_connection.ts";
 import { createDatabaseStore } from "./database_store.ts";
-import { CREATE_TABLES } from "../tables.ts";
+import { CREATE_TABLES } from "../sql/tables.ts";
 
 const PATH = ":memory:";
 

@@ -1,5 +1,5 @@
 /** The statements on jobs that are more than an upsert of a row. Names and keys are encoded as column text. */
-import { JOB_RUNS, JOBS } from "../tables.ts";
+import { JOB_RUNS, JOBS } from "../sql/tables.ts";
 
 /** A job: its id and the time when it was first recorded. */
 export const SELECT_JOB = "SELECT id, since_ms FROM jobs WHERE name = ?";

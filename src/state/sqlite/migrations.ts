@@ -1,5 +1,6 @@
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { CREATE_TABLES } from "../tables.ts";
+import { type Migration, newerVersion } from "../sql/migration.ts";
+import { CREATE_TABLES } from "../sql/tables.ts";
 
 /** Marks a database as one of monitor's ("mntr" in ASCII; SQLite's header, offset 68). Never changes. */
 export const APPLICATION_ID = 0x6d6e7472;
@@ -10,9 +11,6 @@ export const APPLICATION_ID = 0x6d6e7472;
  * steps.
  */
 export const MIGRATIONS: readonly Migration[] = [CREATE_TABLES];
-
-/** The statements of one step. */
-export type Migration = readonly string[];
 
 /** A database that a newer monitor has written. */
 export class NewerVersionError extends Error {
@@ -53,10 +51,4 @@ export function versionOf(
   const version = Number(connection.first("PRAGMA user_version")?.["user_version"]);
   if (version > migrations.length) throw new NewerVersionError(newerVersion(version, migrations.length));
   return version;
-}
-
-/** Returns the error for a state that is newer than this program. */
-export function newerVersion(version: number, versionMax: number): string {
-  return `it is of version ${version}, and this monitor knows versions up to ${versionMax}; use the newer monitor, ` +
-    "or keep the state elsewhere";
 }

@@ -2,10 +2,7 @@
  * The statements on the outbox, delivery markers, counts of channels, and silences that are more than an upsert of a
  * row. Names and keys are encoded as column text.
  */
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SILENCES, SUMMARY } from "../tables.ts";
-
-/** All queued notifications, by sequence. */
-export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
+import { SILENCES } from "../sql/tables.ts";
 
 /** Deletes the queued notification of a key. */
 export const DELETE_QUEUED = "DELETE FROM outbox WHERE key = ?";
@@ -15,23 +12,10 @@ export const DELETE_DROPPED = `DELETE FROM outbox WHERE id IN (
     SELECT id FROM outbox WHERE state = 'dropped' AND next_attempt_at_ms < ?1
       AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)`;
 
-/** All markers, in the order in which they were first set. */
-export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
-
 export const DELETE_MARKER = "DELETE FROM delivery_markers WHERE check_name = ? AND channel_key = ?";
-
-/** Deletes the markers of checks that are deleted. */
-export const DELETE_STRAY_MARKERS =
-  "DELETE FROM delivery_markers WHERE check_name NOT IN (SELECT name FROM checks)";
-
-/** The counts of all channels, in the order in which they were first counted. */
-export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts ORDER BY id`;
 
 /** Forgets the counts of channels that were last counted before a time. */
 export const DELETE_OLD_COUNTS = "DELETE FROM channel_counts WHERE counted_at_ms < ?";
-
-/** The summary that was queued last. */
-export const SELECT_SUMMARY = `SELECT ${SUMMARY.columns} FROM summary`;
 
 /** The silences that end after a time; their index has them in this order. */
 export const SELECT_SILENCES =

@@ -1,7 +1,5 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
-
-/** A row as the database gives it, by column. */
-export type Row = Readonly<Record<string, SQLOutputValue>>;
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { Row } from "../sql/table_declaration.ts";
 
 /** The parts of the runtime's database that are used. */
 export interface Database extends Pick<DatabaseSync, "isOpen" | "isTransaction" | "exec" | "close"> {

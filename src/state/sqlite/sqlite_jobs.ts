@@ -1,7 +1,8 @@
 /** The part of the store for jobs in a database. Each function is synchronous, and throws errors. */
-import type { EndedJobRun, JobFacts, JobRun } from "../../domain/job_runs.ts";
-import { columnText, number, UnreadableRowError } from "../codec.ts";
-import type { Row, SqliteConnection } from "./sqlite_connection.ts";
+import type { JobFacts, JobRun } from "../../domain/job_runs.ts";
+import { columnText, number } from "../codec.ts";
+import { endedRunOf, runOf } from "../sql/rows.ts";
+import type { SqliteConnection } from "./sqlite_connection.ts";
 import {
   DELETE_SURPLUS_RUNS,
   INSERT_BEGUN_RUN,
@@ -12,7 +13,7 @@ import {
   UPSERT_JOB,
 } from "./job_statements.ts";
 import { JOB_RUNS_MAX } from "../retention.ts";
-import { JOB_RUNS, JOBS } from "../tables.ts";
+import { JOB_RUNS, JOBS } from "../sql/tables.ts";
 
 /** Implements `job()` of the store. */
 export function readJob(connection: SqliteConnection, name: string, nowMs: number): JobFacts {
@@ -58,15 +59,4 @@ function factsIn(connection: SqliteConnection, name: string, nowMs: number): Job
     last: last === undefined ? null : endedRunOf(last),
     inProgress: connection.all(SELECT_RUNS_IN_PROGRESS, id).map(runOf),
   };
-}
-
-export function runOf(row: Row): JobRun {
-  const { id, startedAtMs, end } = JOB_RUNS.decode(row);
-  return { id, startedAtMs, end };
-}
-
-export function endedRunOf(row: Row): EndedJobRun {
-  const { end, ...run } = runOf(row);
-  if (end === null) throw new UnreadableRowError('"ending" of a row is not text');
-  return { ...run, end };
 }

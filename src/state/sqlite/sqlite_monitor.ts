@@ -1,7 +1,7 @@
 /** The process that runs the checks, in the database. */
 import type { MonitorRun } from "../../domain/monitor_run.ts";
 import type { SqliteConnection } from "./sqlite_connection.ts";
-import { MONITOR, ONLY_ROW } from "../tables.ts";
+import { MONITOR, ONLY_ROW } from "../sql/tables.ts";
 
 /** Implements `monitorRun()` of the store. */
 export function readMonitorRun(connection: SqliteConnection): MonitorRun | null {

@@ -3,12 +3,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import { columnText, number } from "../codec.ts";
 import { addReading, CHANGES_MAX, type ClockReadings, limitsAt, type RetentionLimits } from "../retention.ts";
 import { DELETE_OLD_JOB_RUNS, DELETE_OLD_JOBS } from "./job_statements.ts";
-import {
-  DELETE_DROPPED,
-  DELETE_OLD_COUNTS,
-  DELETE_OLD_SILENCES,
-  DELETE_STRAY_MARKERS,
-} from "./outbox_statements.ts";
+import { DELETE_DROPPED, DELETE_OLD_COUNTS, DELETE_OLD_SILENCES } from "./outbox_statements.ts";
 import {
   ADD_HOURS_TO_DAYS,
   DELETE_ADDED_HOURS,
@@ -19,7 +14,8 @@ import {
   SELECT_CHECKS_BEHIND,
   SELECT_CLOCK,
 } from "./statements.ts";
-import { CLOCK, ONLY_ROW } from "../tables.ts";
+import { DELETE_STRAY_MARKERS } from "../sql/shared_statements.ts";
+import { CLOCK, ONLY_ROW } from "../sql/tables.ts";
 
 /**
  * Returns a function that deletes old data of a few checks at a time, in a cycle over their ids. One call is one

@@ -4,7 +4,7 @@
  */
 import { RECENT_BYTES_MAX } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
-import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../tables.ts";
+import { CHANGES, CHECKS, CLOCK, RECORDS, ROLLUPS } from "../sql/tables.ts";
 
 /** All records, in the order in which the checks were first persisted. */
 export const SELECT_RECORDS = `SELECT ${RECORDS.columns} FROM checks ORDER BY id`;

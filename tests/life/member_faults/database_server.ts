@@ -9,7 +9,7 @@ import {
 import { runChild, tool } from "../../../testing/tools.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
-import type { Row } from "../../../src/state/sqlite/sqlite_connection.ts";
+import type { Row } from "../../../src/state/sql/table_declaration.ts";
 import { createMovableClock, type MovableClock } from "../chaos/clock.ts";
 
 /** The schema of the members. */

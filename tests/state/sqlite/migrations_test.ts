@@ -4,11 +4,11 @@ import { SqliteConnection } from "../../../src/state/sqlite/sqlite_connection.ts
 import {
   APPLICATION_ID,
   migrate,
-  type Migration,
   MIGRATIONS,
   NewerVersionError,
   versionOf,
 } from "../../../src/state/sqlite/migrations.ts";
+import type { Migration } from "../../../src/state/sql/migration.ts";
 import { withStatePath } from "../state_directory.ts";
 
 const FIRST: Migration = ["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"];

@@ -1,9 +1,11 @@
 /** Declares a table once: its columns, with how each is stored; the statements and conversions are made from that. */
-import type { SQLInputValue } from "node:sqlite";
-import { type Condition, CONDITIONS } from "../domain/condition.ts";
-import type { ConditionCounts } from "../domain/condition_state.ts";
-import { bytes, type Codec, columnText, json, nullable, number } from "./codec.ts";
-import type { Row } from "./sqlite/sqlite_connection.ts";
+import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import { bytes, type Codec, columnText, json, nullable, number } from "../codec.ts";
+
+/** A row as a database gives it, by column. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** How an upsert merges the stored value (`column`) and the new one (`excluded.column`). */
 export type Merge = keyof typeof MERGED;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { list, number, object, text, UnreadableRowError } from "../../src/state/codec.ts";
-import { SqliteConnection } from "../../src/state/sqlite/sqlite_connection.ts";
+import { list, number, object, text, UnreadableRowError } from "../../../src/state/codec.ts";
+import { SqliteConnection } from "../../../src/state/sqlite/sqlite_connection.ts";
 import {
   blob,
   counts,
@@ -13,8 +13,8 @@ import {
   string,
   stringOrNull,
   table,
-} from "../../src/state/table_declaration.ts";
-import { HOSTILE_TEXTS } from "./hostile.ts";
+} from "../../../src/state/sql/table_declaration.ts";
+import { HOSTILE_TEXTS } from "../hostile.ts";
 
 const NO_COUNTS = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 

@@ -1,0 +1,76 @@
+/** How the rows are made and read that every database has alike. */
+import type { Condition } from "../../domain/condition.ts";
+import type { ConditionCounts } from "../../domain/condition_state.ts";
+import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
+import type { Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
+import { HOUR_MS } from "../../shared/time_units.ts";
+import { columnText, json, list, number, UnreadableRowError } from "../codec.ts";
+import { startOf } from "../retention.ts";
+import type { Row } from "./table_declaration.ts";
+import { JOB_RUNS } from "./tables.ts";
+
+/** The roll-up of one run. */
+export function rollupOf(entry: RollupEntry): Omit<Rollup, "name"> {
+  return {
+    startMs: startOf(entry.atMs, HOUR_MS),
+    spanMs: HOUR_MS,
+    observed: only(entry.condition, 1),
+    lastedMs: only(entry.lasted, entry.lastedMs),
+    durationTotalMs: entry.durationMs,
+    durationMaxMs: entry.durationMs,
+    failedStreakMax: entry.failedStreak,
+  };
+}
+
+function only(condition: Condition, count: number): ConditionCounts {
+  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
+}
+
+/** A database treats a negative limit as none, and accepts no infinite one. */
+export function toRowLimit(limit: number): number {
+  return Math.min(Math.max(0, Math.floor(limit)), Number.MAX_SAFE_INTEGER);
+}
+
+export function nameIn(row: Row): string {
+  return columnText.decode(row["name"], "name");
+}
+
+/** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */
+const PACKED_SUMS = json(list(list(number)));
+
+/** Returns the sums in a row of a name and its packed sums, the oldest first; those that begin together are added. */
+export function sumsOf(row: Row): readonly RollupSum[] {
+  const name = nameIn(row);
+  const sums = new Map<number, RollupSum>();
+  for (const values of PACKED_SUMS.decode(row["sums"], "sums")) {
+    const [startMs = 0, runs = 0, failedRuns = 0, failedStreakMax = 0, ...times] = values;
+    const [ok = 0, unknown = 0, warning = 0, critical = 0, durationTotalMs = 0] = times;
+    const before = sums.get(startMs);
+    sums.set(startMs, {
+      name,
+      startMs,
+      runs: runs + (before?.runs ?? 0),
+      failedRuns: failedRuns + (before?.failedRuns ?? 0),
+      failedStreakMax: Math.max(failedStreakMax, before?.failedStreakMax ?? 0),
+      lastedMs: {
+        ok: ok + (before?.lastedMs.ok ?? 0),
+        unknown: unknown + (before?.lastedMs.unknown ?? 0),
+        warning: warning + (before?.lastedMs.warning ?? 0),
+        critical: critical + (before?.lastedMs.critical ?? 0),
+      },
+      durationTotalMs: durationTotalMs + (before?.durationTotalMs ?? 0),
+    });
+  }
+  return [...sums.values()].sort((one, other) => one.startMs - other.startMs);
+}
+
+export function runOf(row: Row): JobRun {
+  const { id, startedAtMs, end } = JOB_RUNS.decode(row);
+  return { id, startedAtMs, end };
+}
+
+export function endedRunOf(row: Row): EndedJobRun {
+  const { end, ...run } = runOf(row);
+  if (end === null) throw new UnreadableRowError('"ending" of a row is not text');
+  return { ...run, end };
+}
