@@ -1,0 +1,644 @@
+import type { FaultyLayer } from "./fault.ts";
+
+const QUEUE = ["tests/alerting/channel_queue_test.ts"];
+
+export const ALERTING: FaultyLayer = {
+  layer: "alerting",
+  tests: ["tests/alerting", "tests/simulation"],
+  files: [
+    {
+      file: "src/alerting/channel_filters.ts",
+      faults: [
+        [
+          "a condition that a channel does not list is sent",
+          "conditions === undefined || conditions.includes(condition)",
+          "conditions === undefined || conditions.length > 0",
+        ],
+        [
+          "problems are sent outside the hours only",
+          "hours !== undefined && !isInWindow(hours, nowMs)",
+          "hours !== undefined && isInWindow(hours, nowMs)",
+        ],
+        [
+          "an acknowledged problem escalates",
+          "return isAcknowledged || leftMs > 0",
+          "return isAcknowledged && leftMs > 1 || leftMs > 0",
+        ],
+        [
+          "a clock that is set back a little lets a problem escalate at once",
+          "leftMs <= 2 * afterMs",
+          "leftMs <= afterMs",
+        ],
+        [
+          "the first other condition counts for the time until an escalation",
+          "Math.max(...others.map",
+          "Math.min(...others.map",
+        ],
+        [
+          "a channel escalates that was notified already",
+          'conditions.every((condition) => condition === "ok") &&',
+          "conditions.length > 0 &&",
+        ],
+        [
+          "a problem outside the hours is sent when they begin",
+          "return isOutsideHours(filters, decidedAtMs) ?",
+          "return isOutsideHours(filters, Math.max(decidedAtMs, nowMs)) ?",
+        ],
+        [
+          "a reminder makes dropped notifications due",
+          "state.notifiedSinceMs ?? nowMs,",
+          "state.notifiedAtMs ?? nowMs,",
+        ],
+        [
+          "summaries are filtered by events",
+          'event === "summary" || events.includes(event)',
+          "events.includes(event)",
+        ],
+        [
+          "a missed problem is dropped with a recovery that is not wanted",
+          "!passes(notification) && !(missedProblem",
+          "!passes(notification) && (missedProblem",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/retry.ts",
+      tests: QUEUE,
+      faults: [
+        ["the backoff does not grow", "2 ** Math.min(failures - 1, 20)", "1 ** Math.min(failures - 1, 20)"],
+        ["the backoff grows to hours", "BACKOFF_MS_MAX = 15 * 60_000", "BACKOFF_MS_MAX = 150 * 60_000"],
+        ["the jitter makes a backoff longer than its maximum", "(0.75 + jitter / 4)", "(1 + jitter / 4)"],
+        [
+          "a rejected notification is retried twice as often",
+          "Math.max(REJECTED_MS_MIN, 2 * (nowMs - sinceMs))",
+          "Math.max(REJECTED_MS_MIN, nowMs - sinceMs)",
+        ],
+        [
+          "an attempt planned by a wrong clock waits for days",
+          "nextAttemptAtMs > nowMs + REJECTED_MS_MAX ?",
+          "nextAttemptAtMs > nowMs + 99 * REJECTED_MS_MAX ?",
+        ],
+        [
+          "a message that may have arrived gets another id",
+          "messageId: mayHaveArrived ? queued.messageId : null",
+          "messageId: mayHaveArrived ? null : null",
+        ],
+        [
+          "a message that did not arrive keeps its id",
+          "messageId: mayHaveArrived ? queued.messageId : null",
+          "messageId: mayHaveArrived ? queued.messageId : queued.messageId",
+        ],
+        [
+          "a rejected notification stays pending",
+          'retryable ? "pending" : "rejected"',
+          'retryable ? "pending" : "pending"',
+        ],
+        [
+          "each failure counts as the first one",
+          "firstFailedAtMs: queued.firstFailedAtMs ?? nowMs",
+          "firstFailedAtMs: nowMs",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/batching.ts",
+      tests: QUEUE,
+      faults: [
+        ["a message has any number of notifications", "BATCH_MAX = 1000", "BATCH_MAX = 100_000"],
+        [
+          "a summary is sent together with notifications",
+          "if (!batches && !isDigest || isSummary(first)) return [first];",
+          "if (!batches && !isDigest) return [first];",
+        ],
+        [
+          "a notification overtakes an earlier one of its check that failed",
+          "own.every(({ id }) => !round.tried.has(id))",
+          "own.some(({ id }) => !round.tried.has(id))",
+        ],
+        [
+          "rejected notifications are sent before new ones",
+          "pending.length > 0 ? pending : rejected",
+          "rejected.length > 0 ? rejected : pending",
+        ],
+        [
+          "a rejected notification does not wait for its time",
+          "round.isForced || head.nextAttemptAtMs <= nowMs",
+          "round.isForced || nowMs >= 0",
+        ],
+        [
+          "a message that fails for long blocks those of other checks",
+          "Math.max(0, attempts - attemptsInOrder)",
+          "Math.max(0, attempts - attemptsInOrder) * 0",
+        ],
+        [
+          "a message that may have arrived is sent again with others",
+          "queued.messageId !== null || isExcluded(queued) || isSummary(queued)",
+          "isExcluded(queued) || isSummary(queued)",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/merge_pending.ts",
+      tests: QUEUE,
+      faults: [
+        [
+          "a notification is merged while it is being sent",
+          "if (older.messageId !== null || newer.messageId !== null) return null;",
+          "if (newer.messageId !== null) return null;",
+        ],
+        [
+          "a recovery is merged into the next problem",
+          'if (before.event === "recovery" || before.event === "summary") return null;',
+          'if (before.event === "summary") return null;',
+        ],
+        [
+          "a merge lets a rejected notification be retried earlier",
+          'nextAttemptAtMs: older.state === "rejected"',
+          'nextAttemptAtMs: older.state === "dropped"',
+        ],
+        [
+          "a problem that recovered unsent is lost",
+          "missedProblem: isFirst ? before : null",
+          "missedProblem: null",
+        ],
+        [
+          "a change is lost with a problem that the channel does not get",
+          "isExcluded(older) && !isExcluded(newer)",
+          "isExcluded(older) && isExcluded(newer)",
+        ],
+        [
+          "a merge forgets the counted problems",
+          "summarized: older.summarized + newer.summarized",
+          "summarized: newer.summarized",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/sending.ts",
+      tests: QUEUE,
+      faults: [
+        [
+          "a batch that fails for long is never sent one by one",
+          "ONE_BY_ONE_AFTER_MS = 3_600_000",
+          "ONE_BY_ONE_AFTER_MS = 3_600_000_000",
+        ],
+        [
+          "a message is sent a minute before its limit permits it",
+          "if (permittedMs > nowMs) {",
+          "if (permittedMs > nowMs + 60_000) {",
+        ],
+        ["attempts are not counted", "attempts: queued.attempts + 1", "attempts: queued.attempts"],
+        [
+          "a delivered notification stays in the state",
+          "removed: delivered.map((queued) => queued.id),",
+          "removed: [],",
+        ],
+        [
+          "Retry-After is ignored",
+          "Math.max(nowMs + backoffMs(failures, jitter), notBeforeMs)",
+          "nowMs + backoffMs(failures, jitter)",
+        ],
+        [
+          "a new notification ends the wait of Retry-After",
+          "Math.max(Math.min(untilMs, nowMs + NEW_DURING_BACKOFF_MS), notBeforeMs)",
+          "Math.min(Math.min(untilMs, nowMs + NEW_DURING_BACKOFF_MS), Math.max(untilMs, notBeforeMs))",
+        ],
+        [
+          "a batch that may have arrived is sent one by one",
+          "return failed.length > 1 && !mayHaveArrived;",
+          "return failed.length > 1 && (!mayHaveArrived || failed.length > 1);",
+        ],
+        [
+          "each notification of a batch is tried with a wrong password",
+          "const rejectsAll = round.accepted === 0;",
+          "const rejectsAll = round.accepted < 0;",
+        ],
+        [
+          "a failed repetition forgets that the message may have arrived",
+          "mayHaveArrived: reported.mayHaveArrived || message.mayHaveArrived",
+          "mayHaveArrived: reported.mayHaveArrived",
+        ],
+        [
+          "a message that did not arrive counts for the limit",
+          "reported.mayHaveArrived ? nowMs : null;",
+          "reported.mayHaveArrived ? nowMs : nowMs;",
+        ],
+        [
+          "a failed message waits on although the config was fixed",
+          "return { queue: retrySoon(queue, context), effects };",
+          "return { queue: rest(queue, context), effects };",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/channel_queue.ts",
+      faults: [
+        [
+          "a batch is sent a second too early",
+          "!isForced && context.nowMs < status.untilMs",
+          "!isForced && context.nowMs + 1_000 < status.untilMs",
+        ],
+        [
+          "a clock that is set back delays rejected notifications",
+          "nextAttemptAtMs: queued.nextAttemptAtMs - byMs",
+          "nextAttemptAtMs: queued.nextAttemptAtMs",
+        ],
+        [
+          "a clock that is set back delays a queue",
+          "{ untilMs: status.untilMs - byMs }",
+          "{ untilMs: status.untilMs }",
+        ],
+        [
+          "a restart forgets the backoff after the first failure",
+          'state === "pending" && attempts > 0',
+          'state === "pending" && attempts > 1',
+        ],
+        [
+          "a reload sends moved notifications twice",
+          ".filter(({ id }) => !moved.has(id))",
+          ".filter(({ id }) => moved.size >= 0 || id)",
+        ],
+        [
+          "a message that was not sent counts for the limit",
+          "const unused = limit === null ? null : afterEnd(limit, null);",
+          "const unused = limit === null ? null : afterEnd(limit, nowMs);",
+        ],
+        [
+          "a failed notification counts as new after a restart",
+          'state === "pending" && attempts === 0',
+          'state === "pending" && attempts >= 0',
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/sending_limit.ts",
+      faults: [
+        ["a limit permits one message too few", ".at(-limit.atMost.count)", ".at(1 - limit.atMost.count)"],
+        [
+          "an attempt in progress counts before it can have arrived",
+          "nowMs + attemptTimeoutMs].slice(",
+          "nowMs - attemptTimeoutMs].slice(",
+        ],
+        [
+          "a clock that is set back extends a limit",
+          "sentAtMs: sentAtMs.map((ms) => ms - byMs)",
+          "sentAtMs: sentAtMs.map((ms) => ms + byMs)",
+        ],
+        [
+          "an attempt in the future, of another clock, extends a limit",
+          "Math.min(ms, nowMs + attemptTimeoutMs)",
+          "Math.max(ms, nowMs + attemptTimeoutMs)",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/silences.ts",
+      faults: [
+        ["a silence lasts a moment too long", "nowMs < silence.untilMs", "nowMs <= silence.untilMs"],
+        [
+          "a silence until ok applies to the next problem",
+          ": silence.problemBeganAtMs === check.problemBeganAtMs)",
+          ": check.problemBeganAtMs !== null)",
+        ],
+        [
+          "a silence of all checks applies to none",
+          "tag === null ? check === null || check === name",
+          "tag === null ? check === name",
+        ],
+        ["a silence of a tag applies to each check with tags", "tags.includes(tag)", "tags.length > 0"],
+        [
+          "a silence begins late on a machine whose clock is behind",
+          "silence.fromMs <= nowMs + CLOCK_DIFFERENCE_MS",
+          "silence.fromMs <= nowMs - CLOCK_DIFFERENCE_MS",
+        ],
+        [
+          "a silence until ok is shown after its problem has ended",
+          "check === name && condition.problemBeganAtMs === problemBeganAtMs",
+          "check === name && condition.problemBeganAtMs !== undefined",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/suppression.ts",
+      faults: [
+        [
+          "a maintenance window that was started suppresses nothing",
+          'if (silencesOfKind("maintenance").length > 0)',
+          'if (silencesOfKind("maintenance").length > 1)',
+        ],
+        [
+          "one failing alternative of a dependency suppresses",
+          "parents.every(({ name }) => dependencyHolds",
+          "parents.some(({ name }) => dependencyHolds",
+        ],
+        [
+          "a dependency is run although an alternative does not suppress",
+          "states.some(({ state }) => !dependencyHolds",
+          "states.every(({ state }) => !dependencyHolds",
+        ],
+        [
+          "a clock that is set back makes a dependency hold",
+          "if (problemBeganAtMs !== null && problemBeganAtMs <= nowMs)",
+          "if (problemBeganAtMs !== null && problemBeganAtMs !== nowMs)",
+        ],
+        [
+          "a dependency that does not run suppresses",
+          ".filter((parents) => parents.length > 0)",
+          ".filter((parents) => parents.length >= 0)",
+        ],
+        [
+          "a silence until ok takes precedence over maintenance",
+          'if (silences.some(({ problemBeganAtMs }) => problemBeganAtMs === null)) return "silence";',
+          'if (silences.some(({ problemBeganAtMs }) => problemBeganAtMs !== undefined)) return "silence";',
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/maintenance_windows.ts",
+      tests: ["tests/alerting/window_property_test.ts", "tests/alerting/next_window_test.ts"],
+      faults: [
+        [
+          "a maintenance window includes the minute of its end",
+          "minute >= fromMinute && minute < toMinute && beginsOn",
+          "minute >= fromMinute && minute <= toMinute && beginsOn",
+        ],
+        [
+          "a single maintenance window includes its end",
+          "timeMs < window.untilMs",
+          "timeMs <= window.untilMs",
+        ],
+        [
+          "the morning of a window over midnight counts for its own day",
+          "beginsOn(window, shown.toPlainDate().subtract({ days: 1 }))",
+          "beginsOn(window, shown.toPlainDate().subtract({ days: 0 }))",
+        ],
+        [
+          "a window of a cron expression opens a moment late",
+          "window.times.after(timeMs - window.durationMs) <= timeMs",
+          "window.times.after(timeMs - window.durationMs) < timeMs",
+        ],
+        [
+          "a DST change does not cut a window short",
+          "change !== null && change.epochMilliseconds < untilMs",
+          "change !== null && change.epochMilliseconds > untilMs",
+        ],
+        [
+          "a window ends at the second of a repeated time",
+          ".find((endMs) => endMs > nowMs)",
+          ".findLast((endMs) => endMs > nowMs)",
+        ],
+      ],
+    },
+    {
+      file: "src/domain/maintenance_window.ts",
+      tests: ["tests/alerting/maintenance_windows_test.ts", "tests/alerting/window_property_test.ts"],
+      faults: [
+        [
+          "the last day of a month is the last but one",
+          "number < 0 ? daysInMonth + 1 + number",
+          "number < 0 ? daysInMonth + number",
+        ],
+        ["a range of days lacks its last day", "day <= dayOf(to)", "day < dayOf(to)"],
+        [
+          "a window opens a day before its day of the week",
+          "WEEKDAYS[date.dayOfWeek - 1]",
+          "WEEKDAYS[date.dayOfWeek % 7]",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/overdue.ts",
+      tests: ["tests/alerting/check_status_test.ts"],
+      faults: [
+        ["a check is overdue an interval late", "OVERDUE_INTERVALS = 2", "OVERDUE_INTERVALS = 3"],
+        [
+          "a small correction of the clock makes a result count as from the future",
+          "lastMs > nowMs && lastMs > secondRunAfter",
+          "lastMs > nowMs || lastMs > secondRunAfter",
+        ],
+        [
+          "a failing check is overdue by its regular interval",
+          "if (isAttentive(state)) return schedule.attentiveIntervalMs;",
+          "if (isAttentive(state) && isCron(schedule)) return schedule.attentiveIntervalMs;",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/queued_notifications.ts",
+      tests: ["tests/alerting/notifying_test.ts"],
+      faults: [
+        [
+          "a reminder is queued where a notification is pending",
+          "previous === undefined && !isPending && wanted",
+          "previous === undefined && isPending !== null && wanted",
+        ],
+        [
+          "a recovery outside the hours is not sent",
+          'if (wanted !== "ok" && isOutsideHours(channel, nowMs)) return null;',
+          "if (isOutsideHours(channel, nowMs)) return null;",
+        ],
+        [
+          "a problem of which the delivery is uncertain counts as notified",
+          'certain ? [condition] : [condition, "ok"]',
+          "certain ? [condition] : [condition]",
+        ],
+        [
+          "a channel that is left out gets the problem",
+          "if (isLeftOut(channel, conditions)) return null;",
+          "if (isLeftOut(channel, conditions) && isPending) return null;",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/delivery_markers.ts",
+      tests: ["tests/alerting/dispatcher_test.ts", ...QUEUE],
+      faults: [
+        [
+          "a dropped problem that may have arrived gets no recovery",
+          'messageId === null || event === "recovery" || event === "summary"',
+          'messageId === null || event !== "change"',
+        ],
+        [
+          "a change starts another thread of messages",
+          "messageId: known?.messageId ?? messageId",
+          "messageId: known === null ? messageId : messageId",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/dropping.ts",
+      tests: ["tests/alerting/dispatcher_test.ts", ...QUEUE],
+      faults: [
+        [
+          "a notification that is still true is dropped after a day",
+          "> RETRY_OBSOLETE_MS && !isStillTrue",
+          "> RETRY_OBSOLETE_MS && isStillTrue !== null",
+        ],
+        [
+          "an old recovery with its missed problem is shown",
+          "(!isStillTrue || queued.missedProblem !== null)",
+          "!isStillTrue",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/digest.ts",
+      faults: [
+        [
+          "a digest with a problem and a recovery is a recovery",
+          'notifications.every(({ event }) => event === "recovery")',
+          'notifications.some(({ event }) => event === "recovery")',
+        ],
+        ["a digest has the lowest severity", "CONDITIONS.findLast((one)", "CONDITIONS.find((one)"],
+      ],
+    },
+    {
+      file: "src/alerting/rekey.ts",
+      faults: [
+        [
+          "a channel that is still used loses its notifications to another",
+          "old.kind !== channel.kind || used.has(old.key)",
+          "old.kind !== channel.kind",
+        ],
+        [
+          "a message that may have arrived keeps its id in a channel that splits it",
+          "(checks.size === 1 || batches(channelKey))",
+          "(checks.size >= 1 || batches(channelKey))",
+        ],
+        [
+          "a problem stays certain in a channel that the check has lost",
+          "moved.push({ ...marker, certain: false })",
+          "moved.push({ ...marker, certain: true })",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/known_notifications.ts",
+      tests: ["tests/alerting/member_notifying_test.ts"],
+      faults: [
+        [
+          "what was read replaces newer decisions",
+          "if (this.#byCheck.get(check) !== known) continue;",
+          "if (this.#byCheck.get(check) === null) continue;",
+        ],
+        [
+          "a forgotten check is not read while a decision is not stored",
+          "!isUnstored(check) || this.isForgotten(check)",
+          "!isUnstored(check)",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/outcome_writer.ts",
+      tests: ["tests/alerting/dispatcher_test.ts", "tests/alerting/notifying_test.ts"],
+      faults: [
+        [
+          "delivered notifications stay in the replacement of a damaged state",
+          ".filter((id) => !ids.has(id))",
+          ".filter((id) => ids.has(id))",
+        ],
+        [
+          "an outcome that cannot be written is lost",
+          "this.#pending = [change, ...this.#pending];",
+          "this.#pending = [...this.#pending];",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/outbox_changes.ts",
+      faults: [
+        [
+          "a notification that is queued again after its removal is removed",
+          "removed.delete(queued.id);",
+          "removed.has(queued.id);",
+        ],
+        [
+          "counts of outcomes that are written together are not added",
+          "addCounts(counted.get(count.channelKey), count)",
+          "addCounts(undefined, count)",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/configured_channels.ts",
+      faults: [
+        [
+          "of two limits of a channel the looser one applies",
+          "one.count / one.windowMs < other.count / other.windowMs",
+          "one.count / one.windowMs > other.count / other.windowMs",
+        ],
+        [
+          "a channel with a limit drops what it shows late",
+          "channel.atMost === undefined ? entry.staleAfterMs : null",
+          "channel.atMost === undefined ? entry.staleAfterMs : entry.staleAfterMs",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/dispatcher.ts",
+      faults: [
+        [
+          "a recovery of another member is sent without its problem",
+          'event === "recovery" ? !isNotified',
+          'event === "recovery" ? !isNotified && isPending',
+        ],
+        [
+          "a notification that is received twice is sent twice",
+          "known.some((one) => one.id === id)",
+          "known.some((one) => one.id === id && one.attempts < 0)",
+        ],
+        [
+          "a member sends from a queue that it lost",
+          "this.#options.maySend(running.channelKey)",
+          "(this.#options.maySend(running.channelKey) || message.mayHaveArrived)",
+        ],
+        [
+          "a single run does not try what backs off",
+          '{ kind: "woke", isForced: true }',
+          '{ kind: "woke", isForced: false }',
+        ],
+        [
+          "a delivery in progress is certain for a channel that a reload removed",
+          "? { ...marker, certain: false }",
+          "? { ...marker, certain: true }",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/notifying.ts",
+      tests: ["tests/alerting/notifying_test.ts", "tests/alerting/member_notifying_test.ts"],
+      faults: [
+        [
+          "a member sends while the state cannot be written",
+          "this.#writer.isWritable && this.#member.claims(channelKey)",
+          "this.#member.claims(channelKey)",
+        ],
+        [
+          "a member drops notifications of checks that others run",
+          'if (this.#member === null && event !== "summary") {',
+          'if (event !== "summary") {',
+        ],
+        [
+          "a check with hours alone is decided by a record of another member",
+          "afterMs !== undefined || hours !== undefined",
+          "afterMs !== undefined && hours !== undefined",
+        ],
+        [
+          "the marker of a problem that lasts is obsolete",
+          'return confirmed === "ok" && nowMs -',
+          "return confirmed !== null && nowMs -",
+        ],
+      ],
+    },
+    {
+      file: "src/alerting/dependents.ts",
+      faults: [
+        [
+          "only direct dependents are counted",
+          "waiting.push(child);",
+          "waiting.slice(0).push(child);",
+        ],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,378 @@
+import type { FaultyLayer } from "./fault.ts";
+
+export const CHECKS: FaultyLayer = {
+  layer: "checks",
+  tests: ["tests/checks"],
+  files: [
+    {
+      file: "src/checks/thresholds.ts",
+      faults: [
+        [
+          "a value equal to its threshold is a problem",
+          "value < limit.amount : value > limit.amount",
+          "value <= limit.amount : value >= limit.amount",
+        ],
+        [
+          "a percentage is compared with the value itself",
+          "limit.isPercent ? percentOf(measure) : measure.value",
+          "limit.isPercent ? measure.value : measure.value",
+        ],
+        [
+          "a warning hides a critical threshold",
+          '{ key: "criticalAbove", condition: "critical", words: "above" }',
+          '{ key: "warningAbove", condition: "warning", words: "above" }',
+        ],
+      ],
+    },
+    {
+      file: "src/shared/parse_range.ts",
+      faults: [
+        ["a range lacks its end", "value >= from && value <= to", "value >= from && value < to"],
+        [
+          "an inverted range is not inverted",
+          "value <= to) === isInverted",
+          "value <= to) !== (isInverted || !isInverted)",
+        ],
+        [
+          "a range of one number begins at any number",
+          'start === "~" ?',
+          'start === undefined || start === "~" ?',
+        ],
+      ],
+    },
+    {
+      file: "src/checks/certificate_verdict.ts",
+      tests: ["tests/checks/tls_certificate_test.ts"],
+      faults: [
+        [
+          "a certificate warns only from its critical age on",
+          ": leftMs < warningBeforeExpiryMs",
+          ": leftMs < Math.min(warningBeforeExpiryMs, criticalBeforeExpiryMs)",
+        ],
+        ["an expired certificate is ok", "if (nowMs >= validToMs) {", "if (nowMs >= validToMs + 1e12) {"],
+        [
+          "a certificate that is not valid yet is ok",
+          "if (nowMs < validFromMs) {",
+          "if (nowMs < validFromMs - 1e12) {",
+        ],
+        [
+          "a certificate without a trusted issuer is ok",
+          'problem === null || problem.about === "dates" && dates.isBad',
+          'problem === null || problem.about !== "names"',
+        ],
+        [
+          "another certificate than the pinned one is accepted",
+          "if (actual === canonicalFingerprint(expected)) return null;",
+          "if (actual.length === canonicalFingerprint(expected)?.length) return null;",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/http/json_comparisons.ts",
+      tests: ["tests/checks/http/json_body_test.ts"],
+      faults: [
+        ["at_least excludes its number", "value >= atLeast)", "value > atLeast)"],
+        ["at_most excludes its number", "value <= atMost)", "value < atMost)"],
+        [
+          "an object with more keys is equal",
+          "=== names.length && names.every",
+          ">= names.length && names.every",
+        ],
+        [
+          "a list contains texts that contain the wanted one",
+          "value.some((item) => isEqual(item, wanted))",
+          "value.some((item) => isEqual(item, wanted) || String(item).includes(String(wanted)))",
+        ],
+        [
+          "a time that is no time is new enough",
+          "(timeOf(value) ?? -Infinity)",
+          "(timeOf(value) ?? Infinity)",
+        ],
+        [
+          "seconds and milliseconds are confused",
+          "value < SECONDS_MAX ? value * 1000 : value",
+          "value > SECONDS_MAX ? value * 1000 : value",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/script.ts",
+      faults: [
+        [
+          "exit codes 1 and 2 are confused",
+          '= ["ok", "warning", "critical", "unknown"]',
+          '= ["ok", "critical", "warning", "unknown"]',
+        ],
+        [
+          "configured conditions of exit codes are ignored",
+          "check.parameters.exitCodeConditions?.[end.code] ?? CONDITIONS_BY_EXIT_CODE[end.code]",
+          "CONDITIONS_BY_EXIT_CODE[end.code] ?? check.parameters.exitCodeConditions?.[end.code]",
+        ],
+        [
+          "an expected output hides a failed command",
+          "const isWorse = severity(compared.condition) > severity(verdict.condition);",
+          "const isWorse = severity(compared.condition) < severity(verdict.condition);",
+        ],
+        [
+          "performance data of a command that was terminated count",
+          'end.ended === "exited" ? printed.performanceData : ""',
+          'end.ended !== "signalled" ? printed.performanceData : ""',
+        ],
+      ],
+    },
+    {
+      file: "src/checks/file_timestamp.ts",
+      faults: [
+        [
+          "a file of exactly the critical age is critical",
+          "ageMs > criticalAgeMs ?",
+          "ageMs >= criticalAgeMs ?",
+        ],
+        [
+          "a file of exactly the least size is too small",
+          "facts.sizeBytes < sizeMinBytes)",
+          "facts.sizeBytes <= sizeMinBytes)",
+        ],
+        [
+          "the oldest file counts instead of the newest",
+          "(facts.modifiedAtMs ?? -Infinity) > (newest",
+          "(facts.modifiedAtMs ?? -Infinity) < (newest",
+        ],
+        ["a file from the future is ok", "if (ageMs < 0) {", "if (ageMs < -1e12) {"],
+        ["a directory of the wanted number of files is a problem", "count < countMin)", "count <= countMin)"],
+      ],
+    },
+    {
+      file: "src/checks/job.ts",
+      faults: [
+        [
+          "a job has no grace",
+          "agoMs <= expectedEveryMs + graceMs",
+          "agoMs <= expectedEveryMs + 0 * graceMs",
+        ],
+        [
+          "a job that failed is ok",
+          "last.end.exitCode === 0) return null;",
+          "last.end.exitCode >= 0) return null;",
+        ],
+        [
+          "a run in progress may take for ever",
+          "nowMs - begun.startedAtMs > maxMs)",
+          "nowMs - begun.startedAtMs > 1e3 * maxMs)",
+        ],
+        ["a job whose clock was set back is ok", "agoMs < -FUTURE_MS_MAX", "agoMs < -1e6 * FUTURE_MS_MAX"],
+      ],
+    },
+    {
+      file: "src/checks/group.ts",
+      faults: [
+        [
+          "a group requires one check too few",
+          "conditions[needed - 1]",
+          "conditions[Math.max(0, needed - 2)]",
+        ],
+        [
+          "a group of any requires all",
+          'require === "all" ? found.length : 1',
+          'require === "any" ? found.length : 1',
+        ],
+        [
+          "a group fails with a check that is not confirmed yet",
+          "active.flatMap(({ name, confirmed: condition, last }) =>",
+          "active.flatMap(({ name, last: condition, last }) =>",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/dns_lookup.ts",
+      faults: [
+        [
+          "servers that disagree are ok",
+          "if (groups.length > 1) violations.push",
+          "if (groups.length > 2) violations.push",
+        ],
+        [
+          "further records are ok",
+          "known.size !== expected.size || known.difference(expected).size > 0",
+          "expected.difference(known).size > 0",
+        ],
+        [
+          "a number of records of at least excludes it",
+          "records.length < atLeast)",
+          "records.length <= atLeast)",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/systemd_unit.ts",
+      faults: [
+        [
+          "a unit that waits to be started again has not failed",
+          '!subState.startsWith("auto-restart") &&',
+          'subState !== "" &&',
+        ],
+        [
+          "a unit that does not exist is ok",
+          'return loadState !== "not-found" &&',
+          'return loadState !== "" &&',
+        ],
+      ],
+    },
+    {
+      file: "src/checks/disk_space.ts",
+      faults: [
+        [
+          "inodes are not compared",
+          "thresholds: freeInodes,",
+          "thresholds: inodes.total > 0 ? {} : freeInodes,",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/answer_search.ts",
+      tests: ["tests/checks/tcp_connect_test.ts"],
+      faults: [
+        [
+          "an expected text in two parts is not found",
+          "Math.max(0, length - wanted.length + 1)",
+          "Math.max(0, length)",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/http/expected_status.ts",
+      tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
+      faults: [
+        ["any status of a class equals another", "expected.slice(0, 1)", "expected.slice(0, 0)"],
+      ],
+    },
+    {
+      file: "src/checks/http/expected_duration.ts",
+      tests: ["tests/checks/http_request_expected_test.ts", "tests/checks/http_request_test.ts"],
+      faults: [
+        [
+          "a response that takes exactly as long as it may is critical",
+          "criticalDurationMs !== undefined && durationMs > criticalDurationMs",
+          "criticalDurationMs !== undefined && durationMs >= criticalDurationMs",
+        ],
+        [
+          "a slow response is never critical",
+          "criticalDurationMs !== undefined && durationMs > criticalDurationMs",
+          "criticalDurationMs !== undefined && durationMs > criticalDurationMs * 1e6",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/http/redirects.ts",
+      faults: [
+        [
+          "a redirect takes secret headers to another site",
+          "keepsOrigin || HARMLESS_HEADERS.has(lower)",
+          'keepsOrigin || HARMLESS_HEADERS.has(lower) || lower !== "authorization"',
+        ],
+        ["redirects go on without end", "REDIRECTS_MAX = 10", "REDIRECTS_MAX = 100"],
+        [
+          "a redirect with status 303 sends the body again",
+          "if (status === 303) return",
+          'if (status === 303 && method === "HEAD") return',
+        ],
+        [
+          "a redirect takes the password to another site",
+          "if (url.origin !== from.origin || url.username",
+          'if (url.origin === "" || url.username',
+        ],
+      ],
+    },
+  ],
+};
+
+export const SUMMARY: FaultyLayer = {
+  layer: "summary",
+  tests: ["tests/outputs/summary", "tests/simulation"],
+  files: [
+    {
+      file: "src/outputs/summary/summarize.ts",
+      faults: [
+        [
+          "an objective that is met exactly is missed",
+          "isMissed: usedMs > budgetMs",
+          "isMissed: usedMs >= budgetMs",
+        ],
+        ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
+        [
+          "a certificate is listed months before it expires",
+          "EXPIRING_MS = 30 * DAY_MS",
+          "EXPIRING_MS = 300 * DAY_MS",
+        ],
+        [
+          "the error budget is that of a whole month without data",
+          "Math.round(observedMs * Number(",
+          "Math.round(objective.windowMs * Number(",
+        ],
+        ["a check that does not flap is listed", "changes >= CHANGES_MIN", "changes >= CHANGES_MIN / 5"],
+        [
+          "notifications dropped before the period are listed",
+          "nextAttemptAtMs > sinceMs",
+          "nextAttemptAtMs !== sinceMs",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/summary/outages.ts",
+      faults: [
+        [
+          "a warning ends no outage",
+          'return condition === "critical" || condition === "unknown";',
+          'return condition !== "ok";',
+        ],
+        [
+          "an outage after the period is in it",
+          "if (change.atMs > untilMs) break;",
+          "if (change.atMs > untilMs + 1e9) break;",
+        ],
+        [
+          "an outage begins with the period although it began before",
+          "if (earlier !== null) return earlier;",
+          "if (earlier !== null) return { ...earlier, atMs: sinceMs };",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/summary/summary_times.ts",
+      tests: ["tests/outputs/summary/queue_summary_test.ts"],
+      faults: [
+        [
+          "the time of a summary counts only when it has passed",
+          "atMs <= untilMs; atMs = times",
+          "atMs < untilMs; atMs = times",
+        ],
+        [
+          "a week with a DST change has an hour less",
+          "Math.abs(beforeMs - sinceMs) <= HOUR_MS",
+          "Math.abs(beforeMs - sinceMs) < HOUR_MS",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/summary/queue_summary.ts",
+      tests: ["tests/outputs/summary/summary_schedule_test.ts"],
+      faults: [
+        [
+          "a summary is sent that another member has queued",
+          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued)) notifying",
+          "if (await store.queueSummary({ schedule, scheduledMs }, last, queued) || nowMs > 0) notifying",
+        ],
+        [
+          "a new schedule sends the summary of the past",
+          "last.schedule !== schedule ||",
+          'last.schedule === "" ||',
+        ],
+        [
+          "a clock that was set back by days stops the summary",
+          "return scheduledMs - nowMs > DAY_MS;",
+          "return scheduledMs - nowMs > 1e6 * DAY_MS;",
+        ],
+      ],
+    },
+  ],
+};

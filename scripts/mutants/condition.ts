@@ -1,0 +1,203 @@
+import type { FaultyLayer } from "./fault.ts";
+
+export const CONDITION: FaultyLayer = {
+  layer: "condition",
+  tests: ["tests/condition", "tests/alerting/reference_model_test.ts", "tests/simulation"],
+  files: [
+    {
+      file: "src/condition/confirm.ts",
+      faults: [
+        ["a problem is confirmed one result too early", "to)) >= threshold", "to)) >= threshold - 1"],
+        [
+          "a recovery is confirmed one result too early",
+          "counters.atMost[to] >= recoveryThreshold",
+          "counters.atMost[to] >= recoveryThreshold - 1",
+        ],
+        [
+          "a recovery is confirmed one result too late",
+          "counters.atMost[to] >= recoveryThreshold",
+          "counters.atMost[to] > recoveryThreshold",
+        ],
+        [
+          "a recovery goes by the threshold of problems",
+          "counters.atMost[to] >= recoveryThreshold",
+          "counters.atMost[to] >= threshold",
+        ],
+        ["within counts one result too few", "recent.slice(-within)", "recent.slice(1 - within)"],
+        [
+          "a problem is raised to the lowest severity only",
+          "CONDITIONS.findLast((to)",
+          "CONDITIONS.find((to)",
+        ],
+        [
+          "a recovery lowers the condition by one level only",
+          "CONDITIONS.find((to) => severity(to) < from",
+          "CONDITIONS.findLast((to) => severity(to) < from",
+        ],
+        [
+          "a worse result does not count for a lower severity",
+          "severity(condition) <= level ? seen + 1 : 0",
+          "severity(condition) === level ? seen + 1 : 0",
+        ],
+        [
+          "a worse result does not end the results in a row for a recovery",
+          "severity(condition) >= level ? seen + 1 : 0",
+          "severity(condition) >= level ? seen + 1 : seen",
+        ],
+      ],
+    },
+    {
+      file: "src/condition/flapping.ts",
+      faults: [
+        [
+          "a check that flaps stops at the percentage at which it starts",
+          "didFlap ? percent >= STOP_PERCENT",
+          "didFlap ? percent >= START_PERCENT",
+        ],
+        [
+          "older changes count more than newer ones for flapping",
+          "oldest + (newest - oldest)",
+          "newest + (oldest - newest)",
+        ],
+        [
+          "flapping is decided with one result too few",
+          "results.length < FLAPPING_RESULTS",
+          "results.length < FLAPPING_RESULTS - 1",
+        ],
+      ],
+    },
+    {
+      file: "src/condition/recent_results.ts",
+      faults: [
+        [
+          "within does not count results of exactly the severity",
+          "severity(one) >= severity(condition)",
+          "severity(one) > severity(condition)",
+        ],
+      ],
+    },
+    {
+      file: "src/condition/transition.ts",
+      faults: [
+        [
+          "results before the last recovery count for within",
+          "policy, recent.slice(-sinceLowered))",
+          "policy, recent)",
+        ],
+        [
+          "a recovery does not pass a dependency",
+          '(suppressedBy === "dependency" || suppressedBy === "until_ok")',
+          '(suppressedBy === "until_ok")',
+        ],
+        [
+          "a recovery does not pass a silence until ok",
+          '(suppressedBy === "dependency" || suppressedBy === "until_ok")',
+          '(suppressedBy === "dependency")',
+        ],
+        [
+          "a problem passes a dependency",
+          'const passes = event === "recovery" && (',
+          'const passes = event !== "reminder" && (',
+        ],
+        [
+          "a change of the condition within a problem is a new problem",
+          'return notified === "ok" ? "problem" : "change";',
+          'return "problem";',
+        ],
+        [
+          "an acknowledged problem has reminders",
+          "if (isAcknowledged) return",
+          "if (isAcknowledged && nowMs < 0) return",
+        ],
+        [
+          "the intervals of reminders start over after the last one",
+          "intervals[Math.min(reminders, intervals.length - 1)]",
+          "intervals[reminders % intervals.length]",
+        ],
+        [
+          "a reminder is an interval late if its run is slightly early",
+          ">= intervalMs * 0.9",
+          ">= intervalMs",
+        ],
+        [
+          "a clock that is set back stops reminders",
+          "Math.abs(nowMs - notifiedAtMs) >=",
+          "nowMs - notifiedAtMs >=",
+        ],
+        [
+          "each change of a flapping check is sent once",
+          "(notifiedAtMs ?? -Infinity) >= flappingSinceMs",
+          "(notifiedAtMs ?? -Infinity) < flappingSinceMs",
+        ],
+        [
+          "a flapping check does not escalate",
+          "hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true",
+          "hasNotifiedFlapping(policy, state)",
+        ],
+        [
+          "a dependency lets problems pass before it has run again",
+          "    dependency.observedAtMs < problemBeganAtMs;",
+          "    dependency.observedAtMs > problemBeganAtMs;",
+        ],
+        [
+          "a failing dependency is run again before it is confirmed",
+          'if (confirmed === "ok" && observed !== null && observed !== "ok") return false;',
+          'if (confirmed === "ok" && observed !== null && observed !== "ok") return true;',
+        ],
+        [
+          "a result that is not confirmed yet does not shorten the interval",
+          'return state.confirmed !== "ok" || (state.observed !== null',
+          'return state.confirmed !== "ok" && (state.observed !== null',
+        ],
+        [
+          "a problem begins anew with each result",
+          "problemBeganAtMs: isFailing ? state.problemBeganAtMs ?? nowMs : null",
+          "problemBeganAtMs: isFailing ? nowMs : null",
+        ],
+        [
+          "a change notes the time of the wrong condition",
+          "{ ...state.leftAtMs, [change.from]: nowMs }",
+          "{ ...state.leftAtMs, [change.to]: nowMs }",
+        ],
+        [
+          "an escalation lets the intervals of reminders start over",
+          ": isRepeated ? state.reminders : 0,",
+          ": 0,",
+        ],
+        [
+          "one channel that was not notified counts as notified",
+          "conditions.find((one) => one !== state.confirmed) ?? state.confirmed",
+          "conditions.find((one) => one === state.confirmed) ?? state.notified",
+        ],
+      ],
+    },
+    {
+      file: "src/condition/agreement.ts",
+      faults: [
+        ["one location decides, however many have to agree", "bySeverity[agree - 1]", "bySeverity[0]"],
+        ["one location too many has to agree", "bySeverity[agree - 1]", "bySeverity[agree]"],
+        [
+          "the lowest severities of the locations decide",
+          "severityOf(other) - severityOf(one)",
+          "severityOf(one) - severityOf(other)",
+        ],
+      ],
+    },
+    {
+      file: "src/domain/condition.ts",
+      tests: ["tests/domain", "tests/condition"],
+      faults: [
+        [
+          "missing data is more severe than a warning",
+          '["ok", "unknown", "warning", "critical"] as const',
+          '["ok", "warning", "unknown", "critical"] as const',
+        ],
+        [
+          "the last condition counts instead of the most severe one",
+          "if (severity(condition) > severity(result)) result = condition;",
+          "if (severity(condition) > 0) result = condition;",
+        ],
+      ],
+    },
+  ],
+};

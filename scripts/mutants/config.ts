@@ -1,0 +1,232 @@
+import type { FaultyLayer } from "./fault.ts";
+
+export const CONFIG: FaultyLayer = {
+  layer: "config",
+  tests: ["tests/config/resolve_test.ts", "tests/config"],
+  files: [
+    {
+      file: "src/config/resolve.ts",
+      faults: [
+        [
+          "defaults take precedence over a check",
+          "if (name in check) return",
+          "if (name in check && !(name in options.defaults)) return",
+        ],
+        [
+          "the defaults of the config take precedence over those of an included file",
+          "if (name in options.defaults) return",
+          "if (name in options.defaults && (outer === null || !(name in outer))) return",
+        ],
+        [
+          "half of the locations is a majority",
+          "Math.floor(locations.from.length / 2) + 1",
+          "Math.ceil(locations.from.length / 2)",
+        ],
+        ["a recovery is confirmed by one result", "recoveryThreshold ?? threshold", "recoveryThreshold ?? 1"],
+        [
+          "a failing check runs more often than configured",
+          "attentiveIntervalMs ?? regularIntervalMs",
+          "attentiveIntervalMs ?? regularIntervalMs / 2",
+        ],
+        [
+          "the maintenance windows of a check replace those of the config",
+          "own.length === 0 ? all : [...all, ...this.#readWindows(own)]",
+          "own.length === 0 ? all : this.#readWindows(own)",
+        ],
+        [
+          "filters of a named channel apply to the summary",
+          "channels.map(withoutFilters)",
+          "channels.map((one) => one.name === undefined ? withoutFilters(one) : one)",
+        ],
+        [
+          "a check whose threshold this machine lacks runs with it unresolved",
+          'if (found.length === 0 || setting.name === "parameters") return picked;',
+          "if (found.length >= 0) return picked;",
+        ],
+      ],
+    },
+    {
+      file: "src/config/dependencies.ts",
+      faults: [
+        [
+          "a cycle of dependencies is not found",
+          "} else if (place !== undefined) {",
+          "} else if (place !== undefined && place > 0) {",
+        ],
+        [
+          "a dependency that is no check is accepted",
+          "if (byName.has(name)) continue;",
+          "if (byName.has(name) || byName.size > 1) continue;",
+        ],
+      ],
+    },
+    {
+      file: "src/config/threshold_rules.ts",
+      faults: [["within may not be the threshold", "within < threshold", "within <= threshold"]],
+    },
+    {
+      file: "src/config/locations.ts",
+      faults: [
+        [
+          "all locations may not be required to agree",
+          "if (agree <= from.length) return [];",
+          "if (agree < from.length) return [];",
+        ],
+      ],
+    },
+    {
+      file: "src/config/parse_duration.ts",
+      faults: [
+        ["a duration of an hour is rejected", "ms > DURATION_MS_MAX", "ms >= DURATION_MS_MAX"],
+        ["a duration of nothing is accepted", "if (!(ms > 0))", "if (!(ms >= 0))"],
+      ],
+    },
+    {
+      file: "src/config/parse_message_limit.ts",
+      faults: [["a limit of 1000 messages is rejected", "count <= 1000", "count < 1000"]],
+    },
+    {
+      file: "src/config/parse_limit.ts",
+      faults: [["a limit of 100% is rejected", "Number(percent) <= 100", "Number(percent) < 100"]],
+    },
+    {
+      file: "src/config/parse_objective.ts",
+      faults: [
+        ["an objective of 100% is rejected", "percent > 100", "percent >= 100"],
+        [
+          "an objective over a time without history is accepted",
+          "WINDOW_MS_MAX = 90 * DAY_MS",
+          "WINDOW_MS_MAX = 900 * DAY_MS",
+        ],
+      ],
+    },
+    {
+      file: "src/config/parse_size.ts",
+      faults: [["a megabyte has binary units", "`${prefix}b`, 1000 ** index", "`${prefix}b`, 1024 ** index"]],
+    },
+    {
+      file: "src/config/read_window.ts",
+      tests: ["tests/alerting/maintenance_windows_test.ts", "tests/config/window_rules_test.ts"],
+      faults: [
+        [
+          "a window begins with the second of a repeated time",
+          'edge === "from" ? earlier : later :',
+          'edge === "from" ? later : earlier :',
+        ],
+      ],
+    },
+    {
+      file: "src/config/include.ts",
+      faults: [
+        [
+          "a file that is included twice counts twice",
+          "if (real !== null && this.#seen.has(real)) return;",
+          "if (real !== null && this.#seen.has(real) && isMatched) return;",
+        ],
+        ["files that include each other are read for ever", "if (place >= 0) {", "if (place > 0) {"],
+      ],
+    },
+    {
+      file: "src/config/placeholders.ts",
+      faults: [
+        [
+          "an escaped placeholder is resolved",
+          "/\\$\\$\\{|\\$\\{(env|file):/g",
+          "/\\$\\$\\{\\{|\\$\\{(env|file):/g",
+        ],
+        [
+          "the newline at the end of a secret file is a part of the secret",
+          '.replace(/\\r?\\n$/, "")',
+          '.replace(/\\r?\\n\\n$/, "")',
+        ],
+      ],
+    },
+    {
+      file: "src/config/secrets.ts",
+      faults: [
+        [
+          "secrets of the config are printed",
+          "if (isRedactable(secret)) values.add(secret);",
+          "if (isRedactable(secret) && secret.length > 20) values.add(secret);",
+        ],
+      ],
+    },
+  ],
+};
+
+export const PERMISSIONS: FaultyLayer = {
+  layer: "permissions",
+  tests: ["tests/permissions/required_permissions_test.ts", "tests/permissions"],
+  files: [
+    {
+      file: "src/permissions/required_permissions.ts",
+      faults: [
+        [
+          "a channel that lacks a secret requires permissions",
+          "if (channel.lack !== undefined || channels.has(channel.key)) continue;",
+          "if (channels.has(channel.key)) continue;",
+        ],
+        [
+          "a permission for any host is granted by one for a host",
+          "(value === NET_ALL || !permissions.isGranted(permission, value))",
+          "(value !== NET_ALL && !permissions.isGranted(permission, value))",
+        ],
+        [
+          "permissions of channels are required without notifications",
+          "config.notifies ? check.notifications : []",
+          "config.notifies || check.active ? check.notifications : []",
+        ],
+        [
+          "commands cannot be terminated",
+          "if (starter !== undefined && killPath !== null) {",
+          "if (starter !== undefined && killPath !== null && parts.length === 0) {",
+        ],
+      ],
+    },
+    {
+      file: "src/permissions/permission_flags.ts",
+      faults: [["a path with a comma grants two paths", 'value.replaceAll(",", ",,")', "value"]],
+    },
+    {
+      file: "src/permissions/sandbox.ts",
+      faults: [
+        [
+          "a command has no network in a sandbox",
+          "net.length > 0 || run.some((command) => !LOCAL_COMMANDS.test(command))",
+          'net.length > 0 || run.some((command) => command === "")',
+        ],
+        [
+          "a directory with the same beginning counts as within another",
+          "path.startsWith(`${directory}/`)",
+          "path.startsWith(directory)",
+        ],
+        [
+          "a sandbox limits the addresses although a command may connect anywhere",
+          "commands.every((command) => LOCAL_COMMANDS.test(command))",
+          'commands.every((command) => command !== "")',
+        ],
+      ],
+    },
+    {
+      file: "src/cli/config_permissions.ts",
+      tests: ["tests/permissions/dropped_test.ts"],
+      faults: [
+        [
+          "the permission to start commands is not dropped",
+          "if (!mayBeUsed) system.permissions.drop(permission);",
+          'if (!mayBeUsed && permission !== "run") system.permissions.drop(permission);',
+        ],
+        [
+          "a permission is dropped that a reload may use",
+          "used.has(permission) || !isComplete && !READ_AT_START.has(permission)",
+          "used.has(permission) || isComplete && !READ_AT_START.has(permission)",
+        ],
+        [
+          "a reload goes on without a permission that was dropped",
+          "isVital || system.permissions.isDropped(permission)",
+          "isVital && system.permissions.isDropped(permission)",
+        ],
+      ],
+    },
+  ],
+};

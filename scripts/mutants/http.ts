@@ -1,0 +1,193 @@
+import type { FaultyLayer } from "./fault.ts";
+
+export const REDACTION: FaultyLayer = {
+  layer: "redaction",
+  tests: ["tests/shared/redact_test.ts", "tests/checks/script_test.ts", "tests/life/echoed_secrets_test.ts"],
+  files: [
+    {
+      file: "src/shared/redact.ts",
+      faults: [
+        ["secrets of four characters are printed", "SECRET_LENGTH_MIN = 4", "SECRET_LENGTH_MIN = 5"],
+        [
+          "the beginning of a secret at the end of a truncated text is printed",
+          "return index < SECRET_LENGTH_MIN ? start",
+          "return index < 9 * SECRET_LENGTH_MIN ? start",
+        ],
+        [
+          "a line of a secret with several lines is printed",
+          "secret.split(/\\r?\\n/)",
+          "secret.split(/\\r\\n/)",
+        ],
+        [
+          "a target can make the search for secrets take minutes",
+          "const isHiddenOn = work.left < 0;",
+          "const isHiddenOn = work.left < -1e12;",
+        ],
+        [
+          "the output of a terminated command ends with a part of a secret",
+          "isCut: truncated || isEnded",
+          "isCut: truncated && isEnded",
+        ],
+        [
+          "a secret that begins within another one is printed",
+          "Math.max(index + 1, end - STEPS_MAX)",
+          "Math.max(index + 1, end, STEPS_MAX * 0)",
+        ],
+        [
+          "a secret in base64 without its padding is printed",
+          '"\\\\u003D", ""],',
+          '"\\\\u003D"],',
+        ],
+        [
+          "the length of a secret counts its invisible characters",
+          'secret.trim().replace(INVISIBLE, "")',
+          "secret.trim()",
+        ],
+      ],
+    },
+    {
+      file: "src/shared/same_secret.ts",
+      faults: [[
+        "the beginning of a token suffices",
+        "let difference = sent.length ^ secret.length;",
+        "let difference = 0;",
+      ]],
+    },
+  ],
+};
+
+export const HTTP: FaultyLayer = {
+  layer: "HTTP",
+  tests: ["tests/system/http", "tests/outputs/http_endpoint", "tests/life/service_test.ts"],
+  files: [
+    {
+      file: "src/system/http/http_servers.ts",
+      faults: [
+        ["a client may open any number of connections", "CONNECTIONS_MAX = 256", "CONNECTIONS_MAX = 256_000"],
+        ["a client may send its head for minutes", "HEAD_MS_MAX = 10_000", "HEAD_MS_MAX = 59_000"],
+        ["a client may read a response for hours", "REQUEST_MS_MAX = 60_000", "REQUEST_MS_MAX = 60_000_000"],
+        [
+          "a request with two lengths is accepted",
+          "codings !== null && (length !== null || codings.trim()",
+          'codings !== null && (length === "" || codings.trim()',
+        ],
+        ["a client that sends single bytes takes all the time", "READ_PAUSE_MS = 20", "READ_PAUSE_MS = 0"],
+      ],
+    },
+    {
+      file: "src/system/http/request_head.ts",
+      tests: ["tests/system/http/http_servers_test.ts"],
+      faults: [
+        ["the head of a request has any size", "HEAD_BYTES_MAX = 16_384", "HEAD_BYTES_MAX = 16_384_000"],
+        [
+          "a line without an end has any size",
+          "if (leftBytes < (line === null ? bytes.size : 0)) {",
+          "if (leftBytes < (line === null ? 0 : 0)) {",
+        ],
+        ["a request of another protocol is accepted", "HTTP\\/1\\.([01])$/", "HTTP\\/\\d\\.([01])$/"],
+      ],
+    },
+    {
+      file: "src/system/http/http_head.ts",
+      tests: ["tests/system/http/plain_http_test.ts"],
+      faults: [
+        ["a response has any number of headers", "FIELDS_MAX = 5000", "FIELDS_MAX = 5_000_000"],
+        [
+          "informational responses come without end",
+          "INFORMATIONAL_MAX = 100",
+          "INFORMATIONAL_MAX = 100_000_000",
+        ],
+        [
+          "a line of a response without an end has any size",
+          "if (leftBytes < (line === null ? bytes.size : 0)) throw",
+          "if (leftBytes < (line === null ? 0 : 0)) throw",
+        ],
+      ],
+    },
+    {
+      file: "src/system/http/http_body.ts",
+      tests: ["tests/system/http/plain_http_test.ts"],
+      faults: [
+        [
+          "two different lengths of a body are accepted",
+          "lengths.some((other) => other !== length)",
+          "lengths.every((other) => other !== length)",
+        ],
+        [
+          "a body that is cut short is complete",
+          "if (bytes.size === 0 && !await bytes.fill()) throw malformed();",
+          "if (bytes.size === 0 && !await bytes.fill()) return null;",
+        ],
+        [
+          "the trailer of a response has any size",
+          "trailerBytes <= LINE_BYTES_MAX",
+          "trailerBytes >= LINE_BYTES_MAX * 0",
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/access.ts",
+      faults: [
+        [
+          "a request without the token is answered",
+          "if (token !== undefined) return UNAUTHORIZED;",
+          'if (token === "") return UNAUTHORIZED;',
+        ],
+        [
+          "the page of another site can read the endpoint",
+          'host.endsWith(".localhost")',
+          'host.endsWith("localhost")',
+        ],
+        [
+          "a wrong token is answered in full",
+          'isSameSecret(sent, token) ? "full"',
+          'isSameSecret(sent, token) || sent !== "" ? "full"',
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/endpoint.ts",
+      tests: ["tests/outputs/http_endpoint/access_test.ts"],
+      faults: [
+        ["metrics are public", 'access === "full" ? await', 'access === "full" || area !== "" ? await'],
+        [
+          "the public page is the private one while it is cached",
+          "JSON.stringify([access, type, area, rest])",
+          "JSON.stringify([type, area, rest])",
+        ],
+        ["a browser gets outdated pages", 'tag.replace("W/", "") === etag', 'tag.replace("W/", "") !== ""'],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/check_ins.ts",
+      tests: ["tests/outputs/http_endpoint"],
+      faults: [
+        ["an exit code above 255 is accepted", "Number(word) <= 255", "Number(word) <= 999"],
+        ["an end without a run id ends the oldest run", "inProgress.findLast(", "inProgress.find("],
+        [
+          "a link that is opened records a run",
+          'if (request.method !== "POST") {',
+          'if (request.method === "PUT") {',
+        ],
+      ],
+    },
+    {
+      file: "src/outputs/http_endpoint/render_cache.ts",
+      faults: [
+        ["pages of any number are kept", "ENTRIES_MAX = 32", "ENTRIES_MAX = 32_000"],
+        ["a slow page is rendered all the time", "VALID_TIMES = 20", "VALID_TIMES = 0"],
+      ],
+    },
+    {
+      file: "src/outputs/html_report/public_report.ts",
+      faults: [
+        [
+          "a public page shows checks without the tag",
+          "check.active && check.tags.length > 0",
+          "check.active",
+        ],
+        ["a public page shows outputs", '    output: "",', "    output: `${startedAtMs}`,"],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,27 @@
+/** All faults. A text that is no longer there once is a failure: the list is kept up to date with the source. */
+import { ALERTING } from "./alerting.ts";
+import { CHECKS, SUMMARY } from "./checks.ts";
+import { CONDITION } from "./condition.ts";
+import { CONFIG, PERMISSIONS } from "./config.ts";
+import { type Mutant, mutantsOf } from "./fault.ts";
+import { HTTP, REDACTION } from "./http.ts";
+import { MEMBERS } from "./members.ts";
+import { SCHEDULER } from "./scheduler.ts";
+import { POSTGRES, STATE } from "./state.ts";
+
+const LAYERS = [
+  CONDITION,
+  ALERTING,
+  SCHEDULER,
+  STATE,
+  POSTGRES,
+  MEMBERS,
+  CONFIG,
+  PERMISSIONS,
+  REDACTION,
+  HTTP,
+  CHECKS,
+  SUMMARY,
+] as const;
+
+export const MUTANTS: readonly Mutant[] = LAYERS.flatMap(mutantsOf);

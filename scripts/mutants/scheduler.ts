@@ -1,0 +1,339 @@
+import type { FaultyLayer } from "./fault.ts";
+
+export const SCHEDULER: FaultyLayer = {
+  layer: "schedule",
+  tests: ["tests/scheduler", "tests/simulation"],
+  files: [
+    {
+      file: "src/scheduler/plan.ts",
+      tests: ["tests/scheduler/next_run_test.ts"],
+      faults: [
+        [
+          "a run is planned at the time that it was just run",
+          "(Math.floor((afterMs - offset) / intervalMs) + 1)",
+          "Math.ceil((afterMs - offset) / intervalMs)",
+        ],
+        [
+          "the first regular run follows an attentive one at once",
+          "nextAtOffset(plannedMs + regularIntervalMs / 2,",
+          "nextAtOffset(plannedMs,",
+        ],
+        [
+          "a run is planned for now, not later",
+          "Math.floor((nowMs - nextMs) / intervalMs) + 1",
+          "Math.ceil((nowMs - nextMs) / intervalMs)",
+        ],
+        [
+          "cron may begin a run of a long interval early by any time",
+          "Math.min(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX)",
+          "Math.max(intervalMs * TOLERANCE_SHARE, TOLERANCE_MS_MAX)",
+        ],
+        [
+          "a plan of a longer interval stays after a reload",
+          "AHEAD_INTERVALS_MAX = 2",
+          "AHEAD_INTERVALS_MAX = 200",
+        ],
+        [
+          "checks that never ran start before overdue ones",
+          "isBehindOverdue ? (1 + splay) / 2 : splay",
+          "isBehindOverdue ? splay / 2 : splay",
+        ],
+        [
+          "checks with one interval run together",
+          "return hash32(name) / 2 ** 32;",
+          "return hash32(name) / 2 ** 64;",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/next_run.ts",
+      tests: ["tests/scheduler/scheduler_cron_test.ts"],
+      faults: [
+        [
+          "a cron time that is now counts as still to come",
+          "while (atMs <= nowMs && missed < MISSED_MAX)",
+          "while (atMs < nowMs && missed < MISSED_MAX)",
+        ],
+        [
+          "an attentive interval delays a cron time",
+          "{ atMs: Math.min(atMs, sooner), intervalMs",
+          "{ atMs: Math.max(atMs, sooner), intervalMs",
+        ],
+        [
+          "a clock that is set back delays a cron check",
+          "times.after(Math.min(keptMs - 1, nowMs))",
+          "times.after(Math.max(keptMs - 1, nowMs))",
+        ],
+        [
+          "a new cron check misses the minute in which it is due",
+          "record.nextRunAtMs ?? nowMs - CALLED_EVERY_MS + 1",
+          "record.nextRunAtMs ?? nowMs + 1",
+        ],
+        [
+          "a check with a plan of another clock is never due",
+          "isDue(record.nextRunAtMs, nowMs, intervalMs) || isTooFarAhead",
+          "isDue(record.nextRunAtMs, nowMs, intervalMs) && isTooFarAhead",
+        ],
+        [
+          "a run on demand delays the planned one",
+          "keptMs > nowMs ? Math.min(keptMs, afresh.atMs)",
+          "keptMs > nowMs ? Math.max(keptMs, afresh.atMs)",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/task.ts",
+      tests: ["tests/scheduler/scheduler_test.ts"],
+      faults: [
+        [
+          "a slow machine postpones runs again and again",
+          "if (lateMs < STALL_MS || state.isSpread) {",
+          "if (lateMs < STALL_MS) {",
+        ],
+        [
+          "a result of another target counts after a reload",
+          'if (status !== "removed" && isSame(targetOf(before.check), targetOf(check)))',
+          'if (status !== "removed" && isSame(before.check.name, check.name))',
+        ],
+        [
+          "a clock that is set back counts as a suspended system",
+          "if (isJump && jumpMs > 0) {",
+          "if (isJump) {",
+        ],
+        [
+          "skipped runs are counted again with each result",
+          "planAt({ ...task, missedRuns: 0 }, event.nextRunAtMs)",
+          "planAt(task, event.nextRunAtMs)",
+        ],
+        [
+          "a run in progress counts although the system was suspended",
+          "const isJump = Math.abs(jumpMs) > JUMP_MS;",
+          "const isJump = jumpMs < -JUMP_MS;",
+        ],
+        [
+          "a reload that changes the schedule keeps the plan",
+          "return isPlanned ? stay(task)",
+          "return isPlanned || task.missedRuns === 0 ? stay(task)",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/limiter.ts",
+      faults: [
+        ["one task more than the limit runs", "if (running < limit) {", "if (running <= limit) {"],
+        [
+          "a waiting task that was aborted starts",
+          "if (!this.#removed.delete(waiter)) return waiter;",
+          "if (!this.#removed.delete(waiter) || this.#first > 0) return waiter;",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/wheel.ts",
+      faults: [
+        ["a timer expires a tick late", "if (start > tick) break;", "if (start >= tick) break;"],
+        [
+          "a wheel that cascades forgets earlier timers",
+          "Math.min(tick, this.#earliest[slot] as number)",
+          "Math.max(tick, this.#earliest[slot] as number)",
+        ],
+        [
+          "the earliest deadline of a slot is the last inserted one",
+          "else if (deadline < (this.#earliest[slot] as number))",
+          "else if (deadline > (this.#earliest[slot] as number))",
+        ],
+        [
+          "a level counts as empty while half of it has timers",
+          "if (this.#occupied[word] === 0 && this.#occupied[word ^ 1] === 0) {",
+          "if (this.#occupied[word] === 0) {",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/timer_table.ts",
+      tests: ["tests/scheduler/wheel_test.ts"],
+      faults: [
+        [
+          "an old handle cancels another timer",
+          "isTimer && this.handleOf(row) === handle ? row : NO_ROW",
+          "isTimer && this.handleOf(row) >= handle ? row : NO_ROW",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/scheduler.ts",
+      faults: [
+        [
+          "a service that does not advance is healthy",
+          "state.plannedMs > nowMs - STALL_MS",
+          "state.plannedMs > nowMs - 1_000 * STALL_MS",
+        ],
+        [
+          "a check that changes during the run of its group is not seen",
+          "else this.#changed.add(group);",
+          "else this.#changed.delete(group);",
+        ],
+        [
+          "a change of a confirmed condition does not run its groups",
+          "if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf",
+          "if (entry.record.condition.observed === null) this.runGroupsOf",
+        ],
+        [
+          "a run that began before a reload counts by the old threshold",
+          "observed.check === check ? observed : { ...observed, check }",
+          "observed.check === check ? observed : observed",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/stall_safe.ts",
+      tests: ["tests/scheduler/stall_test.ts"],
+      faults: [
+        [
+          "an ok result during a stall is thrown away",
+          'if (result === null || result.condition === "ok") return result;',
+          "if (result === null) return result;",
+        ],
+        [
+          "a failure during a stall counts",
+          "if (!isStalled && !wasSuspended) return result;",
+          "if (!isStalled || !wasSuspended) return result;",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/suppressed_checks.ts",
+      tests: ["tests/scheduler/scheduler_test.ts"],
+      faults: [
+        [
+          "a suppressed notification is not decided again",
+          "if (suppressed === null && !mayEscalate)",
+          "if (suppressed === null || !mayEscalate)",
+        ],
+        [
+          "a problem is not decided again when it is to escalate",
+          "if (suppressed === null && !mayEscalate)",
+          "if (suppressed === null && mayEscalate !== null)",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/recorded_pass.ts",
+      tests: ["tests/specs", "tests/life/postgres_state_test.ts"],
+      faults: [
+        [
+          "a group in a single run without a state waits for confirmation",
+          "confirmed: this.#options.isKept ? confirmed : lastCondition",
+          "confirmed: this.#options.isKept ? confirmed : confirmed",
+        ],
+        [
+          "a group is not run again after another call has overtaken it",
+          "!this.#ran.has(name) || overtaken.has(name)",
+          "!this.#ran.has(name)",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/retry_pass.ts",
+      faults: [
+        [
+          "the last retry is left out",
+          "leftMs > 0 && !signal.aborted",
+          "leftMs > PAUSE_MS && !signal.aborted",
+        ],
+        [
+          "a failure that a retry has corrected is passed on",
+          "failed.delete(result.check);",
+          "failed.has(result.check);",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/location_votes.ts",
+      tests: ["tests/scheduler/location_runs_test.ts"],
+      faults: [
+        [
+          "a result of a location counts for too long",
+          "nowMs - endedAtMs <= maxAgeMs",
+          "nowMs - endedAtMs <= 9 * maxAgeMs",
+        ],
+        [
+          "a location without a member is waited for",
+          "if (mayCome && waitedMs <= maxAgeMs) isIncomplete = true;",
+          "if (waitedMs <= maxAgeMs) isIncomplete = true;",
+        ],
+        [
+          "the clock of another machine makes a new result too old",
+          "Math.max(nowMs - ageMs, known === undefined ?",
+          "Math.min(nowMs - ageMs, known === undefined ?",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/agreed_runs.ts",
+      tests: ["tests/scheduler/location_runs_test.ts"],
+      faults: [
+        [
+          "a run on demand ends with the first location",
+          "from.every((location) => isNew(location)",
+          "from.some((location) => isNew(location)",
+        ],
+        [
+          "after a start, a location that has not run yet makes a check unknown",
+          "condition !== null).length < agree;",
+          "condition !== null).length > agree;",
+        ],
+      ],
+    },
+    {
+      file: "src/scheduler/location_runs.ts",
+      faults: [
+        [
+          "a check that fails elsewhere runs only where it fails already",
+          'why === "failing" && (observed ?? "ok") === "ok"',
+          'why === "failing" && (observed ?? "ok") !== "ok"',
+        ],
+      ],
+    },
+    {
+      file: "src/config/cron_times.ts",
+      faults: [
+        [
+          "a fixed time of a repeated hour runs twice",
+          "span.fromMs + Math.max(offsetMs, earlierOffsetMs)",
+          "span.fromMs + Math.min(offsetMs, earlierOffsetMs)",
+        ],
+        [
+          "the times of a skipped hour are left out",
+          "if (leftOutMs < shownMs) return span.fromMs;",
+          "if (leftOutMs < 0) return span.fromMs;",
+        ],
+        [
+          "an open hour counts as a fixed time at a DST change",
+          "const keepsCount = !isOpen && Math.abs",
+          "const keepsCount = (!isOpen || changeMs > 0) && Math.abs",
+        ],
+        [
+          "a large correction of a time zone counts as a DST change",
+          "CORRECTION_MS = 3 * 3_600_000",
+          "CORRECTION_MS = 30 * 3_600_000",
+        ],
+        [
+          "an expression with an open hour alone counts as fixed",
+          "/^(?:@hourly$|[*?]|\\S+\\s+[*?])/i",
+          "/^(?:@hourly$|[*?])/i",
+        ],
+      ],
+    },
+    {
+      file: "src/shared/schedule_time.ts",
+      faults: [
+        [
+          "a clock that is set back is not followed",
+          "if (Math.abs(stepMs) <= STEP_MS)",
+          "if (stepMs <= STEP_MS)",
+        ],
+      ],
+    },
+  ],
+};

@@ -1,0 +1,401 @@
+import type { FaultyLayer } from "./fault.ts";
+
+const SQLITE = ["tests/state/sqlite/sqlite_store_test.ts"];
+
+export const STATE: FaultyLayer = {
+  layer: "state",
+  tests: ["tests/state/state_repository_test.ts", "tests/state", "tests/simulation"],
+  files: [
+    {
+      file: "src/state/record_result.ts",
+      faults: [
+        [
+          "time without data counts for the availability",
+          "Math.min(nowMs - observedAtMs, 2 * before.intervalMs)",
+          "Math.min(nowMs - observedAtMs, 200 * before.intervalMs)",
+        ],
+        [
+          "a suppressed reminder is due later",
+          'verdict.kind === "suppressed" && verdict.event !== "reminder"',
+          'verdict.kind === "suppressed"',
+        ],
+        ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
+        [
+          "the present condition counts for the time before it",
+          "const { confirmed, observedAtMs } = before.condition;",
+          "const { confirmed, observedAtMs } = { ...before.condition, confirmed: after.condition.confirmed };",
+        ],
+      ],
+    },
+    {
+      file: "src/state/availability.ts",
+      tests: ["tests/outputs/summary/summarize_test.ts"],
+      faults: [
+        ["a warning is downtime", "availability: shares.ok + shares.warning", "availability: shares.ok"],
+        [
+          "99.999 % is shown as 100 %",
+          "Math.floor(share * 100 * 10 ** places)",
+          "Math.round(share * 100 * 10 ** places)",
+        ],
+        [
+          "the time since the last run counts however long it is",
+          "Math.min(nowMs - observedAtMs, 2 * record.intervalMs)",
+          "Math.min(nowMs - observedAtMs, 200 * record.intervalMs)",
+        ],
+      ],
+    },
+    {
+      file: "src/state/write_behind.ts",
+      faults: [
+        [
+          "updates that could not be written overwrite later ones",
+          "mergeUpdates([...batch, ...this.#pending])",
+          "mergeUpdates([...this.#pending, ...batch])",
+        ],
+        [
+          "an update is written with an older state of its notification",
+          "this.#amended.get(queued.id) ?? queued)",
+          "this.#amended.has(queued.id) ? queued : queued)",
+        ],
+        [
+          "updates of overtaken checks are written",
+          ".filter(({ record }) => !names.has(record.name))",
+          ".filter(({ record }) => !names.has(record.name) || names.size > 0)",
+        ],
+      ],
+    },
+    {
+      file: "src/state/write_schedule.ts",
+      faults: [
+        [
+          "a state that cannot be written is tried once in minutes",
+          "RETRY_MS_MAX = 16_000",
+          "RETRY_MS_MAX = 160_000",
+        ],
+        [
+          "the backoff of a state stays after it was written",
+          "if (repository.isWritable) this.#delayMs = WRITE_AFTER_MS;",
+          "if (repository.isWritable) this.#delayMs = Math.max(this.#delayMs, WRITE_AFTER_MS);",
+        ],
+        [
+          "an urgent change waits for a second",
+          "if (this.#options.repository.isUrgent) return",
+          "if (this.#options.repository.isUrgent && this.#cancel !== null) return",
+        ],
+      ],
+    },
+    {
+      file: "src/state/replaceable_store.ts",
+      faults: [
+        [
+          "the replacement of a damaged state lacks the records of other checks",
+          "[...everything(), ...batch]",
+          "[...everything().slice(0, 1), ...batch]",
+        ],
+        [
+          "a damaged state is not replaced",
+          'if (error.failure === "damaged") this.#health = { status: "damaged", error };',
+          'if (error.failure === "other") this.#health = { status: "damaged", error };',
+        ],
+      ],
+    },
+    {
+      file: "src/state/state_repository.ts",
+      faults: [
+        [
+          "a reminder waits for the next write",
+          "recorded.update.change !== null || recorded.notification !== null",
+          "recorded.update.change !== null",
+        ],
+        [
+          "each single run prunes everything",
+          "if (Math.floor(this.#lastResultAtMs / HOUR_MS) === Math.floor(nowMs / HOUR_MS)) return;",
+          "if (Math.floor(this.#lastResultAtMs / HOUR_MS) > Math.floor(nowMs / HOUR_MS)) return;",
+        ],
+      ],
+    },
+    {
+      file: "src/state/retention.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "a check that left the config is forgotten after three days",
+          "nowMs - 30 * DAY_MS",
+          "nowMs - 3 * DAY_MS",
+        ],
+        [
+          "a wrong reading of the clock deletes history",
+          ": { earlierMs: laterMs, laterMs: nowMs }",
+          ": { earlierMs: nowMs, laterMs: nowMs }",
+        ],
+        [
+          "hours are added to days too late",
+          "startOf(nowMs - 8 * DAY_MS, DAY_MS)",
+          "startOf(nowMs - 80 * DAY_MS, DAY_MS)",
+        ],
+        ["a day is added while it goes on", "startOf(nowMs - 8 * DAY_MS, DAY_MS)", "nowMs - 8 * DAY_MS"],
+        ["dropped notifications are kept for months", "nowMs - 7 * DAY_MS", "nowMs - 70 * DAY_MS"],
+      ],
+    },
+    {
+      file: "src/state/record_cache.ts",
+      faults: [
+        [
+          "a check that is still in the config is not noted as seen",
+          "Math.abs(nowMs - seenAtMs) > SEEN_EVERY_MS",
+          "Math.abs(nowMs - seenAtMs) > 99 * SEEN_EVERY_MS",
+        ],
+      ],
+    },
+    {
+      file: "src/state/tables.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "the longest streaks of hours are added up",
+          'integer("failed_streak_max", { merge: "max" })',
+          'integer("failed_streak_max", { merge: "add" })',
+        ],
+        [
+          "a count forgets the use of the limit",
+          'jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "fill" })',
+          'jsonFieldOrNull("limit_use", LIMIT_USE, { merge: "replace" })',
+        ],
+        [
+          "a clock that is set back does not move the beginning of a job",
+          'integer("since_ms", { merge: "min" })',
+          'integer("since_ms", { merge: "keep" })',
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/sqlite_outbox.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "two processes queue the same summary",
+          "if (present?.schedule !== before?.schedule || present?.scheduledMs !== before?.scheduledMs) return false;",
+          "if (present?.schedule !== before?.schedule) return false;",
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/outbox_statements.ts",
+      tests: SQLITE,
+      faults: [
+        ["unsilence ends maintenance windows", "kind <> 'maintenance'", "kind <> 'acknowledgement'"],
+        [
+          "a dropped notification is deleted by its plan alone",
+          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)",
+          "AND coalesce(first_failed_at_ms, next_attempt_at_ms) IS NOT NULL LIMIT ?2)",
+        ],
+        [
+          "the markers of deleted checks stay",
+          "WHERE check_name NOT IN (SELECT name FROM checks)",
+          "WHERE check_name IN ('')",
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/statements.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "the newest changes are deleted instead of the oldest",
+          "WHERE check_id = ? ORDER BY at_ms DESC, id DESC LIMIT -1 OFFSET ?)",
+          "WHERE check_id = ? ORDER BY at_ms, id LIMIT -1 OFFSET ?)",
+        ],
+        [
+          "recent runs are in the wrong order",
+          "CAST(excluded.runs || runs AS BLOB)",
+          "CAST(runs || excluded.runs AS BLOB)",
+        ],
+        [
+          "the longest streaks in SQLite are added up",
+          "max(failed_streak_max) AS failed_streak_max",
+          "sum(failed_streak_max) AS failed_streak_max",
+        ],
+        [
+          "the runs of a deleted check stay",
+          '"DELETE FROM recent_runs WHERE check_id = ?"',
+          '"DELETE FROM recent_runs WHERE check_id = -?"',
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/sqlite_prune.ts",
+      tests: SQLITE,
+      faults: [
+        ["a check is forgotten while it is in the config", "< limits.seenMs;", "> limits.seenMs;"],
+        [
+          "pruning begins anew with each step",
+          "lastId = end ?? 0;",
+          "lastId = (end ?? 0) * 0;",
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/store_failure.ts",
+      faults: [
+        [
+          "a damaged file is not quarantined",
+          '[11, { failure: "damaged", reason',
+          '[11, { failure: "other", reason',
+        ],
+      ],
+    },
+    {
+      file: "src/state/sqlite/job_statements.ts",
+      tests: SQLITE,
+      faults: [
+        [
+          "a run that began before the last end is still in progress",
+          "AND id > (SELECT coalesce(max(id), 0)",
+          "AND id > (SELECT coalesce(max(id), 0) * 0",
+        ],
+      ],
+    },
+  ],
+};
+
+const POSTGRES_STORE = ["tests/state/postgres/postgres_store_test.ts"];
+const POSTGRES_MEMBERS = ["tests/state/postgres/postgres_members_test.ts"];
+
+export const POSTGRES: FaultyLayer = {
+  layer: "PostgreSQL",
+  tests: ["tests/state/postgres", "tests/life/members_test.ts", "tests/simulation"],
+  files: [
+    {
+      file: "src/state/postgres/postgres_checks.ts",
+      tests: POSTGRES_MEMBERS,
+      faults: [
+        [
+          "a record that another member has written is overwritten",
+          "WHERE checks.version = excluded.replaces",
+          "WHERE checks.version = excluded.replaces OR checks.version > excluded.replaces",
+        ],
+        [
+          "a save that is repeated counts its runs twice",
+          "rollup: rollup === null || repeated.has(rollup) ? null : rollup",
+          "rollup: rollup === null ? null : rollup",
+        ],
+        [
+          "a save whose outcome was unknown counts as that of another member",
+          'present.filter((row) => row["version"] !== batch.versions.get(nameIn(row)))',
+          'present.filter((row) => row["version"] !== 0)',
+        ],
+        [
+          "runs of one hour that are saved together are not added",
+          "durationTotalMs: before.durationTotalMs + added.durationTotalMs",
+          "durationTotalMs: added.durationTotalMs",
+        ],
+      ],
+    },
+    {
+      file: "src/state/postgres/postgres_queues.ts",
+      tests: POSTGRES_MEMBERS,
+      faults: [
+        [
+          "a queue is claimed with an outdated token",
+          "WHERE channel_key = $1 AND token = $3\n",
+          "WHERE channel_key = $1 AND token >= $3\n",
+        ],
+        ["a claim keeps the token", "token = token + 1", "token = token"],
+        [
+          "a former owner changes notifications of a queue",
+          "ON channel_key = channel AND token = expected",
+          "ON channel_key = channel AND token >= expected",
+        ],
+        [
+          "the next owner does not receive what the former one has received",
+          "received_token IS DISTINCT FROM token",
+          "received_token IS NULL",
+        ],
+        [
+          "a delivered notification comes back with a late change",
+          'attempts === 0 && state === "pending"',
+          'attempts >= 0 && state === "pending"',
+        ],
+        [
+          "a message sent without the state makes the marker of another condition certain",
+          "THEN delivery_markers.certain ELSE 0 END",
+          "THEN delivery_markers.certain ELSE 1 END",
+        ],
+        [
+          "a former owner overwrites the use of a limit",
+          "isOwned(count) ? count : { ...count, limitUse: null }",
+          "isOwned(count) ? count : count",
+        ],
+        [
+          "a message of a dead owner is not waited for",
+          "AND message_id IS NOT NULL",
+          "AND message_id IS NULL",
+        ],
+        [
+          "a pending recovery counts as a problem for the next member",
+          'event === "recovery" ? "ok" : last',
+          'event === "summary" ? "ok" : last',
+        ],
+      ],
+    },
+    {
+      file: "src/state/postgres/postgres_members.ts",
+      tests: POSTGRES_MEMBERS,
+      faults: [
+        [
+          "an older process of a host takes its place back",
+          "WHERE members.process = excluded.process OR $6::boolean",
+          "WHERE members.process = excluded.process OR $6::boolean OR true",
+        ],
+      ],
+    },
+    {
+      file: "src/state/postgres/postgres_outbox.ts",
+      tests: POSTGRES_STORE,
+      faults: [
+        [
+          "two members queue the same summary",
+          "WHERE schedule = $3 AND scheduled_at_ms = $4",
+          "WHERE schedule = $3 AND scheduled_at_ms >= $4",
+        ],
+        [
+          "unsilence in PostgreSQL ends maintenance windows",
+          "until_ms > $1 AND kind <> 'maintenance'",
+          "until_ms > $1 AND kind <> 'acknowledgement'",
+        ],
+        [
+          "a summary is queued although another process did",
+          "if (count > 0 && queued.length > 0)",
+          "if (count >= 0 && queued.length > 0)",
+        ],
+      ],
+    },
+    {
+      file: "src/state/postgres/postgres_prune.ts",
+      tests: POSTGRES_STORE,
+      faults: [
+        [
+          "one change too few is kept in PostgreSQL",
+          "WHERE place > ${CHANGES_MAX})",
+          "WHERE place >= ${CHANGES_MAX})",
+        ],
+        [
+          "a check is forgotten while another member runs it",
+          "AND seen_at_ms < $2 RETURNING",
+          "AND seen_at_ms > $2 RETURNING",
+        ],
+      ],
+    },
+    {
+      file: "src/state/postgres/postgres_locations.ts",
+      tests: POSTGRES_MEMBERS,
+      faults: [
+        [
+          "a new result of a location does not count as new",
+          "SET runs = location_results.runs + 1",
+          "SET runs = location_results.runs",
+        ],
+      ],
+    },
+  ],
+};
