@@ -291,7 +291,9 @@ export class MemoryDatabase {
     }
     const ids = new Set([...this.#members.values()].map(({ heartbeat: { id } }) => id));
     for (const [key, { owner }] of this.#queues) {
-      if (owner === null || !ids.has(owner)) this.#queues.delete(key);
+      const has = "SELECT id FROM outbox WHERE channel_key = ?";
+      if (owner !== null && ids.has(owner)) continue;
+      if (this.#connection.first(has, columnText.encode(key)) === undefined) this.#queues.delete(key);
     }
     for (const [key, { endedAtMs }] of this.#results) {
       if (endedAtMs < nowMs - 30 * DAY_MS) this.#results.delete(key);

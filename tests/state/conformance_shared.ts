@@ -167,6 +167,21 @@ export function testSharedStore(
     assert.deepEqual(left.map(({ check }) => check), ["29 days"]);
   });
 
+  test("prune() forgets a queue of a dead owner only once it is empty, so that no token comes twice", async ({ open }) => {
+    const [dead, next] = [await open(), await open()];
+    await queueProblem(dead, "web");
+    const queue = await take(dead, "dead");
+    assert.equal((await dead.receive([queue])).notifications.length, 1);
+    await pruneAll(next, Date.now());
+    const taken = await next.takeQueue(queue, "next");
+    assert.equal(taken?.queue.token, 2);
+    const { notifications: [received] } = await next.receive([taken.queue]);
+    assert.equal(received?.id, "id of web");
+    await next.changeOutbox({ ...NOTHING, removed: ["id of web"] });
+    await pruneAll(next, Date.now());
+    assert.equal((await dead.takeQueue(QUEUE, "dead"))?.queue.token, 1);
+  });
+
   test("beat() returns the early looks that members call for", async ({ open, openHeartbeats }) => {
     await open();
     const heartbeats = openHeartbeats();

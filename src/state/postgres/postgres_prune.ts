@@ -40,6 +40,10 @@ const DELETE_CHECKS =
 const OLD_JOBS = `SELECT id FROM jobs WHERE name NOT IN (SELECT name FROM checks) AND since_ms < $1
   AND NOT EXISTS (SELECT FROM job_runs WHERE job_id = jobs.id AND started_at_ms >= $1)`;
 
+/** Not one with notifications, which may have been received under a token that would come again. */
+const DELETE_QUEUES = `DELETE FROM queues WHERE (owner IS NULL OR owner NOT IN (SELECT process FROM members))
+  AND NOT EXISTS (SELECT FROM outbox WHERE outbox.channel_key = queues.channel_key)`;
+
 /** Makes the function that forgets some and goes on from there at its next call. */
 export function createPruner(client: PostgresClient): (nowMs: number) => Promise<PruneProgress> {
   let lastId = 0;
@@ -71,9 +75,7 @@ async function pruneOutbox(session: Session, limits: RetentionLimits): Promise<v
     [limits.droppedMs],
   );
   await session.run("DELETE FROM members WHERE beat_at < clock_timestamp() - interval '1 day'");
-  await session.run(
-    "DELETE FROM queues WHERE owner IS NULL OR owner NOT IN (SELECT process FROM members)",
-  );
+  await session.run(DELETE_QUEUES);
   await session.run("DELETE FROM location_results WHERE ended_at < clock_timestamp() - interval '30 days'");
   await session.run("DELETE FROM silences WHERE until_ms < $1", [limits.silenceEndMs]);
   await session.run("DELETE FROM channel_counts WHERE counted_at_ms < $1", [limits.countedMs]);
