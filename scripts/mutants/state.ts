@@ -148,7 +148,7 @@ export const STATE: FaultyLayer = {
       ],
     },
     {
-      file: "src/state/tables.ts",
+      file: "src/state/sql/tables.ts",
       tests: SQLITE,
       faults: [
         [
@@ -189,6 +189,12 @@ export const STATE: FaultyLayer = {
           "AND coalesce(first_failed_at_ms, next_attempt_at_ms) < ?1 LIMIT ?2)",
           "AND coalesce(first_failed_at_ms, next_attempt_at_ms) IS NOT NULL LIMIT ?2)",
         ],
+      ],
+    },
+    {
+      file: "src/state/sql/shared_statements.ts",
+      tests: SQLITE,
+      faults: [
         [
           "the markers of deleted checks stay",
           "WHERE check_name NOT IN (SELECT name FROM checks)",
@@ -259,7 +265,7 @@ export const STATE: FaultyLayer = {
 };
 
 const POSTGRES_STORE = ["tests/state/postgres/postgres_store_test.ts"];
-const POSTGRES_MEMBERS = ["tests/state/postgres/postgres_members_test.ts"];
+const POSTGRES_MEMBERS = ["tests/state/postgres/postgres_shared_test.ts"];
 
 export const POSTGRES: FaultyLayer = {
   layer: "PostgreSQL",
@@ -275,19 +281,30 @@ export const POSTGRES: FaultyLayer = {
           "WHERE checks.version = excluded.replaces OR checks.version > excluded.replaces",
         ],
         [
+          "runs of one hour that are saved together are not added",
+          "durationTotalMs: before.durationTotalMs + added.durationTotalMs",
+          "durationTotalMs: added.durationTotalMs",
+        ],
+      ],
+    },
+    {
+      file: "src/state/record_writer.ts",
+      tests: ["tests/state/memory_shared_store_test.ts", ...POSTGRES_MEMBERS],
+      faults: [
+        [
           "a save that is repeated counts its runs twice",
           "rollup: rollup === null || repeated.has(rollup) ? null : rollup",
           "rollup: rollup === null ? null : rollup",
         ],
         [
           "a save whose outcome was unknown counts as that of another member",
-          'present.filter((row) => row["version"] !== batch.versions.get(nameIn(row)))',
-          'present.filter((row) => row["version"] !== 0)',
+          "version !== batch.versions.get(record.name)?.version",
+          'version !== 0 && record.name !== ""',
         ],
         [
-          "runs of one hour that are saved together are not added",
-          "durationTotalMs: before.durationTotalMs + added.durationTotalMs",
-          "durationTotalMs: added.durationTotalMs",
+          "a save that is repeated queues a notification twice",
+          "queued.filter(({ id }) => !repeated.has(id))",
+          "queued.filter(({ id }) => !repeated.has(`${id} `))",
         ],
       ],
     },

@@ -6,7 +6,7 @@ const PROJECT = new URL("../../", import.meta.url);
 
 Deno.test("each fault of deno task mutants changes one line of its file", () => {
   const wrong = MUTANTS.filter((mutant) => {
-    const source = Deno.readTextFileSync(new URL(mutant.file, PROJECT));
+    const source = exists(mutant.file) ? Deno.readTextFileSync(new URL(mutant.file, PROJECT)) : "";
     const faulty = withFault(source, mutant);
     return faulty === null || faulty === source || mutant.replace.trimEnd().includes("\n");
   });
