@@ -77,6 +77,7 @@ export function updateOf(
   return {
     record: {
       name,
+      failing: null,
       condition: {
         confirmed: condition,
         confirmedSinceMs: atMs,

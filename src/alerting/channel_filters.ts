@@ -2,8 +2,8 @@
  * The notifications of a check that a channel gets: the filters of the channel, or of its use by the check. Pure.
  *
  * Three of them decide whether a notification is due. `conditions` maps the condition: one that is not listed is
- * `ok`. `after` postpones a problem, and `hours` drops it, as long as the channel was notified of none; a recovery
- * passes both. The fourth, `events`, drops due notifications, so that a channel without recoveries gets the next
+ * `ok`. `after` postpones a problem, and `hours` does so or drops it (`outside_hours`); a recovery passes both. The
+ * fourth, `events`, drops due notifications, so that a channel without recoveries gets the next
  * problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
@@ -48,9 +48,14 @@ export function hasEscalated(
   state: ConditionState,
   options: FilterOptions,
 ): boolean {
-  return filters.afterMs !== undefined && conditionFor(filters, state.confirmed) !== "ok" &&
+  return mayComeLater(filters) && conditionFor(filters, state.confirmed) !== "ok" &&
     conditions.every((condition) => condition === "ok") &&
     !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
+}
+
+/** Returns whether a problem that is not sent now may be sent without another result. */
+export function mayComeLater({ afterMs, hours, outsideHours }: ChannelFilters): boolean {
+  return afterMs !== undefined || hours !== undefined && outsideHours !== "never";
 }
 
 /** When a problem has lasted long enough. For a channel of some conditions, it begins with the last other one's end. */
@@ -66,7 +71,7 @@ function dueAtMs(
 
 /**
  * Returns the last notified conditions of a channel as the condition machine uses them: the confirmed condition if
- * nothing is due, and none if a problem is postponed, or was filtered when it was decided.
+ * nothing is due, and none if a problem is postponed, or was dropped when it was decided.
  */
 export function knownTo(
   filters: ChannelFilters,
@@ -81,6 +86,7 @@ export function knownTo(
     if (condition === wanted) return [confirmed];
     if (wanted === "ok") return [condition];
     if (condition === "ok" && isPostponed(filters, state, options)) return [];
+    if (filters.outsideHours !== "never") return isOutsideHours(filters, nowMs) ? [] : [condition];
     const decidedAtMs = Math.max(
       // A reminder, or an escalation to another channel, does not make dropped notifications due.
       state.notifiedSinceMs ?? nowMs,

@@ -16,9 +16,6 @@ export function hasOwnEnd({ fromMs, untilMs }: Pick<Silence, "fromMs" | "untilMs
   return untilMs - fromMs < UNTIL_OK_MS_MAX;
 }
 
-/** A silence begins at once, also on a machine whose clock is behind by so much. */
-const CLOCK_DIFFERENCE_MS = 5 * 60_000;
-
 /**
  * Returns the silences, acknowledgements or started maintenance windows that apply to a check. One that ends with its
  * problem applies to no later problem.
@@ -30,11 +27,9 @@ export function silencesOf(
 ): readonly Silence[] {
   return silences.filter((silence) =>
     silence.kind === kind && isAbout(silence, check) &&
+    // Whatever its begin, since it applies from then on: the clock may have been set back, or that of a member be behind.
     nowMs < silence.untilMs &&
-    // Not by their times: the clock may have been set back since.
-    (silence.problemBeganAtMs === null
-      ? silence.fromMs <= nowMs + CLOCK_DIFFERENCE_MS
-      : silence.problemBeganAtMs === check.problemBeganAtMs)
+    (silence.problemBeganAtMs === null || silence.problemBeganAtMs === check.problemBeganAtMs)
   );
 }
 

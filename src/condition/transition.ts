@@ -26,8 +26,8 @@ export type ConditionPolicy = Pick<
 
 export interface Circumstances {
   /**
-   * The suppression of notifications of this check now. A dependency and a silence until ok let recoveries through,
-   * so they apply only if nothing else suppresses.
+   * The suppression of notifications of this check now. Silences, maintenance windows and dependencies let recoveries
+   * through.
    */
   readonly suppressedBy: Suppression | null;
   /** Wall time, milliseconds since 1970. */
@@ -252,6 +252,9 @@ function hasNotifiedFlapping(
   return flapping === "once" && flappingSinceMs !== null && (notifiedAtMs ?? -Infinity) >= flappingSinceMs;
 }
 
+/** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
+const PASSED_BY_RECOVERY: readonly Suppression[] = ["silence", "until_ok", "maintenance", "dependency"];
+
 function conclude(
   policy: Pick<ConditionPolicy, "flapping">,
   state: ConditionState,
@@ -265,7 +268,7 @@ function conclude(
   }
   const suppressedBy = circumstances.suppressedBy ??
     (hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true ? "flapping" : null);
-  const passes = event === "recovery" && (suppressedBy === "dependency" || suppressedBy === "until_ok");
+  const passes = event === "recovery" && suppressedBy !== null && PASSED_BY_RECOVERY.includes(suppressedBy);
   if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }

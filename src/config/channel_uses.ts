@@ -6,7 +6,7 @@ import { isObject } from "./schema_view.ts";
 import type { JsonObject, JsonValue } from "./syntax.ts";
 
 /** The keys of filters; they don't concern the channel itself. */
-export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours"];
+export const FILTER_KEYS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
 
 export interface ChannelUse extends ChannelFilters {
   readonly channel: string;
@@ -19,7 +19,7 @@ export function withFilters(channel: Channel, { channel: _name, ...filters }: Ch
 
 /** Returns a channel that gets everything. */
 export function withoutFilters({ conditions: _conditions, events: _events, ...rest }: Channel): Channel {
-  const { afterMs: _afterMs, hours: _hours, ...channel } = rest;
+  const { afterMs: _afterMs, hours: _hours, outsideHours: _outsideHours, ...channel } = rest;
   return channel;
 }
 

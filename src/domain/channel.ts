@@ -88,6 +88,8 @@ export interface ChannelFilters {
   readonly afterMs?: number;
   /** Problems and changes are sent only within these times. @default always */
   readonly hours?: readonly MaintenanceWindow[];
+  /** Whether a problem that began outside of them and goes on is sent when they begin. @default "later" */
+  readonly outsideHours?: "later" | "never";
 }
 
 /** The most messages that leave a channel in any window of a length. */

@@ -34,6 +34,8 @@ export interface CheckRecord {
   readonly condition: ConditionState;
   /** `null` before the first result. */
   readonly last: KeptResult | null;
+  /** The texts of the last result that was not ok, while a problem is confirmed and `last` is ok; otherwise `null`. */
+  readonly failing: Pick<KeptResult, "output" | "detail"> | null;
   /** The next planned run; `null` if there is none. */
   readonly nextRunAtMs: number | null;
   /** The interval that applied when it was planned; decides when it is overdue. */

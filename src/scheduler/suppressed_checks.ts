@@ -1,3 +1,4 @@
+import { mayComeLater } from "../alerting/channel_filters.ts";
 import type { Check } from "../domain/check.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import type { Notifying } from "../alerting/notifying.ts";
@@ -14,7 +15,7 @@ interface SuppressedChecksOptions {
 }
 
 /**
- * Checks whose notification is suppressed, or postponed for a channel (`after`). They are decided again when that may have
+ * Checks whose notification is suppressed, or postponed for a channel (`after`, `hours`). They are decided again when that may have
  * ended, not only at their next run. A dependency whose state is needed for that runs at once.
  */
 export class SuppressedChecks {
@@ -66,7 +67,7 @@ export class SuppressedChecks {
 
   #note(check: Check, { suppressed, record }: Recorded, runsParents: boolean): void {
     const mayEscalate = record.condition.confirmed !== "ok" &&
-      check.notifications.some(({ afterMs }) => afterMs !== undefined);
+      check.notifications.some(mayComeLater);
     if (suppressed === null && !mayEscalate) this.#suppressed.delete(check.name);
     else this.#suppressed.add(check.name);
     if (suppressed === "dependency" && runsParents) this.#runParents(check);

@@ -23,6 +23,7 @@ export class RecordCache {
       name,
       condition: initialState(),
       last: null,
+      failing: null,
       nextRunAtMs: null,
       intervalMs: 0,
       missedRuns: 0,

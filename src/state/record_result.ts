@@ -135,6 +135,7 @@ function recordAfter(
     name: before.name,
     condition: state,
     last: keptResult(result, lateMs),
+    failing: condition === "ok" && state.confirmed !== "ok" ? before.failing ?? textsOf(before.last) : null,
     nextRunAtMs: atMs,
     intervalMs,
     missedRuns: before.missedRuns + missed,
@@ -142,6 +143,10 @@ function recordAfter(
     durationTotalMs: before.durationTotalMs + durationMs,
     seenAtMs: nowMs,
   };
+}
+
+function textsOf(last: KeptResult | null): CheckRecord["failing"] {
+  return last === null ? null : { output: last.output, detail: last.detail };
 }
 
 /** Returns the metrics that can be stored. */
@@ -181,6 +186,8 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     const suppressed = isDue ? verdict.suppressedBy : null;
     return { record, occurrences, notification: null, queued: [], suppressed };
   }
+  const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
+  const changedAtMs = record.condition.confirmedSinceMs ?? options.nowMs;
   const notification: Notification = {
     id: options.newId({ check: check.name, condition: verdict.condition }),
     check: check.name,
@@ -188,10 +195,11 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     event: verdict.event,
     condition: verdict.condition,
     previous: verdict.previous,
-    output: record.last?.output ?? "",
-    detail: record.last?.detail ?? "",
+    output: described?.output ?? "",
+    detail: described?.detail ?? "",
     problemBeganAtMs: verdict.problemBeganAtMs,
-    decidedAtMs: options.nowMs,
+    // A recovery may have been held back, or its record been written by another member.
+    decidedAtMs: verdict.event === "recovery" ? Math.min(changedAtMs, options.nowMs) : options.nowMs,
     occurrences,
     nextRunAtMs: record.nextRunAtMs ?? options.nowMs,
     hostName: options.hostName,

@@ -208,51 +208,71 @@ const ROWS: Readonly<Record<string, Row>> = {
     steps: [[0, "warning"], [10, "ok"], [11, "critical"], [25, "review"], [26, "review"]],
     expected: ["26 problem critical"],
   },
-  "hours: not outside, and not later": {
+  "hours: a problem that goes on when they begin": {
     filters: { hours: [hours(60, 120)] },
+    steps: [[0, "critical"], [59, "review"], [60, "review"], [61, "critical"], [121, "ok"]],
+    expected: ["60 problem critical", "121 recovery ok"],
+  },
+  "hours: a problem that is over when they begin": {
+    filters: { hours: [hours(60, 120)] },
+    steps: [[0, "critical"], [59, "ok"], [60, "review"], [61, "ok"]],
+    expected: [],
+  },
+  "hours: a change outside them, when they begin again": {
+    filters: { hours: [hours(0, 60), hours(80, 120)] },
+    steps: [[50, "warning"], [70, "critical"], [80, "review"], [95, "ok"]],
+    expected: ["50 problem warning", "80 change critical", "95 recovery ok"],
+  },
+  "hours and after: over outside the hours, when they begin": {
+    filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
+    steps: [[0, "critical"], [15, "review"], [16, "critical"], [61, "review"], [62, "review"]],
+    expected: ["61 problem critical"],
+  },
+  "hours: not outside, and not later": {
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     steps: [[0, "critical"], [61, "critical"], [62, "review"], [63, "ok"], [64, "critical"], [121, "ok"]],
     expected: ["64 problem critical", "121 recovery ok"],
   },
   "hours: a change within them is a separate problem": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     steps: [[0, "warning"], [61, "critical"], [121, "warning"], [122, "ok"]],
     expected: ["61 problem critical", "122 recovery ok"],
   },
   "hours: a problem that a silence suppressed until then": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     steps: [[0, "warning"], [1, "silence"], [2, "critical"], [61, "unsilence"], [62, "review"]],
     expected: ["62 problem critical"],
   },
   "hours and after: decided when the time is over": {
-    filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
+    filters: { outsideHours: "never", hours: [hours(60, 120)], afterMs: 15 * MINUTE },
     steps: [[50, "critical"], [64, "review"], [65, "review"], [66, "critical"]],
     expected: ["65 problem critical"],
   },
   "hours and after: over outside the hours": {
-    filters: { hours: [hours(60, 120)], afterMs: 15 * MINUTE },
+    filters: { outsideHours: "never", hours: [hours(60, 120)], afterMs: 15 * MINUTE },
     steps: [[0, "critical"], [15, "review"], [16, "critical"], [61, "critical"], [62, "review"]],
     expected: [],
   },
   "hours: not later, though the problem escalates to another channel within them": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     other: { afterMs: 40 * MINUTE },
     steps: [[50, "critical"], [90, "review"], [91, "critical"], [92, "review"], [95, "ok"]],
     expected: [],
   },
   "hours: a change after the escalation to another channel": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     other: { afterMs: 40 * MINUTE },
     steps: [[50, "warning"], [90, "review"], [91, "warning"], [92, "critical"], [95, "ok"]],
     expected: ["92 problem critical", "95 recovery ok"],
   },
   "hours: a change outside them is not sent later, though the problem escalates": {
-    filters: { hours: [hours(0, 60), hours(80, 120)] },
+    filters: { outsideHours: "never", hours: [hours(0, 60), hours(80, 120)] },
     other: { afterMs: 40 * MINUTE },
     steps: [[50, "warning"], [70, "critical"], [90, "review"], [91, "critical"], [95, "ok"]],
     expected: ["50 problem warning", "95 recovery ok"],
   },
   "hours: a problem like the last one, that a silence suppressed until then": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     steps: [[0, "critical"], [1, "mute"], [2, "ok"], [3, "critical"], [61, "unsilence"], [62, "review"], [
       63,
       "ok",
@@ -260,7 +280,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: ["62 problem critical", "63 recovery ok"],
   },
   "hours: a problem like the last one, that a silence suppressed, not later": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     steps: [[0, "critical"], [1, "mute"], [2, "ok"], [3, "critical"], [50, "unsilence"], [51, "critical"], [
       62,
       "critical",
@@ -268,7 +288,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: [],
   },
   "hours: a reminder to other channels within them": {
-    filters: { hours: [hours(60, 120)] },
+    filters: { outsideHours: "never", hours: [hours(60, 120)] },
     annoy: 5 * MINUTE,
     steps: [[0, "critical"], [61, "critical"], [62, "critical"], [67, "critical"], [68, "ok"]],
     expected: [],

@@ -435,28 +435,6 @@ Deno.test("reload() deletes the delivery markers of a channel that left the chec
   await notifying.stop();
 });
 
-Deno.test("review() sends a recurring problem that was dropped while a silence suppressed its recovery", async () => {
-  await withDirectory(async (directory) => {
-    const check = withChannels(FREE, [fileChannel(`${directory}/there/told`)]);
-    const { notifying, observe, review, drain, store, clock } = await openDesk([check]);
-    await observe(check, "critical");
-    await drain();
-    await store.addSilences([{ ...silence(null), untilMs: START + 48 * HOUR }]);
-    await notifying.refresh();
-    await observe(check, "ok");
-    await clock.advance(25 * HOUR);
-    await drain();
-    assert.deepEqual(notifying.pending, [], "too old, and no longer true");
-    await observe(check, "critical");
-    await Deno.mkdir(`${directory}/there`);
-    await clock.advance(24 * HOUR);
-    await review(check);
-    await drain();
-    assert.ok((await Deno.stat(`${directory}/there/told`)).isFile);
-    await notifying.stop();
-  });
-});
-
 Deno.test("catchUp() does not restore notifications that were sent while the store could not be written", async () => {
   const fresh = createFaultyStore();
   const { store, notifying, observe, drain, lines } = await openDesk([FREE], { fresh });

@@ -44,9 +44,9 @@ export interface ReferenceModel {
 export interface Observed {
   readonly condition: Condition;
   readonly nowMs: number;
-  /** Whether a silence suppresses the check's notifications. */
+  /** Whether a silence suppresses the check's problems. */
   readonly silenced: boolean;
-  /** Whether a silence suppresses the present problem, but not its recovery. @default false */
+  /** Whether a silence suppresses the present problem. @default false */
   readonly silencedUntilOk?: boolean;
   /** @default false */
   readonly acknowledged?: boolean;
@@ -92,13 +92,12 @@ export function createReferenceModel(): ReferenceModel {
       & { readonly isResult: boolean },
   ): Decision => {
     const now = knownOf(check);
-    const isHeld = silenced ||
-      now.confirmed !== "ok" && (silencedUntilOk ||
-          check.dependsOn.some((dependency) => {
-            const names = typeof dependency === "string" ? [dependency] : dependency.any;
-            const parents = names.filter((name) => running.has(name));
-            return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
-          }));
+    const isHeld = now.confirmed !== "ok" && (silenced || silencedUntilOk ||
+      check.dependsOn.some((dependency) => {
+        const names = typeof dependency === "string" ? [dependency] : dependency.any;
+        const parents = names.filter((name) => running.has(name));
+        return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
+      }));
     if (isHeld) return NOTHING;
     const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
     const isFlapping = check.flapping === "once" && now.isFlapping &&
@@ -110,7 +109,7 @@ export function createReferenceModel(): ReferenceModel {
     const news = {
       check: check.name,
       condition: now.confirmed,
-      decidedAtMs: nowMs,
+      decidedAtMs: now.confirmed === "ok" ? now.changes.at(-1)?.atMs ?? nowMs : nowMs,
       problemBeganAtMs: (now.confirmed === "ok" ? now.notifiedBeganAtMs : now.beganAtMs) ?? nowMs,
     };
     const byChannel = new Map<string, ExpectedNotification>();
@@ -178,7 +177,7 @@ function dueTo(
   { byChannel, confirmed, beganAtMs, decidedAtMs, changes }: Known,
   { nowMs, acknowledged }: { readonly nowMs: number; readonly acknowledged: boolean },
 ): Due {
-  const { conditions, events, afterMs, hours } = channel;
+  const { conditions, events, afterMs, hours, outsideHours } = channel;
   const isListed = (condition: Condition): boolean => conditions?.includes(condition) ?? condition !== "ok";
   const previous = byChannel.get(channel.key) ?? "ok";
   const condition = isListed(confirmed) ? confirmed : "ok";
@@ -194,7 +193,7 @@ function dueTo(
   if (isPostponed) return nothing;
   // It was due when it could first be sent, and had lasted.
   const dueAtMs = Math.max(decidedAtMs ?? nowMs, lastsSinceMs + (afterMs ?? 0));
-  if (hours !== undefined && !isInWindow(hours, dueAtMs)) return nothing;
+  if (hours !== undefined && outsideHours === "never" && !isInWindow(hours, dueAtMs)) return nothing;
   const isProblem = previous === "ok";
   return {
     ...nothing,

@@ -59,8 +59,10 @@ Deno.test("silencesOf() includes silences of the named check, from begin to end"
     "a name that only begins like it": [[silence("we", NOW - 1, NOW + 1)], false],
     "that of all checks": [[silence(null, NOW - 1, NOW + 1)], true],
     "one that begins now": [[silence("web", NOW, NOW + 1)], true],
-    "one that began by the clock of another machine": [[silence("web", NOW + 300_000, NOW + 400_000)], true],
-    "one from before the clock was set back": [[silence("web", NOW + 300_001, NOW + 400_000)], false],
+    "one from before the clock was set back, or by the clock of another machine": [
+      [silence("web", NOW + 3_600_000, NOW + 7_200_000)],
+      true,
+    ],
     "one that ends now": [[silence("web", NOW - 1, NOW)], false],
     "one that is over, and another": [
       [silence("web", NOW - 2, NOW - 1), silence(null, NOW - 1, NOW + 1)],

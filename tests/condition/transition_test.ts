@@ -111,21 +111,21 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
       events: "suppressed:problem suppressed:problem problem:critical",
     },
     {
-      name: "a recovery in a silence is sent afterwards",
+      name: "a recovery while notifications are off is sent afterwards",
       threshold: 1,
-      observed: "W O/silence O",
+      observed: "W O/no_notify O",
       events: "problem:warning suppressed:recovery recovery:ok",
     },
     {
-      name: "a recovery and a new problem in a silence are sent as a change",
+      name: "a recovery and a new problem while notifications are off are sent as a change",
       threshold: 1,
-      observed: "W O/silence C/silence C",
+      observed: "W O/no_notify C/no_notify C",
       events: "problem:warning suppressed:recovery suppressed:change change:critical",
     },
     {
-      name: "a recovery and the same problem again in a silence are not sent",
+      name: "a recovery and the same problem again while notifications are off are not sent",
       threshold: 1,
-      observed: "W O/silence W/silence W",
+      observed: "W O/no_notify W/no_notify W",
       events: "problem:warning suppressed:recovery - -",
     },
     {
@@ -134,12 +134,12 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
       observed: "W/dependency W C/dependency C",
       events: "suppressed:problem problem:warning suppressed:change change:critical",
     },
-    {
-      name: "a dependency never keeps a recovery back",
+    ...(["silence", "until_ok", "maintenance", "dependency"] as const).map((suppression) => ({
+      name: `a recovery passes: ${suppression}`,
       threshold: 1,
-      observed: "W O/dependency",
-      events: "problem:warning recovery:ok",
-    },
+      observed: `W O/${suppression} C/${suppression} O/${suppression}`,
+      events: "problem:warning recovery:ok suppressed:problem -",
+    })),
     {
       name: "a due notification is sent even at a result that is ok",
       threshold: 2,
@@ -267,12 +267,12 @@ Deno.test("transition() fills the fields of a notification", async (t) => {
     assert.equal(state.notifiedProblemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a late recovery includes the problem that it ends, whatever the results since", () => {
-    const { verdict } = last(run({ observed: "O W W W O O O/silence O/silence W/silence W" }));
+    const { verdict } = last(run({ observed: "O W W W O O O/no_notify O/no_notify W/no_notify W" }));
     assert.ok(verdict.kind === "notify" && verdict.event === "recovery");
     assert.equal(verdict.problemBeganAtMs, START_MS + MINUTE);
   });
   await t.step("a change into a new problem includes the time when the new one began", () => {
-    const { verdict } = last(run({ threshold: 1, observed: "W O/silence C/silence C" }));
+    const { verdict } = last(run({ threshold: 1, observed: "W O/no_notify C/no_notify C" }));
     assert.ok(verdict.kind === "notify" && verdict.event === "change");
     assert.equal(verdict.problemBeganAtMs, START_MS + 2 * MINUTE);
     assert.equal(verdict.previous, "warning");
@@ -327,7 +327,7 @@ Deno.test("transition() and review() use the channel that was last notified the 
       }
       const suppressed = transition(policy, state, {
         condition,
-        suppressedBy: "silence",
+        suppressedBy: "no_notify",
         nowMs,
         known: () => known,
       });
@@ -408,7 +408,7 @@ Deno.test("dueEvent() returns the due event", async (t) => {
     { name: "nothing once it was sent", observed: "W", due: null },
     { name: "a suppressed problem", observed: "W/silence", due: "problem" },
     { name: "a suppressed change", observed: "W C/silence", due: "change" },
-    { name: "a suppressed recovery", observed: "W O/silence", due: "recovery" },
+    { name: "a suppressed recovery", observed: "W O/no_notify", due: "recovery" },
   ];
   for (const { name, observed, due } of table) {
     await t.step(name, () => assert.equal(dueEvent(stateAfter({ threshold: 1, observed })), due));

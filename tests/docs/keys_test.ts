@@ -26,7 +26,7 @@ interface Schema {
   }[];
 }
 
-const FILTERS: readonly string[] = ["conditions", "events", "after", "hours"];
+const FILTERS: readonly string[] = ["conditions", "events", "after", "hours", "outside_hours"];
 
 /** Further keys that a key depends on without requiring them. */
 const COMPANIONS: Readonly<Record<string, JsonObject>> = {

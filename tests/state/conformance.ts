@@ -76,6 +76,7 @@ export function testStore(
         reminders: 0,
       },
       last: null,
+      failing: null,
       nextRunAtMs: null,
       missedRuns: 0,
     });

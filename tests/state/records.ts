@@ -21,6 +21,7 @@ export const NOW_MS = Date.UTC(2026, 0, 31, 10);
 export function recordOf(name: string, fields: Partial<CheckRecord> = {}): CheckRecord {
   return {
     name,
+    failing: { output: "the last failure", detail: "in detail" },
     condition: {
       confirmed: "warning",
       confirmedSinceMs: NOW_MS - 60_000,

@@ -222,6 +222,30 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
 });
 
+Deno.test("record() sends a problem that goes on with the output of its last failing run", async () => {
+  const { repository, recordResult } = await openDesk();
+  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 3 });
+  recordResult(check, "critical", { output: "it is gone", suppressedBy: "no_notify" });
+  recordResult(check, "ok", { output: "all is well", suppressedBy: "no_notify" });
+  const { notification } = recordResult(check, "ok", { output: "all is well" });
+  assert.equal(notification?.event, "problem");
+  assert.equal(notification.output, "it is gone");
+  const { record } = recordResult(check, "ok", { output: "all is well" });
+  assert.equal(record.condition.confirmed, "ok");
+  assert.equal(record.failing, null);
+  await repository.flush();
+});
+
+Deno.test("record() sends a recovery that was held back with the time of the recovery", async () => {
+  const { recordResult } = await openDesk();
+  const check = testCheck("ok", { name: "web", threshold: 1, recoveryThreshold: 1 });
+  recordResult(check, "critical");
+  recordResult(check, "ok", { nowMs: NOW + MINUTE, suppressedBy: "no_notify" });
+  const { notification } = recordResult(check, "ok", { nowMs: NOW + HOUR });
+  assert.equal(notification?.event, "recovery");
+  assert.equal(notification.decidedAtMs, NOW + MINUTE);
+});
+
 Deno.test("isUrgent is true for updates to be written at once", async (t) => {
   const rows: { name: string; expected: boolean; act(desk: Desk): void | Promise<void> }[] = [
     { name: "nothing was recorded", expected: false, act: () => {} },

@@ -16,6 +16,7 @@ export function copyRecord(record: CheckRecord): CheckRecord {
     name: record.name,
     condition: copyConditionState(record.condition),
     last: record.last === null ? null : copyKeptResult(record.last),
+    failing: record.failing === null ? null : { ...record.failing },
     nextRunAtMs: record.nextRunAtMs,
     intervalMs: record.intervalMs,
     missedRuns: record.missedRuns,

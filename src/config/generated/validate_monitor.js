@@ -878,7 +878,7 @@ errors++;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((((((((key0 === "kind") || (key0 === "parameters")) || (key0 === "channel")) || (key0 === "conditions")) || (key0 === "events")) || (key0 === "after")) || (key0 === "hours")) || (key0 === "at_most"))){
+if(!(func1.call(schema36, key0))){
 const err1 = {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}};
 if(vErrors === null){
 vErrors = [err1];
@@ -1043,14 +1043,27 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(data.at_most !== undefined){
-if(!(typeof data.at_most === "string")){
-const err13 = {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "string"}};
+if(data.outside_hours !== undefined){
+let data10 = data.outside_hours;
+if(!((data10 === "later") || (data10 === "never"))){
+const err13 = {instancePath:instancePath+"/outside_hours",keyword:"enum",params:{allowedValues: ["later","never"]}};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.at_most !== undefined){
+if(!(typeof data.at_most === "string")){
+const err14 = {instancePath:instancePath+"/at_most",keyword:"type",params:{type: "string"}};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -3064,6 +3077,7 @@ function join(all, more) {
   return all;
 }
 const schema32 = {"days":1,"days_of_month":1,"months":1,"from":1,"to":1,"until":1,"cron":1,"duration":1,"time_zone":1,"reason":1};
+const schema36 = {"kind":1,"parameters":1,"channel":1,"conditions":1,"events":1,"after":1,"hours":1,"outside_hours":1,"at_most":1};
 const schema20 = {"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1};
 const schema46 = {"title":1,"tags":1,"active":1,"threshold":1,"recovery_threshold":1,"within":1,"flapping":1,"annoy":1,"schedule":1,"maintenance_windows":1,"objective":1,"locations":1,"notifications":1,"depends_on":1,"for_each":1,"timeout":1,"kind":1,"parameters":1};
 const schema19 = {"$schema":1,"include":1,"defaults":1,"state":1,"heartbeat":1,"maintenance_windows":1,"report":1,"page":1,"metrics":1,"listen":1,"channels":1,"summary":1,"checks":1};

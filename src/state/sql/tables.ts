@@ -101,6 +101,7 @@ const RECORD: Fields<CheckRecord> = {
   name: string("name"),
   condition: jsonField("condition", CONDITION_STATE),
   last: jsonFieldOrNull("last", RESULT),
+  failing: jsonFieldOrNull("failing", object({ output: text, detail: text })),
   nextRunAtMs: integerOrNull("next_run_at_ms"),
   intervalMs: integer("interval_ms"),
   missedRuns: integer("missed_runs"),
