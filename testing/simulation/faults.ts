@@ -39,6 +39,11 @@ export function parseFault(text: string): Fault | null {
   return /^\d{1,3}$/.test(text) ? { kind: "reply", code: Number(text) } : null;
 }
 
+export function describeFault(fault: Fault): string {
+  if (fault.kind === "reply") return String(fault.code);
+  return fault.kind === "slow" ? `slow ${fault.ms / 1000}s` : fault.kind;
+}
+
 /** Parses `ok`, `warning`, `critical (no space)`, `hang`, `ok slow 30s`; `null`: it is none. */
 export function parseOutcome(text: string): Outcome | null {
   if (text === "hang") return { condition: "unknown", output: "", durationMs: Infinity };

@@ -72,8 +72,10 @@ class Connection implements UsedDatabase {
   prepare(sql: string): ReturnType<UsedDatabase["prepare"]> {
     const kind = /^\s*(BEGIN|COMMIT|ROLLBACK)/i.exec(sql)?.[1]?.toUpperCase();
     if (kind !== undefined) {
+      const statement = this.#database.prepare(sql);
+      const isForWriting = /IMMEDIATE/i.test(sql);
       const run = (): { changes: number } => {
-        this.#turn(kind, sql);
+        this.#turn(kind, { isForWriting, run: () => void statement.run() });
         return { changes: 0 };
       };
       return { run, all: () => (run(), []), get: () => (run(), undefined) };
@@ -108,11 +110,11 @@ class Connection implements UsedDatabase {
     };
   }
 
-  #turn(kind: string, sql: string): void {
+  #turn(kind: string, { isForWriting, run }: { readonly isForWriting: boolean; run(): void }): void {
     if (kind === "BEGIN") {
       this.#mayRead();
-      if (/IMMEDIATE/i.test(sql)) this.#mayWrite({ isEnd: false });
-      this.#database.exec(sql);
+      if (isForWriting) this.#mayWrite({ isEnd: false });
+      run();
       this.#isInTransaction = true;
       this.#hasChanges = false;
       return;
@@ -126,7 +128,7 @@ class Connection implements UsedDatabase {
       this.#rollBack();
       throw error;
     }
-    this.#database.exec("COMMIT");
+    run();
     this.#isInTransaction = false;
     this.#program.step("after a commit");
   }

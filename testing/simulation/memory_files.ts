@@ -230,6 +230,8 @@ export class MemoryFiles {
   }
 
   #find(path: string, linksLeft = 10): { readonly path: string; readonly node: Node } {
+    const direct = this.#nodes.get(path);
+    if (direct !== undefined && direct.kind !== "symlink") return { path, node: direct };
     const absolute = resolve("/", path);
     const node = this.#nodes.get(absolute);
     if (node?.kind === "symlink" && linksLeft > 0) {

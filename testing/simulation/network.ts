@@ -1,6 +1,6 @@
 import type { MailEnd, OutgoingMail } from "../../src/domain/mail.ts";
 import type { IncomingResponse, OutgoingRequest } from "../../src/domain/requests.ts";
-import { type Fault, UP } from "./faults.ts";
+import { describeFault, type Fault, UP } from "./faults.ts";
 import type { Machine } from "./machine.ts";
 import type { Program } from "./program.ts";
 
@@ -65,6 +65,7 @@ export class Network {
     const host = this.#reach(machine, url.hostname);
     return await this.#exchange<IncomingResponse>(program, {
       name: `${request.method} ${url.host}`,
+      isMessage: request.method === "POST",
       host,
       signal,
       refused: () =>
@@ -101,6 +102,7 @@ export class Network {
         hanging.promise,
         this.#exchange<MailEnd>(program, {
           name: `mail to ${mail.host}`,
+          isMessage: true,
           host,
           signal,
           refused: () =>
@@ -138,8 +140,10 @@ export class Network {
   }
 
   /** One exchange with a server: connect, send, and wait for the reply; the fault decides how far it comes. */
-  #exchange<Reply>(program: Program, { name, host, signal, refused, broken, replied, arrive }: {
+  #exchange<Reply>(program: Program, { name, isMessage, host, signal, refused, broken, replied, arrive }: {
     readonly name: string;
+    /** Whether it is worth a line of the trace. */
+    readonly isMessage: boolean;
     readonly host: Host | null;
     readonly signal: AbortSignal;
     refused(): Error;
@@ -164,6 +168,7 @@ export class Network {
     program.quietly(() => {
       program.step(`before ${name}`);
       const fault = host?.fault ?? { kind: "refuse" };
+      if (isMessage) world.trace.add(program.machine.name, "attempt", `${name}: ${describeFault(fault)}`);
       if (fault.kind === "refuse") return back(world.latency("network"), () => reject(refused()));
       if (fault.kind === "reset") return back(world.latency("network"), () => reject(broken(false)));
       // From here on it is on its way, whatever becomes of the process.

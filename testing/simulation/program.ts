@@ -149,6 +149,11 @@ export class Program implements Owner {
     this.#end(KILLED);
   }
 
+  /** Ends it with its world. */
+  end(): void {
+    this.#end(KILLED);
+  }
+
   #end(code: number): void {
     if (this.hasEnded) return;
     this.code = code;

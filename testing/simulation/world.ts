@@ -41,8 +41,12 @@ export type OpenShared = (
   options: SharedStoreOptions & { readonly clock: Clock },
 ) => Promise<Pick<SharedState, "store" | "openHeartbeats">>;
 
+/** The command of script checks: it ends as the outcome of the check. */
+export const PROBE = "/bin/probe";
 const EXIT_CODES = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const;
 const OK: Outcome = { condition: "ok", output: "it is ok", durationMs: null };
+/** The trace has the time of each line. */
+const LOG_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z /;
 /** No wait takes longer than this, in the world's time. */
 const WAIT_MS_MAX = 3_600_000;
 
@@ -104,6 +108,7 @@ export class World {
       machine = new Machine(this, { zone: this.zone, environment, userId: 1000, ...options, name });
       machine.files.makeDirectory("/home/monitor", 0o755);
       machine.files.makeDirectory("/run/user/1000", 0o700);
+      machine.files.put(PROBE, "#!/bin/sh\n", { mode: 0o755 });
       this.#machines.set(name, machine);
     }
     return machine;
@@ -150,7 +155,7 @@ export class World {
 
   /** Kills everything that runs: no timer is left. */
   end(): void {
-    for (const { programs } of this.machines) programs.forEach((program) => program.signal("SIGKILL"));
+    for (const { programs } of this.machines) programs.forEach((program) => program.end());
   }
 
   describeTime(atMs = this.nowMs): string {
@@ -203,7 +208,7 @@ export class World {
       };
     };
     const isService = program.args[0] === "check";
-    onLine(stderr, (line) => this.trace.add(name, "log", line));
+    onLine(stderr, (line) => this.trace.add(name, "log", line.replace(LOG_TIME, "")));
     if (!isService) return;
     stdout.isKept = program.args.includes("--once");
     onLine(stdout, (line) => this.#noteEvent(name, line));

@@ -1,0 +1,222 @@
+import { act, type Action, SERVICE } from "./actions.ts";
+import { compareMessages, ScenarioError, splitTime } from "./expectations.ts";
+import { parseFault, parseOutcome } from "./faults.ts";
+import { Receivers } from "./receivers.ts";
+import { completeConfig, destinationsOf, type ScenarioConfig } from "./scenario_config.ts";
+import { World } from "./world.ts";
+
+/**
+ * A story and what must come of it. Times are those of the zone: `22:10` is the next such time after the one before it in
+ * its list, `Tue 22:10` or `2026-03-03 22:10` names the day.
+ */
+export interface Scenario {
+  /** When it begins, such as `2026-03-02 21:55`. */
+  readonly start: string;
+  /** @default UTC */
+  readonly zone?: string;
+  /** The config, or its text; {@linkcode completeConfig} adds what is missing. */
+  readonly config: ScenarioConfig | string;
+  /** The path of the config. @default /etc/monitor/monitor.jsonc */
+  readonly path?: string;
+  /** Names of machines with this config. @default one, a */
+  readonly machines?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * - `service`: a service is started on each machine at the beginning, with these arguments.
+   * - `cron`: every minute, `check --once --due` is run on each machine.
+   * - `manual`: nothing is.
+   *
+   * @default service
+   */
+  readonly mode?: "service" | "cron" | "manual";
+  /** Arguments of services and cron runs, after the others. */
+  readonly args?: string;
+  /**
+   * What each check finds, by its name or that of its host: `21:55 ok, 22:10 critical (no space), 06:20 ok slow 3s`; `hang`
+   * never answers. A condition without a time is that of the beginning; ok by default.
+   */
+  readonly results?: Readonly<Record<string, string>>;
+  /** How servers behave, by channel or host: `22:00 refuse, 22:30 up`; see {@linkcode Fault}. */
+  readonly servers?: Readonly<Record<string, string>>;
+  /** What happens at a time, see {@linkcode act}. */
+  readonly actions?: Readonly<Record<string, Action | readonly Action[]>>;
+  /** When it ends. @default an hour after the last time in it */
+  readonly until?: string;
+  /** All messages of each channel, such as `22:12 problem web critical`; a channel that is not here gets none. */
+  readonly expect?: Readonly<Record<string, readonly string[]>>;
+  /** Texts that one line of the log each must contain, a warning or an error. Other lines are not compared. */
+  readonly log?: readonly (string | RegExp)[];
+  /** What else must be true in the end. */
+  readonly finally?: (world: World, receivers: Receivers) => void | Promise<void>;
+}
+
+export interface ScenarioResult {
+  readonly world: World;
+  readonly receivers: Receivers;
+  /** What is not as expected; `null`: everything is. */
+  readonly failure: string | null;
+}
+
+interface Moment {
+  readonly atMs: number;
+  readonly do: () => void | Promise<void>;
+}
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const CONFIG_PATH = "/etc/monitor/monitor.jsonc";
+
+/**
+ * Plays a scenario, and compares what came of it. `prepare` is called before anything happens.
+ *
+ * @throws {ScenarioError} If the scenario itself is wrong.
+ */
+export async function play(
+  scenario: Scenario,
+  { seed, prepare }: { readonly seed: number; prepare?(world: World): void },
+): Promise<ScenarioResult> {
+  const { start, zone = "UTC", machines = ["a"] } = scenario;
+  const world = await World.create({ seed, start, zone });
+  const receivers = new Receivers(world);
+  for (const name of machines) {
+    const machine = world.machine(name);
+    machine.environment = { ...machine.environment, ...scenario.environment };
+    configure(scenario.config, { world, receivers, names: [name], path: scenario.path ?? CONFIG_PATH });
+  }
+  prepare?.(world);
+  const moments = momentsOf(scenario, { world, receivers });
+  const lastMs = moments.at(-1)?.atMs ?? world.startMs;
+  const endMs = scenario.until === undefined
+    ? lastMs + HOUR_MS
+    : splitTime(scenario.until, { afterMs: lastMs, zone }).atMs;
+  const problems: string[] = [];
+  try {
+    beginWork(scenario, { world, endMs });
+    for (const moment of moments) {
+      await world.to(moment.atMs);
+      await moment.do();
+    }
+    await world.to(endMs);
+    await scenario.finally?.(world, receivers);
+  } catch (error) {
+    if (error instanceof ScenarioError) throw error;
+    problems.push(`at ${world.describeTime()}: ${error instanceof Error ? error.stack : error}`);
+  }
+  world.end();
+  const compared = compare(scenario, receivers, { world, machines });
+  const failure = [...problems, ...compared].join("\n");
+  return { world, receivers, failure: failure === "" ? null : failure };
+}
+
+interface Place {
+  readonly world: World;
+  readonly receivers: Receivers;
+}
+
+function configure(
+  config: ScenarioConfig | string,
+  { world, receivers, names, path }: Place & { readonly names: readonly string[]; readonly path: string },
+): void {
+  const complete = typeof config === "string" ? null : completeConfig(config);
+  const text = typeof config === "string" ? config : JSON.stringify(complete, null, 2);
+  for (const name of names) world.machine(name).files.put(path, text);
+  for (const [destination, channel] of complete === null ? [] : destinationsOf(complete)) {
+    if (destination.startsWith("/")) receivers.addCommand(destination, channel);
+    else receivers.channels.set(destination, channel);
+  }
+}
+
+function beginWork(
+  { mode = "service", args = "", machines = ["a"] }: Scenario,
+  { world, endMs }: { readonly world: World; readonly endMs: number },
+): void {
+  const words = args === "" ? [] : args.split(" ");
+  for (const name of machines) {
+    const machine = world.machine(name);
+    if (mode === "service") machine.start(...SERVICE.split(" "), ...words);
+    if (mode !== "cron") continue;
+    const next = (): void => {
+      machine.start("check", "--once", "--due", ...words);
+      if (world.nowMs + MINUTE_MS < endMs) world.timeline.after(MINUTE_MS, next);
+    };
+    world.timeline.after(MINUTE_MS - world.nowMs % MINUTE_MS, next);
+  }
+}
+
+/** Everything with a time in a scenario, in order. */
+function momentsOf(scenario: Scenario, { world, receivers }: Place): readonly Moment[] {
+  const { results = {}, servers = {}, actions = {}, machines = ["a"], path = CONFIG_PATH } = scenario;
+  const { zone, startMs } = world;
+  const moments: Moment[] = [];
+  for (const [name, text] of Object.entries(results)) {
+    for (const { atMs, words } of scheduleOf(text, world)) {
+      const outcome = parseOutcome(words);
+      if (outcome === null) throw new ScenarioError(`results of ${name}: "${words}" is no outcome`);
+      moments.push({ atMs, do: () => void world.outcomes.set(name, outcome) });
+    }
+  }
+  for (const [name, text] of Object.entries(servers)) {
+    const hostName = name.includes(".") ? name : `${name}.example`;
+    for (const { atMs, words } of scheduleOf(text, world)) {
+      const fault = parseFault(words);
+      if (fault === null) throw new ScenarioError(`servers of ${name}: "${words}" is no fault`);
+      const host = world.network.host(hostName);
+      if (host === null) throw new ScenarioError(`server "${hostName}" does not exist`);
+      moments.push({
+        atMs,
+        do: () => {
+          world.trace.add("", "server", `${name}: ${words}`);
+          host.fault = fault;
+        },
+      });
+    }
+  }
+  let afterMs = startMs;
+  for (const [time, some] of Object.entries(actions)) {
+    const { atMs } = splitTime(time, { afterMs, zone });
+    afterMs = atMs;
+    for (const action of Array.isArray(some) ? some as readonly Action[] : [some as Action]) {
+      const change = async (): Promise<void> => {
+        if (typeof action !== "object") return await act(action, world, machines);
+        const names = action.machine === undefined ? machines : [action.machine];
+        world.trace.add(names.join(", "), "action", "another config");
+        configure(action.config, { world, receivers, names, path });
+      };
+      moments.push({ atMs, do: change });
+    }
+  }
+  return moments.sort((one, other) => one.atMs - other.atMs);
+}
+
+/** Parses `ok, 22:10 critical, 06:20 ok`: what is at each time, and at the beginning. */
+function scheduleOf(
+  text: string,
+  { startMs, zone }: World,
+): readonly { readonly atMs: number; readonly words: string }[] {
+  let afterMs = startMs;
+  return text.split(/,\s+(?![^(]*\))/).map((part, index) => {
+    if (index === 0 && !/\d\d:\d\d/.test(part)) return { atMs: startMs, words: part };
+    const { atMs, rest } = splitTime(part, { afterMs, zone });
+    afterMs = atMs;
+    return { atMs, words: rest };
+  });
+}
+
+function compare(
+  { expect = {}, log = [] }: Scenario,
+  receivers: Receivers,
+  { world, machines }: { readonly world: World; readonly machines: readonly string[] },
+): readonly string[] {
+  const channels = new Set([...Object.keys(expect), ...receivers.messages.map(({ channel }) => channel)]);
+  const messages = [...channels].flatMap((channel) => {
+    const received = receivers.messages.filter((message) => message.channel === channel);
+    const difference = compareMessages(expect[channel] ?? [], received, world);
+    return difference === null ? [] : [`${channel} (- expected, + received):\n${difference}`];
+  });
+  const lines = world.trace.events.filter(({ what, machine }) => what === "log" && machines.includes(machine))
+    .map(({ text }) => text);
+  const missing = log.filter((text) =>
+    lines.filter((line) => typeof text === "string" ? line.includes(text) : text.test(line)).length !== 1
+  );
+  return [...messages, ...missing.map((text) => `the log has not one line with ${text}`)];
+}
