@@ -33,6 +33,7 @@ function renderLinks(snapshot: ReportSnapshot): string {
   const { checks, rows, silences, inactive, isOfOneCheck } = snapshot;
   if (isOfOneCheck === true) return `<a href=${rootOf(snapshot)}>All checks</a>`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
+  const dropped = rows.filter(({ state }) => state === "dropped").length;
   return [
     ...CONDITIONS.toReversed().flatMap((condition) => {
       const number = checks.filter((status) => status.condition === condition).length;
@@ -40,7 +41,8 @@ function renderLinks(snapshot: ReportSnapshot): string {
       return number === 0 ? [] : [[id, `${countText(number)} ${condition}`]];
     }),
     ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
-    ...rows.length > 0 ? [["notifications", `${countText(rows.length)} pending`]] : [],
+    ...rows.length > dropped ? [["notifications", `${countText(rows.length - dropped)} pending`]] : [],
+    ...dropped > 0 ? [["dropped", `${countText(dropped)} dropped`]] : [],
     ...silences.some(({ kind }) => kind === "acknowledgement")
       ? [["acknowledgements", "acknowledgements"]]
       : [],

@@ -44,11 +44,13 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   if (checks.length > 0) yield renderAxis(nowMs, plainTime);
   yield* renderSection("problems", "Problems", problems, { ...item, hasTags: true });
   yield* renderSection("unconfirmed", "Failing, not confirmed", unconfirmed, { ...item, hasTags: true });
-  yield renderLines(
-    "notifications",
-    "Pending notifications",
-    snapshot.rows.map((row) => describeRow(row, nowMs)),
+  const [dropped = [], undelivered = []] = [true, false].map((isDropped) =>
+    snapshot.rows.filter(({ state }) => (state === "dropped") === isDropped).map((row) =>
+      describeRow(row, nowMs)
+    )
   );
+  yield renderLines("notifications", "Pending notifications", undelivered);
+  yield renderLines("dropped", "Dropped notifications", dropped);
   const silences = Object.groupBy(snapshot.silences, ({ kind }) => kind);
   const describe = (silence: Silence): string => describeSilence(silence, nowMs);
   yield renderLines("acknowledgements", "Acknowledgements", (silences.acknowledgement ?? []).map(describe));

@@ -94,7 +94,11 @@ Deno.test("writeReport() shows pending notifications, silences, inactive and ove
         nextRunAtMs: NOW_MS - 10 * 60_000,
         last: resultOf({ startedAtMs: NOW_MS - 11 * 60_000 }),
       }),
-      queued: [queuedOf("a", 1), queuedOf("b", 2, { notification: notificationOf("left the config") })],
+      queued: [
+        queuedOf("a", 1),
+        queuedOf("b", 2, { notification: notificationOf("left the config") }),
+        queuedOf("c", 3, { state: "dropped" }),
+      ],
     }),
   ]);
   await store.addSilences([silenceOf("a"), silenceOf("b", { check: null, reason: "" })]);
@@ -106,6 +110,8 @@ Deno.test("writeReport() shows pending notifications, silences, inactive and ove
     text,
     /Pending notifications \(2\) pending: critical of &quot;web&quot; to mail to operators, decided 0 s ago, tried 2 times: connection refused/,
   );
+  assert.match(text, / 2 pending 1 dropped /);
+  assert.match(text, /Dropped notifications \(1\) dropped: critical of &quot;web&quot;/);
   assert.match(
     text,
     /Silences \(2\) &quot;web&quot; for 59 min more \(maintenance\) all checks for 59 min more/,
