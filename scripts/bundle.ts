@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 
 const PROJECT = new URL("..", import.meta.url);
@@ -64,13 +65,23 @@ async function takeSources(directory: string): Promise<ReadonlySet<string>> {
     for (const source of map.sources) sources.add(`${directory}/${source}`);
     await Deno.remove(`${directory}/${name}`);
   }
-  return new Set(await Promise.all([...sources].map((source) => Deno.realPath(source))));
+  return new Set(await Promise.all([...sources].map(realPathOf)));
+}
+
+/** A package may name sources that it does not contain. */
+async function realPathOf(source: string): Promise<string> {
+  try {
+    return await Deno.realPath(source);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return resolve(source);
+    throw error;
+  }
 }
 
 /**
  * The bundler's names: `chunk-` or the name of the module, and a hash that depends on the location of the packages.
  */
-const HASHED_NAME = /\b([\w.-]+)-[0-9A-Z]{8}\.js\b/g;
+const HASHED_NAME = /(?<![\w.-])\.?(\w[\w.-]*)-[0-9A-Z]{8}\.js\b/g;
 
 /** Numbers the modules in the order in which they are first spoken of, from the first module on. */
 async function nameModules(directory: string, first: string): Promise<void> {

@@ -19,10 +19,20 @@ export async function readLicenses(sources: Iterable<string>): Promise<Licenses>
   const files = [...sources].sort().filter((source) => PACKAGE_DIRECTORY.test(source));
   const directories = new Set(files.flatMap((source) => PACKAGE_DIRECTORY.exec(source)?.[0] ?? []));
   const packages = await Promise.all([...directories].map(readPackage));
-  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  const texts = await Promise.all(files.map(readSource));
   const known = new Set(packages.map(({ name }) => name));
   const parts = texts.flatMap(findParts).filter(({ name }) => !known.has(name));
   return { monitor: await Deno.readTextFile(new URL("LICENSE", PROJECT)), packages: [...packages, ...parts] };
+}
+
+/** Returns the text of a source; an empty one if its package contains only what was made of it. */
+async function readSource(file: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
 }
 
 /** A comment that declares the license of the code after it. */

@@ -79,12 +79,22 @@ async function saltedPassword(
   salt: Uint8Array<ArrayBuffer>,
   iterations: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // SASLprep (RFC 4013) is NFKC for all but rare characters.
-  const secret = ENCODER.encode(password.normalize("NFKC"));
+  const secret = ENCODER.encode(await prepare(password));
   const key = await crypto.subtle.importKey("raw", secret, "PBKDF2", false, ["deriveBits"]);
   return new Uint8Array(
     await crypto.subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt, iterations }, key, 256),
   );
+}
+
+/** Returns a password as the server has it: prepared (RFC 4013), or as it is if that rejects it. */
+async function prepare(password: string): Promise<string> {
+  if (/^[\0-\x7f]*$/.test(password)) return password;
+  const { saslprep } = await import("@mongodb-js/saslprep");
+  try {
+    return saslprep(password) || password;
+  } catch {
+    return password;
+  }
 }
 
 async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<Uint8Array<ArrayBuffer>> {

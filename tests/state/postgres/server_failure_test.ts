@@ -18,7 +18,7 @@ import { updateOf } from "../records.ts";
 const AUTHORITY = createAuthority();
 
 const ACCESS = `local all monitor,poor trust
-local all secret scram-sha-256
+local all secret,prepared scram-sha-256
 local all old md5
 host all all 127.0.0.1/32 scram-sha-256
 `;
@@ -74,6 +74,38 @@ Deno.test({
       "none",
     );
     assert.equal(await failureOf(secured(postgres())), "none");
+  },
+});
+
+/** Passwords that SASLprep changes, or rejects: then PostgreSQL uses them as they are (RFC 4013). */
+const PASSWORDS: Readonly<Record<string, string>> = {
+  "a soft hyphen": "I\u00adX",
+  "nothing but soft hyphens": "\u00ad\u00ad",
+  "a space that is not ASCII": "a\u00a0b\u3000c",
+  "a space of no width": "a\u200bb",
+  "a compatibility character": "\u2168\ufb01\u00aa",
+  "a decomposed letter": "e\u0301",
+  "a control character, and a compatibility character": "\u0007\ufb01",
+  "a prohibited character, and a compatibility character": "\ue000\ufb01",
+  "a character that Unicode 3.2 lacks, and a compatibility character": "\u{1f600}\ufb01",
+  "text from right to left": "\u0627\ufb50\u0628",
+  "text from right to left that ends with a digit": "\u0627\ufb501",
+  "text in both directions": "\u0627a\u0628",
+};
+
+Deno.test({
+  ...POSTGRES,
+  name: "query() prepares a password as PostgreSQL does",
+  fn: async (t) => {
+    await run("CREATE ROLE prepared LOGIN");
+    for (const [name, password] of Object.entries(PASSWORDS)) {
+      await t.step(name, async () => {
+        await run(`ALTER ROLE prepared PASSWORD '${password}'`);
+        const client = new PostgresClient(postgres().place({ user: "prepared", password }), clientOptions());
+        assert.equal((await client.query("SELECT 1 AS one")).count, 1);
+        client.close();
+      });
+    }
   },
 });
 
