@@ -23,12 +23,32 @@ const ATTEMPT_MS = 60_000;
 /** The extra time for terminating a command after its own timeout. */
 const OWN_TIMEOUT_EXTRA_MS = 10_000;
 
-/** Returns the checks and the summary of a config, as far as they have channels. */
-export function channelUsers(
-  { checks, summary }: { readonly checks: readonly Check[]; readonly summary: SummarySettings | null },
-): readonly ChannelUser[] {
-  if (summary === null) return checks;
-  return [...checks, { name: SUMMARY_NAME, notifications: summary.notifications }];
+interface ChannelsOfConfig {
+  readonly checks: readonly Check[];
+  readonly summary: SummarySettings | null;
+  /** Those that have a name, by it. */
+  readonly channels: ReadonlyMap<string, Channel>;
+}
+
+/** Returns the checks and the summary of a config, as far as they have channels, and the users of fallbacks. */
+export function channelUsers({ checks, summary, channels }: ChannelsOfConfig): readonly ChannelUser[] {
+  const users = summary === null
+    ? checks
+    : [...checks, { name: SUMMARY_NAME, notifications: summary.notifications }];
+  const fallbacks = fallbacksOf(users.flatMap(({ notifications }) => notifications), channels);
+  return fallbacks.length === 0 ? users : [...users, { name: FALLBACK_USER, notifications: fallbacks }];
+}
+
+/** No check has this name, which is empty. */
+const FALLBACK_USER = "";
+
+/** Returns the channels that are notified if one of these rejects notifications, as far as the config names them. */
+export function fallbacksOf(
+  used: readonly Pick<Channel, "fallback">[],
+  channels: ReadonlyMap<string, Channel>,
+): readonly Channel[] {
+  const names = new Set(used.flatMap(({ fallback }) => fallback ?? []));
+  return [...names].flatMap((name) => channels.get(name) ?? []);
 }
 
 /** The channels of one config. */
@@ -75,6 +95,13 @@ export class ConfiguredChannels {
       staleAfterMs: channel.atMost === undefined ? entry.staleAfterMs : null,
       attemptTimeoutMs: Math.max(ATTEMPT_MS, ownTimeoutMs),
     };
+  }
+
+  /** Returns the channel that is notified if one rejects notifications; `null`: there is no other one. */
+  fallbackOf(channelKey: string): Channel | null {
+    const name = this.#byKey.get(channelKey)?.fallback;
+    const others = [...this.#byKey.values()].filter(({ key }) => key !== channelKey);
+    return (name === undefined ? others[0] : others.find((other) => other.name === name)) ?? null;
   }
 
   /** The channels of the summary, each once. */

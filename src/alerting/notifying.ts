@@ -15,13 +15,19 @@ import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery } from "../domain/delivery.ts";
 import type { Notification } from "../domain/notification.ts";
-import type { KnownNotification, ReceivedNotifications, TakenQueue } from "../domain/membership.ts";
+import {
+  isShared,
+  type KnownNotification,
+  type ReceivedNotifications,
+  type TakenQueue,
+} from "../domain/membership.ts";
 import type { DeliveryMarker, QueuedNotification, Silence } from "../domain/outbox.ts";
 import { type KeptOutbox, StoreError } from "../domain/store.ts";
 import type { System } from "../domain/system.ts";
 import { type Redact, redactProcesses } from "../shared/redact.ts";
 import type { RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { conditionFor, hasEscalated, isExcluded, isLeftOut, knownTo } from "./channel_filters.ts";
+import { isAboutChannel, noticeName, noticeOf } from "./channel_notices.ts";
 import { ConfiguredChannels, type NotifyingConfig } from "./configured_channels.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { Dependents } from "./dependents.ts";
@@ -355,9 +361,46 @@ export class Notifying {
       isStillTrue: (queued) => this.#isStillTrue(queued),
       isExcluded: (queued) =>
         isExcluded(this.#channels.useOf(queued.notification.check, queued.channelKey) ?? {}, queued),
-      onEvent,
+      onEvent: (event) => {
+        onEvent(event);
+        this.#notice(event).catch((error) => error instanceof StoreError || onBug(error));
+      },
       onBug,
     };
+  }
+
+  /** Tells the fallback of a channel that it rejects notifications, or accepts them again. */
+  async #notice(event: DeliveryEvent): Promise<void> {
+    const { system: { clock, randomId, hostName } } = this.#options;
+    if (!isAboutChannel(event)) return;
+    const channelKey = event.notifications[0]?.channelKey ?? "";
+    const [channel, fallback] = [
+      this.#channels.targetOf(channelKey)?.channel,
+      this.#channels.fallbackOf(channelKey),
+    ];
+    if (channel === undefined || fallback === null) return;
+    const channelName = this.#channels.nameOf(channel);
+    const [check, known] = [noticeName(channelName), this.#options.repository.store];
+    const condition = this.#member === null || !isShared(known)
+      // Without waiting, so that the notice is in the transaction of the outcome that it is about.
+      ? lastNotified(
+        this.#dispatcher.lastOf(check, fallback.key),
+        this.#dispatcher.markerOf(check, fallback.key),
+      )
+        .conditions[0]
+      : (await known.known([check])).find((one) => one.channelKey === fallback.key)?.condition;
+    const notice = noticeOf(event, {
+      channelName,
+      fallback: { key: fallback.key, name: this.#channels.nameOf(fallback) },
+      isNotified: (condition ?? "ok") !== "ok",
+      newId: randomId,
+      hostName: hostName(),
+      sequence: this.#sequence++,
+      nowMs: clock.wallMs(),
+    });
+    if (notice === null) return;
+    await this.#writer.write({ changed: [], removed: [], markers: [], cleared: [], notices: [notice] });
+    this.send([notice]);
   }
 
   #deliverContext(signal: AbortSignal): DeliverContext {
@@ -374,14 +417,15 @@ export class Notifying {
   }
 
   /**
-   * A member has the state of its own checks only: the last notification of another check is the true one. So is the last
-   * summary.
+   * A member has the state of its own checks only: the last notification of another check is the true one. So is that
+   * of what is no check: a summary, or a notice about a channel.
    */
   #isStillTrue({ id, channelKey, notification }: QueuedNotification): boolean {
     const { check, event } = notification;
-    if (this.#member === null && event !== "summary") {
+    const { confirmed, observedAtMs } = this.#stateOf(check);
+    if (this.#member === null && event !== "summary" && observedAtMs !== null) {
       const channel = this.#channels.useOf(check, channelKey) ?? {};
-      return conditionFor(channel, this.#stateOf(check).confirmed) === conditionAfter(notification);
+      return conditionFor(channel, confirmed) === conditionAfter(notification);
     }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }

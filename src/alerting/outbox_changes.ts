@@ -12,12 +12,15 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
   const cleared = new Map<string, OutboxChange["cleared"][number]>();
   const counted = new Map<string, ChannelCount>();
   const sentOpen = new Map<string, SentOpen>();
+  const notices = new Map<string, QueuedNotification>();
   for (const change of changes) {
     for (const queued of change.changed) {
       changed.set(queued.id, queued);
       removed.delete(queued.id);
     }
+    for (const notice of change.notices ?? []) notices.set(notice.id, notice);
     for (const id of change.removed) {
+      notices.delete(id);
       changed.delete(id);
       removed.add(id);
     }
@@ -37,6 +40,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     markers: [...markers.values()],
     cleared: [...cleared.values()],
     counted: [...counted.values()],
+    ...notices.size > 0 && { notices: [...notices.values()] },
     ...changes.some((change) => change.sentOpen !== undefined) && { sentOpen: [...sentOpen.values()] },
   };
 }

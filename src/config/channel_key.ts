@@ -21,7 +21,9 @@ export function channelKey(
 ): string {
   const place = { reader, otherDirectory };
   const own = Object.fromEntries(
-    Object.entries(channel).filter(([key]) => !FILTER_KEYS.includes(key) && key !== "at_most"),
+    Object.entries(channel).filter(([key]) =>
+      !FILTER_KEYS.includes(key) && key !== "at_most" && key !== "fallback"
+    ),
   );
   return hashHex(JSON.stringify(withoutCredentials(own, schema, place)), 16);
 }

@@ -49,6 +49,19 @@ function findSummaryFilters(items: readonly JsonValue[], path: ConfigPath): read
 
 function namedUses({ channels }: JsonObject): readonly Problem[] {
   if (!isObject(channels)) return [];
+  const own = Object.entries(channels).filter(([name, channel]) =>
+    isObject(channel) && channel.fallback === name
+  );
+  return [
+    ...namedUsesIn(channels),
+    ...own.map(([name]) => ({
+      path: ["channels", name, "fallback"],
+      message: "is the channel itself, expected another one",
+    })),
+  ];
+}
+
+function namedUsesIn(channels: JsonObject): readonly Problem[] {
   return Object.entries(channels).flatMap(([name, channel]) =>
     isObject(channel) && "channel" in channel
       ? [{

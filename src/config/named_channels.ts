@@ -78,7 +78,9 @@ export function warnOfUnusedChannels(
 ): readonly Problem[] {
   if (checks.length === 0) return [];
   const lists = [...checks, ...summary === null ? [] : [summary]];
-  const used = new Set(lists.flatMap(({ notifications }) => notifications.map(({ name }) => name)));
+  const used = new Set(
+    lists.flatMap(({ notifications }) => notifications.flatMap(({ name, fallback }) => [name, fallback])),
+  );
   return files.flatMap((file) =>
     channelNames(file).filter((name) => !used.has(name)).map((name) => ({
       path: [CHANNELS, name],

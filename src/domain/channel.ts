@@ -110,6 +110,8 @@ interface ChannelIdentity extends ChannelFilters {
    * meaning. Absent: nothing is missing.
    */
   readonly lack?: string;
+  /** The name of the channel that is notified if this one rejects notifications. @default the first other channel */
+  readonly fallback?: string;
   /** Further notifications are sent later, in one message. @default no limit */
   readonly atMost?: MessageLimit;
 }

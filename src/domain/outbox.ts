@@ -57,6 +57,8 @@ export interface OutboxChange {
   readonly markers: readonly DeliveryMarker[];
   /** Markers that are deleted: the channel received the recovery, or no longer matters. */
   readonly cleared: readonly Pick<DeliveryMarker, "check" | "channelKey">[];
+  /** New notifications of any queue, whoever owns it. @default none */
+  readonly notices?: readonly QueuedNotification[];
   /** Additions to the counts of channels. @default none */
   readonly counted?: readonly ChannelCount[];
   /**

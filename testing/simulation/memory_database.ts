@@ -224,7 +224,7 @@ export class MemoryDatabase {
   }
 
   change(
-    { changed, removed, markers, cleared, counted = [], sentOpen = [] }: OutboxChange,
+    { changed, removed, markers, cleared, notices = [], counted = [], sentOpen = [] }: OutboxChange,
     queues: readonly QueueRow[],
   ): ReadonlySet<string> {
     return this.#connection.transaction(() => {
@@ -234,6 +234,7 @@ export class MemoryDatabase {
       const isOwned = ({ channelKey }: Pick<QueueRow, "channelKey">): boolean => owned.has(channelKey);
       const deleted = new Set(removed.flatMap((id) => this.#delete(id)));
       const counts = (marker: CheckChannel): boolean => isOwned(marker) || deleted.has(keyOf(marker));
+      for (const notice of notices) this.#insertMoved(notice);
       const mine = new Map(changed.filter(isOwned).map((queued) => [queued.id, queued]));
       for (const queued of mine.values()) if (!this.#update(queued)) this.#insertMoved(queued);
       if (deleted.size > 0) { for (const queued of changed) if (!isOwned(queued)) this.#insertMoved(queued); }

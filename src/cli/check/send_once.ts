@@ -13,7 +13,7 @@ import { channelKeysOf } from "./take_part.ts";
 interface GuestOptions {
   readonly shared: SharedState;
   readonly system: Pick<System, "clock" | "hostName" | "randomId">;
-  readonly config: Pick<OpenConfig, "checks" | "summary">;
+  readonly config: Pick<OpenConfig, "checks" | "summary" | "channels">;
   /** Asked once it has joined. */
   notifying(): Notifying;
   onBug(error: unknown): void;

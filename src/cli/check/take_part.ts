@@ -106,7 +106,9 @@ export function toWork(
   };
 }
 
-export function channelKeysOf(config: Pick<OpenConfig, "checks" | "summary">): readonly string[] {
+export function channelKeysOf(
+  config: Pick<OpenConfig, "checks" | "summary" | "channels">,
+): readonly string[] {
   return [
     ...new Set(channelUsers(config).flatMap(({ notifications }) => notifications.map(({ key }) => key))),
   ];

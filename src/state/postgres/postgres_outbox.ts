@@ -33,7 +33,8 @@ export const DELETE_MARKERS =
 
 /** Implements `changeOutbox()` of the store. */
 export async function changeOutbox(client: PostgresClient, change: OutboxChange): Promise<void> {
-  const { changed, removed, markers, cleared, counted = [] } = change;
+  const { removed, markers, cleared, counted = [] } = change;
+  const changed = [...change.notices ?? [], ...change.changed];
   const steps = [
     {
       sql: upsertRows(OUTBOX),

@@ -110,7 +110,7 @@ async function lock(session: Session, queues: readonly QueueRow[]): Promise<Read
 
 async function writeChange(
   session: Session,
-  { changed, removed, markers, cleared, counted = [], sentOpen = [] }: OutboxChange,
+  { changed, removed, markers, cleared, notices = [], counted = [], sentOpen = [] }: OutboxChange,
   owned: ReadonlySet<string>,
 ): Promise<void> {
   const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
@@ -120,6 +120,7 @@ async function writeChange(
     deleted.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })),
   );
   const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
+  await insertMoved(session, notices);
   await updateQueued(session, changed.filter(isOwned));
   // A reload has moved these from another channel.
   if (deleted.length > 0) await insertMoved(session, changed.filter((queued) => !isOwned(queued)));

@@ -29,11 +29,12 @@ export function readOutbox(connection: SqliteConnection): KeptOutbox {
 
 /** Implements `changeOutbox()` of the store. */
 export function changeOutbox(connection: SqliteConnection, change: OutboxChange): void {
-  const { changed, removed, markers, cleared, counted = [] } = change;
-  const count = changed.length + removed.length + markers.length + cleared.length + counted.length;
+  const { changed, removed, markers, cleared, notices = [], counted = [] } = change;
+  const count = changed.length + notices.length + removed.length + markers.length + cleared.length +
+    counted.length;
   if (count === 0) return;
   connection.transaction(() => {
-    for (const row of changed) keepQueued(connection, row);
+    for (const row of [...notices, ...changed]) keepQueued(connection, row);
     for (const id of removed) connection.run(DELETE_QUEUED, columnText.encode(id));
     for (const { check, channelKey } of cleared) {
       connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
