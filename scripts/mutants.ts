@@ -203,12 +203,11 @@ async function checkTypes(mutants: readonly Mutant[]): Promise<ReadonlyMap<Mutan
     }).output();
     const printed = stripVTControlCharacters(new TextDecoder().decode(stderr));
     for (const [index, mutant] of some.entries()) {
-      const at = new RegExp(`^.*\\n(?:.*\\n){0,8}? +at file://${directory}/${mutant.file}:.*$`, "m").exec(
-        printed,
-      )?.[0];
+      const pattern = `TS\\d+ .*(?=(?:\\n(?!TS\\d).*)*?\\n +at file://${directory}/${mutant.file}:)`;
+      const found = new RegExp(pattern).exec(printed)?.[0];
       outcomes.set(
         mutant,
-        at === undefined ? { kind: "killed", by: "types" } : { kind: "error", reason: at },
+        found === undefined ? { kind: "killed", by: "types" } : { kind: "error", reason: found },
       );
       Deno.writeTextFileSync(`${directory}/${mutant.file}`, sources[index] ?? "");
     }

@@ -52,7 +52,7 @@ export const ALERTING: FaultyLayer = {
         [
           "summaries are filtered by events",
           'event === "summary" || events.includes(event)',
-          "events.includes(event)",
+          'event !== "summary" && events.includes(event)',
         ],
         [
           "a missed problem is dropped with a recovery that is not wanted",
@@ -498,7 +498,7 @@ export const ALERTING: FaultyLayer = {
         [
           "a channel that is still used loses its notifications to another",
           "old.kind !== channel.kind || used.has(old.key)",
-          "old.kind !== channel.kind",
+          "old.kind !== channel.kind || used.size === 0",
         ],
         [
           "a message that may have arrived keeps its id in a channel that splits it",
@@ -519,7 +519,7 @@ export const ALERTING: FaultyLayer = {
         [
           "what was read replaces newer decisions",
           "if (this.#byCheck.get(check) !== known) continue;",
-          "if (this.#byCheck.get(check) === null) continue;",
+          "if (this.#byCheck.get(check) !== known && known === null) continue;",
         ],
         [
           "a forgotten check is not read while a decision is not stored",

@@ -307,7 +307,7 @@ export const SUMMARY: FaultyLayer = {
         [
           "the error budget is that of a whole month without data",
           "Math.round(observedMs * Number(",
-          "Math.round(objective.windowMs * Number(",
+          "Math.round(Math.max(observedMs, objective.windowMs) * Number(",
         ],
         ["a check that does not flap is listed", "changes >= CHANGES_MIN", "changes >= CHANGES_MIN / 5"],
         [

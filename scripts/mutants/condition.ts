@@ -52,7 +52,7 @@ export const CONDITION: FaultyLayer = {
         [
           "a check that flaps stops at the percentage at which it starts",
           "didFlap ? percent >= STOP_PERCENT",
-          "didFlap ? percent >= START_PERCENT",
+          "didFlap ? percent >= Math.max(STOP_PERCENT, START_PERCENT)",
         ],
         [
           "older changes count more than newer ones for flapping",

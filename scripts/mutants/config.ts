@@ -22,7 +22,11 @@ export const CONFIG: FaultyLayer = {
           "Math.floor(locations.from.length / 2) + 1",
           "Math.ceil(locations.from.length / 2)",
         ],
-        ["a recovery is confirmed by one result", "recoveryThreshold ?? threshold", "recoveryThreshold ?? 1"],
+        [
+          "a recovery is confirmed by one result",
+          "recoveryThreshold ?? threshold",
+          "recoveryThreshold ?? Math.min(threshold, 1)",
+        ],
         [
           "a failing check runs more often than configured",
           "attentiveIntervalMs ?? regularIntervalMs",

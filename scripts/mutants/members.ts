@@ -97,7 +97,7 @@ export const MEMBERS: FaultyLayer = {
           "if (present !== null && leading.includes(present)) return present;",
           "if (present !== null && leading.length === 0) return present;",
         ],
-        ["the config of a minority becomes active", "length === most", "length >= 1"],
+        ["the config of a minority becomes active", "length === most", "length <= most"],
         [
           "a member that has just joined prefers a config of its own",
           "return believed[0] ?? first;",

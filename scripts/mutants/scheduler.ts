@@ -93,7 +93,7 @@ export const SCHEDULER: FaultyLayer = {
         [
           "a result of another target counts after a reload",
           'if (status !== "removed" && isSame(targetOf(before.check), targetOf(check)))',
-          'if (status !== "removed" && isSame(before.check.name, check.name))',
+          'if (status !== "removed" && isSame(targetOf(check), targetOf(check)))',
         ],
         [
           "a clock that is set back counts as a suspended system",
@@ -176,7 +176,7 @@ export const SCHEDULER: FaultyLayer = {
         [
           "a change of a confirmed condition does not run its groups",
           "if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf",
-          "if (entry.record.condition.observed === null) this.runGroupsOf",
+          "if (entry.record.condition.confirmed !== confirmed && nowMs < 0) this.runGroupsOf",
         ],
         [
           "a run that began before a reload counts by the old threshold",

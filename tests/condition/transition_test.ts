@@ -141,6 +141,12 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
       events: "problem:warning recovery:ok suppressed:problem -",
     })),
     {
+      name: "a silence until ok never keeps a recovery back",
+      threshold: 1,
+      observed: "W C/until_ok O/until_ok",
+      events: "problem:warning suppressed:change recovery:ok",
+    },
+    {
       name: "a due notification is sent even at a result that is ok",
       threshold: 2,
       observed: "W/silence W/silence O",
@@ -178,6 +184,15 @@ Deno.test("transition() subtracts a tenth from the interval between reminders", 
       const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + laterMs } as const;
       assert.equal(transition(policyOf({ annoy: HOUR }), last(problem).state, observed).verdict.kind, kind);
     });
+  }
+});
+
+Deno.test("transition() sends no reminder of an acknowledged problem", () => {
+  const { state } = last(run({ threshold: 1, observed: "W" }));
+  for (const annoy of [true, MINUTE] as const) {
+    const observed = { condition: "warning", suppressedBy: null, nowMs: START_MS + HOUR } as const;
+    const { verdict } = transition(policyOf({ annoy }), state, { ...observed, isAcknowledged: true });
+    assert.deepEqual(verdict, { kind: "quiet", reason: "the problem is acknowledged" });
   }
 });
 
@@ -386,6 +401,29 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).verdict.kind, "quiet");
     assert.equal(review(initialState(), { suppressedBy: null, nowMs }).occurrences, 0);
   });
+});
+
+Deno.test("review() sends the problem of a flapping check to a channel that escalates", () => {
+  const state = { ...stateAfter({ threshold: 1, observed: "C" }), flappingSinceMs: START_MS };
+  const circumstances = {
+    suppressedBy: null,
+    nowMs: START_MS + HOUR,
+    known: () => ["critical", "ok"] as const,
+  };
+  const verdictOf = (hasEscalated: boolean) =>
+    review(state, { ...circumstances, hasEscalated: () => hasEscalated }, { flapping: "once" }).verdict;
+  const suppressed = verdictOf(false);
+  assert.ok(suppressed.kind === "suppressed" && suppressed.suppressedBy === "flapping");
+  assert.equal(verdictOf(true).kind, "notify");
+});
+
+Deno.test("review() leaves reminders as they are when a problem escalates", () => {
+  const before = stateAfter({ threshold: 1, annoy: true, observed: "C C C" });
+  const known = () => ["critical", "ok"] as const;
+  const { verdict, state } = review(before, { suppressedBy: null, nowMs: START_MS + HOUR, known });
+  assert.ok(verdict.kind === "notify" && verdict.event === "problem");
+  assert.equal(state.reminders, 2);
+  assert.equal(state.notifiedAtMs, before.notifiedAtMs);
 });
 
 Deno.test("isAttentive() returns true from the first result that is not ok until the recovery", async (t) => {
