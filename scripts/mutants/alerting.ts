@@ -50,11 +50,6 @@ export const ALERTING: FaultyLayer = {
           "state.notifiedAtMs ?? nowMs,",
         ],
         [
-          "summaries are filtered by events",
-          'event === "summary" || events.includes(event)',
-          'event !== "summary" && events.includes(event)',
-        ],
-        [
           "a missed problem is dropped with a recovery that is not wanted",
           "!passes(notification) && !(missedProblem",
           "!passes(notification) && (missedProblem",
@@ -254,7 +249,7 @@ export const ALERTING: FaultyLayer = {
           'state === "pending" && attempts > 1',
         ],
         [
-          "a reload sends moved notifications twice",
+          "the outcome of a message counts for notifications that were moved",
           ".filter(({ id }) => !moved.has(id))",
           ".filter(({ id }) => moved.size >= 0 || id)",
         ],

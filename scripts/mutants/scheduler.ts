@@ -9,9 +9,9 @@ export const SCHEDULER: FaultyLayer = {
       tests: ["tests/scheduler/next_run_test.ts"],
       faults: [
         [
-          "a run is planned at the time that it was just run",
+          "a run is planned an interval late",
           "(Math.floor((afterMs - offset) / intervalMs) + 1)",
-          "Math.ceil((afterMs - offset) / intervalMs)",
+          "(Math.floor((afterMs - offset) / intervalMs) + 2)",
         ],
         [
           "the first regular run follows an attentive one at once",

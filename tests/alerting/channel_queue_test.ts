@@ -155,6 +155,13 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       status: "sending",
     },
     {
+      name: "continues the backoff of one that has failed once",
+      queued: "a:1",
+      events: ["woke"],
+      sent: ["a"],
+      status: "sending",
+    },
+    {
       name: "waits for the retry of a restored rejection",
       queued: "a:r",
       events: ["woke"],
@@ -355,6 +362,13 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       sent: ["a b"],
       status: "sending",
     },
+    {
+      name: "is retried no later after the clock was set back",
+      queued: "a:r",
+      events: ["set back", -3600, 300, "woke"],
+      sent: ["a"],
+      status: "sending",
+    },
     { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
     {
       name: "delays later notifications of its check",
@@ -441,3 +455,21 @@ for (const [status, rows] of Object.entries(TABLES)) {
     }
   });
 }
+
+Deno.test("the outcome of a message does not count for notifications that a reload has moved", () => {
+  const [moved, left] = notifications("a b");
+  assert.ok(moved !== undefined && left !== undefined);
+  let queue = EMPTY_QUEUE;
+  const act = (event: QueueEvent) => {
+    const step = transitionQueue(queue, event, contextAt(2 * SECOND, true));
+    queue = step.queue;
+    return step.effects;
+  };
+  act({ kind: "added", notifications: [moved, left] });
+  act({ kind: "woke", isForced: true });
+  act({ kind: "reloaded", notifications: [left], moved: new Set([moved.id]) });
+  const changes = act({ kind: "delivered", note: null })
+    .flatMap((effect) => effect.kind === "persist" ? [effect.change] : []);
+  assert.deepEqual(changes.flatMap(({ removed }) => removed), [left.id]);
+  assert.deepEqual(changes.flatMap(({ markers }) => markers.map(({ check }) => check)), ["b"]);
+});

@@ -23,3 +23,16 @@ Deno.test("targetOf() has the strictest limit of a channel that several checks l
     assert.deepEqual(channels.targetOf("one")?.channel.atMost, expected);
   }
 });
+
+Deno.test("targetOf() drops nothing that is late because of a limit", () => {
+  const desktop: Channel = { kind: "desktop_notification", parameters: {}, key: "one" };
+  const staleOf = (channel: Channel) =>
+    new ConfiguredChannels({
+      users: [{ name: "check", notifications: [channel] }],
+      running: [],
+      directory: "/",
+      redact: (text) => text,
+    }).targetOf("one")?.staleAfterMs;
+  assert.equal(typeof staleOf(desktop), "number");
+  assert.equal(staleOf({ ...desktop, atMost: PER_HOUR }), null);
+});

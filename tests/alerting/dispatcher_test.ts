@@ -674,6 +674,19 @@ Deno.test("add() drops notifications that are stale for a channel, unless they a
   }
 });
 
+Deno.test("add() drops a stale recovery whose problem was not sent", async () => {
+  const { clock, dispatcher, sent } = harness({ staleAfterMs: 5 * MINUTE });
+  const { notification } = row();
+  const recovery = { ...row({ event: "recovery" }), missedProblem: notification };
+  await clock.advance(10 * MINUTE);
+  dispatcher.add([recovery, { ...recovery, id: "without", missedProblem: null, sequence: 999 }]);
+  await clock.advance(MINUTE);
+  assert.deepStrictEqual(sent.flatMap(({ message }) => message.items.map((item) => item.missedProblem)), [
+    null,
+  ]);
+  await dispatcher.stop();
+});
+
 Deno.test("add() delays a retry as long as the receiver requests", async () => {
   const { clock, dispatcher, sent } = harness({
     deliver: (_message, _channel, attempt) => attempt === 1 ? { ...DOWN, retryAfterMs: 5 * MINUTE } : OK,
