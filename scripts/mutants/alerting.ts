@@ -40,9 +40,19 @@ export const ALERTING: FaultyLayer = {
           "conditions.length > 0 &&",
         ],
         [
-          "a problem outside the hours is sent when they begin",
+          "a problem that is never sent outside the hours is sent when they begin",
           "return isOutsideHours(filters, decidedAtMs) ?",
           "return isOutsideHours(filters, Math.max(decidedAtMs, nowMs)) ?",
+        ],
+        [
+          "a problem that began outside the hours is not sent when they begin",
+          'if (filters.outsideHours !== "never") return',
+          'if (filters.outsideHours !== "never" && nowMs < 0) return',
+        ],
+        [
+          "a problem outside the hours waits for the next run when they begin",
+          'afterMs !== undefined || hours !== undefined && outsideHours !== "never"',
+          'afterMs !== undefined || hours !== undefined && outsideHours === "never"',
         ],
         [
           "a reminder makes dropped notifications due",
@@ -292,8 +302,8 @@ export const ALERTING: FaultyLayer = {
         ["a silence lasts a moment too long", "nowMs < silence.untilMs", "nowMs <= silence.untilMs"],
         [
           "a silence until ok applies to the next problem",
-          ": silence.problemBeganAtMs === check.problemBeganAtMs)",
-          ": check.problemBeganAtMs !== null)",
+          "|| silence.problemBeganAtMs === check.problemBeganAtMs)",
+          "|| check.problemBeganAtMs !== null)",
         ],
         [
           "a silence of all checks applies to none",
@@ -302,9 +312,9 @@ export const ALERTING: FaultyLayer = {
         ],
         ["a silence of a tag applies to each check with tags", "tags.includes(tag)", "tags.length > 0"],
         [
-          "a silence begins late on a machine whose clock is behind",
-          "silence.fromMs <= nowMs + CLOCK_DIFFERENCE_MS",
-          "silence.fromMs <= nowMs - CLOCK_DIFFERENCE_MS",
+          "a silence does not apply on a machine whose clock is behind",
+          "nowMs < silence.untilMs &&",
+          "nowMs < silence.untilMs && silence.fromMs <= nowMs &&",
         ],
         [
           "a silence until ok is shown after its problem has ended",
@@ -610,8 +620,8 @@ export const ALERTING: FaultyLayer = {
         ],
         [
           "a member drops notifications of checks that others run",
-          'if (this.#member === null && event !== "summary") {',
-          'if (event !== "summary") {',
+          'if (this.#member === null && event !== "summary" &&',
+          'if (event !== "summary" &&',
         ],
         [
           "a check with hours alone is decided by a record of another member",

@@ -86,18 +86,28 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a recovery does not pass a dependency",
-          '(suppressedBy === "dependency" || suppressedBy === "until_ok")',
-          '(suppressedBy === "until_ok")',
+          '"until_ok", "maintenance", "dependency"];',
+          '"until_ok", "maintenance"];',
         ],
         [
           "a recovery does not pass a silence until ok",
-          '(suppressedBy === "dependency" || suppressedBy === "until_ok")',
-          '(suppressedBy === "dependency")',
+          '["silence", "until_ok", "maintenance", "dependency"];',
+          '["silence", "maintenance", "dependency"];',
+        ],
+        [
+          "a recovery waits for the end of a silence",
+          '["silence", "until_ok", "maintenance", "dependency"];',
+          '["until_ok", "maintenance", "dependency"];',
+        ],
+        [
+          "a recovery waits for the end of a maintenance window",
+          '["silence", "until_ok", "maintenance", "dependency"];',
+          '["silence", "until_ok", "dependency"];',
         ],
         [
           "a problem passes a dependency",
-          'const passes = event === "recovery" && (',
-          'const passes = event !== "reminder" && (',
+          'const passes = event === "recovery" && suppressedBy',
+          'const passes = event !== "reminder" && suppressedBy',
         ],
         [
           "a change of the condition within a problem is a new problem",

@@ -141,12 +141,6 @@ Deno.test("transition() suppresses notifications, and sends them when the suppre
       events: "problem:warning recovery:ok suppressed:problem -",
     })),
     {
-      name: "a silence until ok never keeps a recovery back",
-      threshold: 1,
-      observed: "W C/until_ok O/until_ok",
-      events: "problem:warning suppressed:change recovery:ok",
-    },
-    {
       name: "a due notification is sent even at a result that is ok",
       threshold: 2,
       observed: "W/silence W/silence O",
