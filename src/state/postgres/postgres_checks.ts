@@ -18,7 +18,7 @@ import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
 import type { StatementResult } from "./statement_response.ts";
-import { lastByKey, newRows, onConflict, toArrays } from "./postgres_tables.ts";
+import { lastByKey, newRows, onConflict, readAll, toArrays } from "./postgres_tables.ts";
 import { arrayText, joined, type Parameter } from "./protocol.ts";
 
 const VERSIONS = ["version", "replaces"] as const;
@@ -87,8 +87,8 @@ function prefixed(columns: readonly string[]): string {
   return columns.map((column) => `new.${column}`).join(", ");
 }
 
-const SELECT_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks ORDER BY id`;
-const SELECT_SOME_RECORDS = `SELECT ${RECORDS.columns}, version FROM checks WHERE name = ANY($1::text[])`;
+const VERSIONED = `${RECORDS.columns}, version`;
+const SELECT_SOME_RECORDS = `SELECT ${VERSIONED} FROM checks WHERE name = ANY($1::text[])`;
 
 /** The records in PostgreSQL, for the writer of a process. */
 export function createPostgresRecords(client: PostgresClient): VersionedRecords {
@@ -96,7 +96,10 @@ export function createPostgresRecords(client: PostgresClient): VersionedRecords 
   const versioned = (rows: StatementResult["rows"]): readonly VersionedRecord[] =>
     rows.map((row) => ({ record: RECORDS.decode(row), version: Number(row["version"]) }));
   return {
-    all: async () => versioned((await client.query(SELECT_RECORDS)).rows),
+    all: async () =>
+      versioned(
+        await readAll((...query) => client.query(...query), { table: "checks", columns: VERSIONED }),
+      ),
     some: async (names) => versioned((await client.query(SELECT_SOME_RECORDS, [toNames(names)])).rows),
     save: async (batch) => {
       const parameters = encoded.get(batch) ?? toParameters(batch);

@@ -3,22 +3,21 @@ import { addCounts, type ChannelCount } from "../../domain/channel_count.ts";
 import type { OutboxChange, QueuedNotification, Silence } from "../../domain/outbox.ts";
 import type { KeptOutbox, QueuedSummary } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX, SELECT_SUMMARY } from "../sql/shared_statements.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
-import { encodeRows, lastByKey, toArrays, upsertRows } from "./postgres_tables.ts";
+import { encodeRows, lastByKey, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText, type Parameter } from "./protocol.ts";
+
+export const OUTBOX_ROWS = { table: "outbox", columns: OUTBOX.columns } as const;
 
 /** Implements `outbox()` of the store. */
 export async function readOutbox(client: PostgresClient): Promise<KeptOutbox> {
   return await client.transaction(async (session) => {
-    const [notifications, markers, counts] = [
-      await session.run(SELECT_OUTBOX),
-      await session.run(SELECT_MARKERS),
-      await session.run(SELECT_COUNTS),
-    ];
+    const rows = await readAll((...query) => session.run(...query), OUTBOX_ROWS);
+    const [markers, counts] = [await session.run(SELECT_MARKERS), await session.run(SELECT_COUNTS)];
     return {
-      notifications: notifications.rows.map(OUTBOX.decode),
+      notifications: rows.map(OUTBOX.decode).sort((one, other) => one.sequence - other.sequence),
       markers: markers.rows.map(DELIVERY_MARKERS.decode),
       counts: counts.rows.map(CHANNEL_COUNTS.decode),
     };

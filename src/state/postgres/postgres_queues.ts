@@ -10,8 +10,8 @@ import type { ClaimedQueues } from "../sender_queues.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX } from "../sql/tables.ts";
 import { QUEUES } from "./member_tables.ts";
 import type { PostgresClient, Session } from "./postgres_client.ts";
-import { addedCounts, DELETE_MARKERS, keyOfMarker } from "./postgres_outbox.ts";
-import { encodeRows, lastByKey, newRows, toArrays, upsertRows } from "./postgres_tables.ts";
+import { addedCounts, DELETE_MARKERS, keyOfMarker, OUTBOX_ROWS } from "./postgres_outbox.ts";
+import { encodeRows, lastByKey, newRows, readAll, toArrays, upsertRows } from "./postgres_tables.ts";
 import { arrayText } from "./protocol.ts";
 
 const ADD_QUEUE =
@@ -204,7 +204,7 @@ export async function readPendingChannels(client: PostgresClient): Promise<reado
   return rows.map((row) => columnText.decode(row["channel_key"], "channel_key"));
 }
 
-const SELECT_PENDING = `SELECT id, ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped' ORDER BY id`;
+const PENDING_ROWS = { ...OUTBOX_ROWS, where: "state <> 'dropped'" };
 
 /** Returns the last notifications of the channels, for some checks. */
 export async function readKnown(
@@ -216,7 +216,7 @@ export async function readKnown(
     markers: (await session.run(SELECT_MARKERS_OF_CHECKS, [
       arrayText(names.map(columnText.encode)),
     ])).rows.map(DELIVERY_MARKERS.decode),
-    pending: (await session.run(SELECT_PENDING)).rows.map(inDatabaseOrder),
+    pending: (await readAll((...query) => session.run(...query), PENDING_ROWS)).map(inDatabaseOrder),
   }), "REPEATABLE READ");
   const known = new Map<string, KnownNotification>(markers.map((marker) => [keyOf(marker), marker]));
   for (const { notification: { check, event, condition: last }, channelKey } of pending) {

@@ -1,8 +1,9 @@
 /** The tables of `tables.ts` in PostgreSQL. Their rows are written in batches, as arrays that become rows. */
-import type { Column, Merge, Table } from "../sql/table_declaration.ts";
+import type { Column, Merge, Row, Table } from "../sql/table_declaration.ts";
 import { CREATE_INDEXES, TABLES } from "../sql/tables.ts";
 import { LOCATION_RESULTS, MEMBERS, QUEUES } from "./member_tables.ts";
-import { itemText, type Parameter } from "./protocol.ts";
+import { itemText, type Parameter, ProtocolError } from "./protocol.ts";
+import type { StatementResult } from "./statement_response.ts";
 
 /** The parts of a table's declaration that PostgreSQL uses. */
 type Declared = Pick<Table<never>, "name" | "declared" | "primary" | "unique">;
@@ -143,6 +144,28 @@ function itemsOf(rows: readonly (readonly unknown[])[], column: number): readonl
 /** The parameters of rows of a table. */
 export function encodeRows<T>(table: Table<T>, rows: readonly T[]): readonly string[] {
   return toArrays(rows.map((row) => table.encode(row)), table.declared.length);
+}
+
+/** How many rows are read at a time: a response has a limit. */
+const ROWS_MAX = 1_000;
+
+/** Reads all rows of a table that meet a condition, in the order of their ids, some at a time. */
+export async function readAll(
+  run: (sql: string, parameters: readonly Parameter[]) => Promise<StatementResult>,
+  { table, columns, where = "true" }: Readonly<Record<"table" | "columns", string>> & {
+    readonly where?: string;
+  },
+): Promise<StatementResult["rows"]> {
+  const sql = `SELECT id, ${columns} FROM ${table} WHERE id > $1 AND ${where} ORDER BY id LIMIT ${ROWS_MAX}`;
+  const all: Row[] = [];
+  for (let lastId = 0;;) {
+    const { rows } = await run(sql, [lastId]);
+    all.push(...rows);
+    if (rows.length < ROWS_MAX) return all;
+    const nextId = Number(rows.at(-1)?.["id"]);
+    if (!(nextId > lastId)) throw new ProtocolError("sends rows in another order");
+    lastId = nextId;
+  }
 }
 
 /** The last of each of some values with the same key. */

@@ -1,8 +1,5 @@
 /** The statements that every database has alike. */
-import { CHANNEL_COUNTS, DELIVERY_MARKERS, OUTBOX, SUMMARY } from "./tables.ts";
-
-/** All queued notifications, by sequence. */
-export const SELECT_OUTBOX = `SELECT ${OUTBOX.columns} FROM outbox ORDER BY sequence, id`;
+import { CHANNEL_COUNTS, DELIVERY_MARKERS, SUMMARY } from "./tables.ts";
 
 /** All markers, in the order in which they were first set. */
 export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;

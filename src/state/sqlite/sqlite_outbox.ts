@@ -8,9 +8,10 @@ import {
   DELETE_QUEUED,
   END_ALL_SILENCES,
   END_SILENCES,
+  SELECT_OUTBOX,
   SELECT_SILENCES,
 } from "./outbox_statements.ts";
-import { SELECT_COUNTS, SELECT_MARKERS, SELECT_OUTBOX, SELECT_SUMMARY } from "../sql/shared_statements.ts";
+import { SELECT_COUNTS, SELECT_MARKERS, SELECT_SUMMARY } from "../sql/shared_statements.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, ONLY_ROW, OUTBOX, SILENCES, SUMMARY } from "../sql/tables.ts";
 
 /** Keeps a row, as part of whatever transaction is open. */

@@ -4,7 +4,7 @@ import type { Connection, Connections } from "../../../src/domain/connections.ts
 import { PostgresClient, type PostgresClientOptions } from "../../../src/state/postgres/postgres_client.ts";
 import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts";
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
-import { changeOf, entryOf, NOW_MS, recordOf, updateOf } from "../records.ts";
+import { changeOf, entryOf, NOW_MS, queuedOf, recordOf, updateOf } from "../records.ts";
 
 const postgres = sharedPostgres();
 
@@ -207,4 +207,18 @@ test("save() returns the records that another process wrote, and keeps nothing o
   assert.deepEqual(await one.save([UPDATE]), [], "it goes by the new one");
   await one.close();
   await other.close();
+});
+
+test("records() and outbox() read more rows than one response has, in their order", async () => {
+  const store = await openPostgresStore(postgres().place(), storeOptions());
+  const numbers = Array.from({ length: 2_001 }, (_, index) => index);
+  await store.save(numbers.map((number) =>
+    updateOf(`web${number}`, {
+      queued: [queuedOf(`id${number}`, numbers.length - number)],
+    })
+  ));
+  assert.deepEqual((await store.records()).map(({ name }) => name), numbers.map((number) => `web${number}`));
+  const { notifications } = await store.outbox();
+  assert.deepEqual(notifications.map(({ id }) => id), numbers.toReversed().map((number) => `id${number}`));
+  await store.close();
 });
