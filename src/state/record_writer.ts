@@ -29,7 +29,7 @@ export interface RecordBatch {
 }
 
 /** How many records are read at a time. */
-const READ_MAX = 2_000;
+const READ_MAX = 1_000;
 
 /** Reads and saves the records of checks, and caches the version of each. */
 export class RecordWriter {

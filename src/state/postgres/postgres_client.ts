@@ -3,7 +3,8 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Connection, ConnectionPhase, Connections, DatabaseTarget } from "../../domain/connections.ts";
 import type { PostgresPlace } from "../../domain/postgres_place.ts";
 import { pause, startDeadline } from "../../shared/deadline.ts";
-import type { Parameter } from "./protocol.ts";
+import { createAbort } from "../../shared/on_abort.ts";
+import { type Parameter, ProtocolError } from "./protocol.ts";
 import { ConnectionLostError, PostgresConnection } from "./postgres_connection.ts";
 import { PostgresError, type StatementResult } from "./statement_response.ts";
 import { explainServer, nameOf, ServerUnusableError } from "./server_failure.ts";
@@ -59,7 +60,7 @@ export class PostgresClient {
   readonly #options: PostgresClientOptions;
   #connection: PostgresConnection | null = null;
   #last: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+  readonly #closing = createAbort();
   #failure: { readonly error: unknown; readonly retryAtMs: number; readonly delayMs: number } | null = null;
 
   constructor(place: PostgresPlace, options: PostgresClientOptions) {
@@ -97,8 +98,12 @@ export class PostgresClient {
 
   /** Closes it; running statements reject. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#connection?.close();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   async #attempt<T>(work: (session: Session) => Promise<T>): Promise<T> {
@@ -111,7 +116,8 @@ export class PostgresClient {
         const code = error instanceof PostgresError ? error.code : "";
         if (LOST.test(code)) connection.close();
         const isLost = !connection.isOpen;
-        if (this.#isClosed || triesLeft === 0 || !isLost && !REPEATABLE.has(code)) throw error;
+        const isRepeatable = isLost ? !(error instanceof ProtocolError) : REPEATABLE.has(code);
+        if (this.#isClosed || triesLeft === 0 || !isRepeatable) throw error;
         if (isLost) continue;
         if (code === LOCK_NOT_AVAILABLE && ++lockFailures === 2) {
           await connection.run(END_BLOCKERS).catch(() => {});
@@ -129,14 +135,13 @@ export class PostgresClient {
     try {
       this.#connection = await this.#connectToAny();
     } catch (error) {
+      if (this.#isClosed) throw new ConnectionLostError("it was closed");
       const delayMs = Math.min(2 * (this.#failure?.delayMs ?? BACKOFF_MS / 2), BACKOFF_MS_MAX);
       this.#failure = { error, retryAtMs: clock.monotonicMs() + delayMs, delayMs };
       throw error;
     }
     this.#failure = null;
-    if (!this.#isClosed) return this.#connection;
-    this.#connection.close();
-    throw new ConnectionLostError("it was closed");
+    return this.#connection;
   }
 
   /** Tries the servers in order and keeps the first one that is writable. */
@@ -175,7 +180,7 @@ export class PostgresClient {
       lock_timeout: String(Math.round(timeoutMs * LOCK_SHARE)),
       idle_in_transaction_session_timeout: String(timeoutMs),
     };
-    const connection = await PostgresConnection.start(bare, {
+    const connection = this.#connection = await PostgresConnection.start(bare, {
       user,
       database,
       password,
@@ -186,6 +191,7 @@ export class PostgresClient {
       clock,
       timeoutMs,
       nonce: randomId(),
+      signal: this.#closing.signal,
     });
     try {
       const { rows } = await connection.run(
@@ -206,7 +212,7 @@ export class PostgresClient {
     onPhase: (phase: ConnectionPhase) => void,
   ): Promise<Connection> {
     const { connections, clock } = this.#options;
-    using deadline = startDeadline(clock, CONNECT_TIMEOUT_MS);
+    using deadline = startDeadline(clock, CONNECT_TIMEOUT_MS, this.#closing.signal);
     try {
       return await connections.connectDatabase(target, { onPhase, signal: deadline.signal });
     } catch (error) {

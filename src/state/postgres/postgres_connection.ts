@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../domain/clock.ts";
 import type { Connection } from "../../domain/connections.ts";
+import { onAbort } from "../../shared/on_abort.ts";
 import { Authentication } from "./authentication.ts";
 import {
   bindAndExecute,
@@ -16,7 +17,13 @@ import {
   ProtocolError,
   terminated,
 } from "./protocol.ts";
-import { errorOf, PostgresError, StatementResponse, type StatementResult } from "./statement_response.ts";
+import {
+  errorOf,
+  PostgresError,
+  StatementResponse,
+  type StatementResult,
+  UNASKED,
+} from "./statement_response.ts";
 
 /** A connection that broke, or was closed because its deadline passed: sent statements may have been executed. */
 export class ConnectionLostError extends Error {
@@ -39,6 +46,8 @@ interface StartupOptions {
   readonly timeoutMs: number;
   /** Fresh random text, for authentication. */
   readonly nonce: string;
+  /** Ends the startup. */
+  readonly signal: AbortSignal;
 }
 
 const PROTOCOL_VERSION = 3 << 16;
@@ -58,7 +67,7 @@ export class PostgresConnection {
   readonly #prepared = new Map<string, string>();
   #isOpen = true;
   /** Rejects the exchange in progress. */
-  #abandon: (error: Error) => void = () => {};
+  #abandon: (reason: unknown) => void = () => {};
 
   private constructor(connection: Connection, options: StartupOptions) {
     this.#connection = connection;
@@ -74,12 +83,16 @@ export class PostgresConnection {
    */
   static async start(connection: Connection, options: StartupOptions): Promise<PostgresConnection> {
     const session = new PostgresConnection(connection, options);
+    const stopListening = onAbort(options.signal, () => session.close());
     try {
+      options.signal.throwIfAborted();
       await session.#exchange(() => session.#startUp());
       return session;
     } catch (error) {
       session.close();
       throw error;
+    } finally {
+      stopListening();
     }
   }
 
@@ -91,6 +104,7 @@ export class PostgresConnection {
   /** Runs a statement with its parameters `$1`, `$2` and so on. Without a transaction it is one by itself. */
   async run(sql: string, parameters: readonly Parameter[] = []): Promise<StatementResult> {
     return await this.#exchange(async () => {
+      this.#readUnasked();
       const name = this.#options.prepare ? this.#prepared.get(sql) ?? `s${this.#prepared.size + 1}` : "";
       const isPrepared = name !== "" && this.#prepared.has(sql);
       this.#send(joined([
@@ -136,6 +150,16 @@ export class PostgresConnection {
     }
   }
 
+  /** Reads what has come since the last exchange: another response would be taken for that to the next statement. */
+  #readUnasked(): void {
+    for (;;) {
+      const next = this.#reader.next(MESSAGE_BYTES_MAX);
+      if (next === null) return;
+      if (next.type === "E") throw errorOf(next.body);
+      if (!UNASKED.has(next.type)) throw new ProtocolError("sends messages in another order");
+    }
+  }
+
   /** Reads up to the end of the exchange, also after an error: then the connection is ready for the next one. */
   async #readResult(response: StatementResponse): Promise<StatementResult> {
     for (;;) {
@@ -149,7 +173,9 @@ export class PostgresConnection {
         await this.#receive();
       } catch (error) {
         // The last message of a server that closes the connection has the reason.
-        throw response.failure ?? error;
+        const reason = response.failure ?? error;
+        this.#fail(reason);
+        throw reason;
       }
     }
   }
@@ -160,11 +186,9 @@ export class PostgresConnection {
     try {
       piece = await this.#connection.read();
     } catch (error) {
-      throw this.#fail(
-        new ConnectionLostError(error instanceof Error ? error.message : String(error), { cause: error }),
-      );
+      throw new ConnectionLostError(error instanceof Error ? error.message : String(error), { cause: error });
     }
-    if (piece === null) throw this.#fail(new ConnectionLostError("connection closed by the server"));
+    if (piece === null) throw new ConnectionLostError("connection closed by the server");
     if (!this.#isOpen) throw new ConnectionLostError(CLOSED);
     this.#reader.add(piece);
   }
@@ -197,13 +221,12 @@ export class PostgresConnection {
     });
   }
 
-  /** Closes the connection, and returns the reason. */
-  #fail<E extends Error>(reason: E): E {
-    if (!this.#isOpen) return reason;
+  /** Closes the connection, and rejects the exchange in progress. */
+  #fail(reason: unknown): void {
+    if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#connection.close();
     this.#abandon(reason);
-    return reason;
   }
 }
 

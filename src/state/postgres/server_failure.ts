@@ -97,7 +97,7 @@ const FAILURES: Readonly<Record<string, StoreFailure>> = { "42501": "denied", "5
 
 function explainSqlState({ code, message }: PostgresError, place: PostgresPlace): string {
   const fix = SQL_STATES[code]?.(place);
-  return fix ?? `server error: ${oneLine(message)} (SQLSTATE ${code})`;
+  return fix ?? `server error: ${oneLine(message)}${code === "" ? "" : ` (SQLSTATE ${oneLine(code)})`}`;
 }
 
 /** Turns an error of the client into one of a store; `null` for one that is a bug. */
@@ -119,6 +119,10 @@ export function explainPostgresFailure(
   if (error instanceof ConnectionLostError) {
     return new StoreError(failed + error.message, "unreachable", { cause: error });
   }
-  const isKnown = error instanceof ProtocolError || error instanceof UnreadableRowError;
-  return isKnown ? new StoreError(failed + error.message, "other", { cause: error }) : null;
+  if (error instanceof ProtocolError) {
+    return new StoreError(`${failed}server ${error.message}`, "other", { cause: error });
+  }
+  return error instanceof UnreadableRowError
+    ? new StoreError(failed + error.message, "other", { cause: error })
+    : null;
 }

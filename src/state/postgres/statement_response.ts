@@ -41,10 +41,10 @@ const PHASES: Readonly<Record<string, readonly [phase: Phase, next: Phase]>> = {
 };
 
 /** A server sends these at any time: notices, settings, notifications. */
-const UNASKED: ReadonlySet<string> = new Set(["N", "S", "A"]);
+export const UNASKED: ReadonlySet<string> = new Set(["N", "S", "A"]);
 
 /** The longest response that is read. */
-const RESPONSE_BYTES_MAX = 2 ** 28;
+const RESPONSE_BYTES_MAX = 2 ** 27;
 /** What a message and a value take in memory in addition, however short they are. */
 const MESSAGE_BYTES = 64;
 const VALUE_BYTES = 32;
