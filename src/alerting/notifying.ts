@@ -290,12 +290,16 @@ export class Notifying {
 
   reload(config: NotifyingConfig): void {
     const { users } = this.#config;
+    const notices = [...this.#channels.names.values()].map(noticeName);
     this.#config = config;
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
     this.#dependents = new Dependents(config.running);
     if (!this.#options.notifies) return;
-    const rekeyed = findRekeyed(users, config.users, (channel) => this.#channels.nameOf(channel));
+    const rekeyed = findRekeyed(users, config.users, {
+      nameOf: (channel) => this.#channels.nameOf(channel),
+      notices,
+    });
     this.#known.move(rekeyed);
     this.#dispatcher.reload(rekeyed, (marker) => this.#isObsolete(marker));
   }

@@ -18,11 +18,17 @@ type NewChannel = Pick<QueuedNotification, "channelKey" | "channelName">;
 /** By the check and its old channel, see {@linkcode markerKey}. */
 export type Rekeyed = ReadonlyMap<string, NewChannel>;
 
+interface RekeyOptions {
+  nameOf(channel: Channel): string;
+  /** What is no check: each of these may be notified of through every channel. @default none */
+  readonly notices?: readonly string[];
+}
+
 /** Returns the channels that were edited between two configs. */
 export function findRekeyed(
   before: readonly ChannelUser[],
   after: readonly ChannelUser[],
-  nameOf: (channel: Channel) => string,
+  { nameOf, notices = [] }: RekeyOptions,
 ): Rekeyed {
   const lists = new Map(before.map(({ name, notifications }) => [name, notifications]));
   const used = new Set(after.flatMap(({ notifications }) => notifications.map(({ key }) => key)));
@@ -38,7 +44,11 @@ export function findRekeyed(
       if (list.some(({ key }) => key === channel.key)) continue;
       // Only the first of two channels that became the same.
       if (notifications.findIndex(({ key }) => key === channel.key) < index) continue;
-      rekeyed.set(markerKey(name, old.key), { channelKey: channel.key, channelName: nameOf(channel) });
+      const target = { channelKey: channel.key, channelName: nameOf(channel) };
+      for (const one of [name, ...notices]) {
+        const key = markerKey(one, old.key);
+        if (!rekeyed.has(key)) rekeyed.set(key, target);
+      }
     }
   }
   return rekeyed;

@@ -245,9 +245,8 @@ async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pro
     for (const check of checks) await look(check, conditions.get(check.name) ?? "ok");
     await clock.advance(10 * MINUTE);
   }
-  // The model has no notices about channels.
   const isWaiting = ({ state, notification: { check } }: QueuedNotification): boolean =>
-    state !== "dropped" && !check.startsWith("channel ");
+    state !== "dropped" && !isNotice(check);
   const waiting = monitor.notifying.queued.filter(isWaiting).map((row) => `${row.id}: ${row.lastFailure}`);
   await settleWhile(clock, monitor.notifying.stop());
   const kept = (await store.outbox()).notifications.filter(isWaiting).map((row) => row.id);
@@ -258,10 +257,18 @@ async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Pro
     expected,
     news,
     confirmed,
-    arrivals,
+    arrivals: arrivals.map((arrival) => ({
+      ...arrival,
+      items: arrival.items.filter(({ check }) => !isNotice(check)),
+    })).filter(({ items }) => items.length > 0),
     events,
     waiting: [...waiting, ...kept],
   };
+}
+
+/** The model has no notices about channels. */
+function isNotice(check: string): boolean {
+  return check.startsWith("channel ");
 }
 
 interface Monitor {

@@ -71,7 +71,7 @@ Deno.test("findRekeyed() returns edited channels", async (t) => {
   ];
   for (const { name, before, after, expected } of table) {
     await t.step(name, () => {
-      const rekeyed = findRekeyed(checks(before), checks(after), ({ key }) => `channel ${key}`);
+      const rekeyed = findRekeyed(checks(before), checks(after), { nameOf: ({ key }) => `channel ${key}` });
       assert.deepEqual(
         Object.fromEntries([...rekeyed].map(([key, { channelKey }]) => [key, channelKey])),
         expected,
