@@ -8,6 +8,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
   if (only !== undefined && others.length === 0) return only;
   const changed = new Map<string, QueuedNotification>();
   const removed = new Set<string>();
+  const delivered = new Set<string>();
   const markers = new Map<string, DeliveryMarker>();
   const cleared = new Map<string, OutboxChange["cleared"][number]>();
   const counted = new Map<string, ChannelCount>();
@@ -17,6 +18,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
     for (const queued of change.changed) {
       changed.set(queued.id, queued);
       removed.delete(queued.id);
+      delivered.delete(queued.id);
     }
     for (const notice of change.notices ?? []) notices.set(notice.id, notice);
     for (const id of change.removed) {
@@ -24,6 +26,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
       changed.delete(id);
       removed.add(id);
     }
+    for (const id of change.delivered ?? []) delivered.add(id);
     for (const marker of change.cleared) {
       markers.delete(markerKey(marker.check, marker.channelKey));
       cleared.set(markerKey(marker.check, marker.channelKey), marker);
@@ -37,6 +40,7 @@ export function joinChanges(changes: readonly OutboxChange[]): OutboxChange {
   return {
     changed: [...changed.values()],
     removed: [...removed],
+    ...delivered.size > 0 && { delivered: [...delivered] },
     markers: [...markers.values()],
     cleared: [...cleared.values()],
     counted: [...counted.values()],

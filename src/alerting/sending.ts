@@ -136,9 +136,11 @@ export function onDelivered(
   const isBack = isWell && (queue.trouble !== null || !delivered.every(hasNotFailed));
   const ended = context.limit === null ? null : afterEnd(context.limit, context.nowMs);
   const limit = ended === null || hasPending(notifications) ? ended : afterLimit(ended, null);
+  const ids = delivered.map((queued) => queued.id);
   const change = {
     changed: [],
-    removed: delivered.map((queued) => queued.id),
+    removed: ids,
+    delivered: ids,
     ...markersAfter(delivered, id, context.markers),
     counted: countOf(delivered, {
       sent: delivered.length,

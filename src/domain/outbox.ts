@@ -53,6 +53,8 @@ export interface DeliveryMarker {
 export interface OutboxChange {
   readonly changed: readonly QueuedNotification[];
   readonly removed: readonly string[];
+  /** Those of them that were delivered: that counts although another member owns their queue by now. @default none */
+  readonly delivered?: readonly string[];
   /** Markers as they are now; each replaces that of the same check and channel. */
   readonly markers: readonly DeliveryMarker[];
   /** Markers that are deleted: the channel received the recovery, or no longer matters. */

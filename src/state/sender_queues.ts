@@ -60,13 +60,17 @@ export class SenderQueues {
 
   /** Persists the outcomes of notifications, of the channels that this process still owns. */
   async change(change: OutboxChange): Promise<void> {
-    const { changed, markers, cleared, counted = [] } = change;
+    const { changed, removed, delivered = [], markers, cleared, counted = [] } = change;
     const limited = counted.filter(({ limitUse }) => limitUse !== null);
     const channelKeys = new Set(
       [...changed, ...markers, ...cleared, ...limited].map(({ channelKey }) => channelKey),
     );
-    const own = [...channelKeys].flatMap((key) => this.#own.get(key) ?? []);
+    // The channels of removed ones are known to the database alone.
+    const keys = removed.length > delivered.length
+      ? new Set([...channelKeys, ...this.#own.keys()])
+      : channelKeys;
+    const own = [...keys].flatMap((key) => this.#own.get(key) ?? []);
     const owned = await this.#queues.change(change, own);
-    for (const channelKey of channelKeys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
+    for (const channelKey of keys) if (!owned.has(channelKey)) this.#own.delete(channelKey);
   }
 }

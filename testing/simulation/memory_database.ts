@@ -99,6 +99,14 @@ export class MemoryDatabase {
     return createDatabaseStore(this.#connection, URL);
   }
 
+  /** Returns the outputs that a check's condition changed with, in the order in which they were stored. */
+  changesOf(name: string): readonly string[] {
+    const sql =
+      "SELECT output FROM changes JOIN checks ON checks.id = check_id WHERE name = ? ORDER BY changes.id";
+    return this.#connection.all(sql, columnText.encode(name))
+      .map((row) => columnText.decode(row["output"], "output"));
+  }
+
   /** Returns some records, or all. */
   records(names: readonly string[] | null): readonly VersionedRecord[] {
     const rows = names === null
@@ -224,7 +232,8 @@ export class MemoryDatabase {
   }
 
   change(
-    { changed, removed, markers, cleared, notices = [], counted = [], sentOpen = [] }: OutboxChange,
+    { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen = [] }:
+      OutboxChange,
     queues: readonly QueueRow[],
   ): ReadonlySet<string> {
     return this.#connection.transaction(() => {
@@ -232,12 +241,21 @@ export class MemoryDatabase {
         queues.filter((queue) => this.#isOwned(queue)).map(({ channelKey }) => channelKey),
       );
       const isOwned = ({ channelKey }: Pick<QueueRow, "channelKey">): boolean => owned.has(channelKey);
-      const deleted = new Set(removed.flatMap((id) => this.#delete(id)));
-      const counts = (marker: CheckChannel): boolean => isOwned(marker) || deleted.has(keyOf(marker));
+      const moved = new Set(
+        removed.flatMap((id) => this.#delete(id, isOwned)).map(({ notification }) => notification.id),
+      );
+      const sent = new Set(
+        delivered.flatMap((id) => this.#delete(id)).map(({ notification: { check }, channelKey }) =>
+          keyOf({ check, channelKey })
+        ),
+      );
+      const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
       for (const notice of notices) this.#insertMoved(notice);
       const mine = new Map(changed.filter(isOwned).map((queued) => [queued.id, queued]));
       for (const queued of mine.values()) if (!this.#update(queued)) this.#insertMoved(queued);
-      if (deleted.size > 0) { for (const queued of changed) if (!isOwned(queued)) this.#insertMoved(queued); }
+      for (const queued of changed) {
+        if (!isOwned(queued) && moved.has(queued.notification.id)) this.#insertMoved(queued);
+      }
       for (const { check, channelKey } of cleared.filter(counts)) {
         this.#connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
       }
@@ -322,12 +340,17 @@ export class MemoryDatabase {
     this.#connection.run(DELIVERY_MARKERS.upsert, ...DELIVERY_MARKERS.encode(marker));
   }
 
-  /** Returns the check and the channel, unless it was deleted before. */
-  #delete(id: string): readonly string[] {
-    const rows = this.#connection.all(`${DELETE_QUEUED} RETURNING ${OUTBOX.columns}`, columnText.encode(id));
-    return rows.map(OUTBOX.decode).map(({ notification: { check }, channelKey }) =>
-      keyOf({ check, channelKey })
-    );
+  /** Returns the notification, unless it was deleted before, or does not count. */
+  #delete(
+    id: string,
+    counts: (queued: QueuedNotification) => boolean = () => true,
+  ): readonly QueuedNotification[] {
+    const key = columnText.encode(id);
+    const row = this.#connection.first(`SELECT ${OUTBOX.columns} FROM outbox WHERE key = ?`, key);
+    const queued = row === undefined ? null : OUTBOX.decode(row);
+    if (queued === null || !counts(queued)) return [];
+    this.#connection.run(DELETE_QUEUED, key);
+    return [queued];
   }
 
   /** Returns whether it was there. */

@@ -80,6 +80,8 @@ interface ConnectOptions {
   random(): number;
   /** Asked for each exchange; `null`: at once, and always fine. */
   exchange(): Exchange | null;
+  /** Calls back in the process after a delay; never if it ends before. @default its clock */
+  receive?(delayMs: number, callback: () => void): void;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -307,14 +309,14 @@ class MemoryClient {
   }
 
   async #exchange<T>(execute: () => T | Promise<T>, timeoutMs: number): Promise<T> {
-    const { clock, server, exchange } = this.#options;
+    const { clock, server, exchange, receive = clock.after } = this.#options;
     const run = this.#run;
     const passage = exchange();
     if (passage === null) return await execute();
     const { requestMs, replyMs, lost, isSilent = false } = passage;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const lose = (): void => {
-      if (!isSilent) clock.after(replyMs, () => reject(new LostError("connection closed by the server")));
+      if (!isSilent) receive(replyMs, () => reject(new LostError("connection closed by the server")));
     };
     const arrive = async (): Promise<void> => {
       await server.awake();
@@ -322,9 +324,9 @@ class MemoryClient {
       try {
         const value = await execute();
         if (lost === "reply" || server.run !== run) return lose();
-        clock.after(replyMs, () => resolve(value));
+        receive(replyMs, () => resolve(value));
       } catch (error) {
-        clock.after(replyMs, () => reject(error));
+        receive(replyMs, () => reject(error));
       }
     };
     const cancel = clock.after(

@@ -249,7 +249,7 @@ export function testSharedStore(
       condition: "critical",
       certain: true,
     } as const;
-    const delivered = { ...NOTHING, removed: [received.id], markers: [marker] };
+    const delivered = { ...NOTHING, removed: [received.id], delivered: [received.id], markers: [marker] };
     const next = await take(other, "other", queue.token);
     await one.changeOutbox(delivered);
     assert.deepEqual(await other.outbox(), { notifications: [], markers: [marker], counts: [] });
@@ -259,6 +259,24 @@ export function testSharedStore(
     assert.deepEqual((await other.outbox()).markers, []);
     await other.giveBackQueue(next);
     assert.equal((await other.takeQueue({ ...QUEUE, token: next.token }, "one"))?.isSending, false);
+  });
+
+  test("changeOutbox() merges, drops and moves nothing in a queue that another member has taken", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await queueProblem(one, "web");
+    await queueProblem(one, "mail");
+    const queue = await take(one, "one");
+    const { notifications: [web, mail] } = await one.receive([queue]);
+    assert.ok(web !== undefined && mail !== undefined);
+    await take(other, "other", queue.token);
+    const merged = { ...mail, missedProblem: web.notification, attempts: 1, messageId: "m" };
+    const moved = { ...web, id: "moved", channelKey: "another" };
+    await one.changeOutbox({ ...NOTHING, changed: [merged, moved], removed: [web.id] });
+    const { notifications } = await other.outbox();
+    assert.deepEqual(notifications.map(({ id, missedProblem }) => [id, missedProblem]), [
+      [web.id, null],
+      [mail.id, null],
+    ]);
   });
 
   test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
@@ -284,6 +302,7 @@ export function testSharedStore(
         ...NOTHING,
         changed: [{ ...problem("web"), attempts: 1, messageId: "n" }],
         removed: ["id of web"],
+        delivered: ["id of web"],
         markers: sent === "ok" ? [] : [{ ...mine, certain: true }],
         cleared: sent === "ok" ? [marker] : [],
         sentOpen: [mine],

@@ -175,9 +175,11 @@ const CALLS: Readonly<Record<string, (caller: Caller, calls: Calls) => Promise<u
       sentAtMs: [Math.floor(calls.random() * 1e6)],
       limitedUntilMs: null,
     }]);
+    const removed = calls.some(received, 0.3);
     await store.changeOutbox({
       changed,
-      removed: calls.some(received, 0.3).map(({ id }) => id),
+      removed: removed.map(({ id }) => id),
+      delivered: calls.some(removed).map(({ id }) => id),
       markers: calls.some([markerWith(true), markerWith(false)]),
       cleared: calls.some([markerWith(true)]),
       counted: calls.some([countOf(calls.pick(CHANNELS), { limitUse })]),

@@ -96,7 +96,7 @@ test("save() adds nothing twice that was saved although its reply was lost", asy
   const { notifications: [queued] } = await database.base.outbox();
   assert.equal(queued?.id, "a");
   // Another member delivers it meanwhile.
-  database.change({ changed: [], removed: ["a"], markers: [], cleared: [] }, []);
+  database.change({ changed: [], removed: ["a"], delivered: ["a"], markers: [], cleared: [] }, []);
   connection.breaks = () => false;
   assert.deepEqual(await writer.save([update]), []);
   assert.deepEqual((await database.base.outbox()).notifications, []);

@@ -52,6 +52,8 @@ const RECEIVE = `WITH owned AS (${OWNED}),
   RETURNING outbox.id, ${OUTBOX.columns}`;
 
 const DELETE_QUEUED = `DELETE FROM outbox WHERE key = ANY($1::text[]) RETURNING ${OUTBOX.columns}`;
+const DELETE_OWNED = `DELETE FROM outbox WHERE key = ANY($1::text[]) AND channel_key = ANY($2::text[])
+  RETURNING ${OUTBOX.columns}`;
 
 const CHANGED = OUTBOX.declared.map(({ name }) => name).filter((name) =>
   name !== "key" && name !== "sequence"
@@ -110,20 +112,22 @@ async function lock(session: Session, queues: readonly QueueRow[]): Promise<Read
 
 async function writeChange(
   session: Session,
-  { changed, removed, markers, cleared, notices = [], counted = [], sentOpen = [] }: OutboxChange,
+  { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen = [] }:
+    OutboxChange,
   owned: ReadonlySet<string>,
 ): Promise<void> {
   const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
-  const deleted = await deleteQueued(session, removed);
+  // What a member has merged, moved or dropped after the queue was lost is the next owner's to send.
+  const deleted = await deleteQueued(session, DELETE_OWNED, [removed, [...owned]]);
   // A message that was sent before the queue was lost counts if its notifications were still in the queue.
-  const sent = new Set(
-    deleted.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })),
-  );
+  const late = await deleteQueued(session, DELETE_QUEUED, [delivered]);
+  const sent = new Set(late.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })));
   const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
   await insertMoved(session, notices);
   await updateQueued(session, changed.filter(isOwned));
   // A reload has moved these from another channel.
-  if (deleted.length > 0) await insertMoved(session, changed.filter((queued) => !isOwned(queued)));
+  const moved = new Set(deleted.map(({ notification: { id } }) => id));
+  await insertMoved(session, changed.filter((one) => !isOwned(one) && moved.has(one.notification.id)));
   const ended = cleared.filter(counts);
   if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
   const kept = lastByKey(markers.filter(counts), keyOf);
@@ -136,10 +140,12 @@ async function writeChange(
 
 async function deleteQueued(
   session: Session,
-  ids: readonly string[],
+  sql: string,
+  [ids, ...others]: readonly [ids: readonly string[], channelKeys?: readonly string[]],
 ): Promise<readonly QueuedNotification[]> {
   if (ids.length === 0) return [];
-  return (await session.run(DELETE_QUEUED, [arrayText(ids.map(columnText.encode))])).rows.map(OUTBOX.decode);
+  const parameters = [ids, ...others].map((texts = []) => arrayText(texts.map(columnText.encode)));
+  return (await session.run(sql, parameters)).rows.map(OUTBOX.decode);
 }
 
 /**
