@@ -39,7 +39,7 @@ export function createMemoryOutbox(): MemoryOutbox {
       counts: structuredClone([...counts.values()]),
     }),
     change: (change) => {
-      change.changed.forEach(keepRow);
+      [...change.notices ?? [], ...change.changed].forEach(keepRow);
       for (const id of change.removed) rows.delete(id);
       for (const mark of change.cleared) marked.delete(markerKey(mark));
       for (const mark of change.markers) marked.set(markerKey(mark), copyMarker(mark));
