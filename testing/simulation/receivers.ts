@@ -22,6 +22,8 @@ export interface ReceivedItem {
 
 /** A message that has arrived, also if its sender doesn't know. */
 export interface Received {
+  /** The host of a webhook, the first receiver of an email, or the command. Without `.example`, `@example.org` and
+   * directories. */
   readonly channel: string;
   /** Wall time of the world. */
   readonly atMs: number;
@@ -51,9 +53,6 @@ export class Receivers {
   readonly #world: World;
   readonly #messages: Received[] = [];
   readonly #seen = new Set<string>();
-  /** The channels by the host of their webhook, the address of their email or the path of their command. */
-  readonly channels = new Map<string, string>();
-
   constructor(world: World) {
     this.#world = world;
     world.network.onUnknown = (name) => this.#createHost(name);
@@ -63,9 +62,9 @@ export class Receivers {
     return this.#messages;
   }
 
-  /** Makes a command on a machine that is a channel; it fails as the server of the channel's name does. */
-  addCommand(path: string, channel: string): void {
-    this.channels.set(path, channel);
+  /** Makes a command of a channel on each machine; it fails as the server of its name does. */
+  addCommand(path: string): void {
+    const channel = path.slice(path.lastIndexOf("/") + 1);
     for (const machine of this.#world.machines) {
       machine.files.put(path, "#!/bin/sh\n", { mode: 0o755 });
       machine.commands.set(path, (command) => this.#acceptCommand(command, channel, machine.name));
@@ -78,7 +77,7 @@ export class Receivers {
       accept: (mail, machine) => {
         const [receiver = ""] = mail.receivers;
         this.#add({
-          channel: this.channels.get(receiver) ?? receiver.split("@")[0] ?? "",
+          channel: /^(.*)@example\.org$/.exec(receiver)?.[1] ?? receiver,
           machine,
           id: mail.messageId,
           text: mail.subject,
@@ -98,9 +97,8 @@ export class Receivers {
       return { status: STATUSES[condition], body: output };
     }
     const items = itemsOf(request.body ?? "");
-    const channel = this.channels.get(request.url.href) ?? this.channels.get(request.url.host) ?? label;
     this.#add({
-      channel,
+      channel: shortName(name),
       machine: request.machine,
       id: Object.entries(request.headers).find(([key]) => key.toLowerCase() === "idempotency-key")?.[1] ?? "",
       text: items.length > 0 ? describeItems(items) : request.body ?? "",
@@ -132,6 +130,11 @@ export class Receivers {
     this.#messages.push({ ...message, text, isAgain, atMs: this.#world.nowMs });
     this.#world.trace.add(message.machine, "received", `${message.channel}: ${text}`);
   }
+}
+
+/** `chat` of `chat.example`; other names as they are. */
+function shortName(name: string): string {
+  return /^([^.]+)\.example$/.exec(name)?.[1] ?? name;
 }
 
 function itemsOf(body: string): readonly ReceivedItem[] {

@@ -48,15 +48,10 @@ function mapValues(members: Members, change: (name: string, value: Members) => M
   );
 }
 
-/** Returns the names of channels by where their messages go: a host, an email address, a command. */
-export function destinationsOf(config: Members): ReadonlyMap<string, string> {
-  const destinations = new Map<string, string>();
-  for (const [name, channel] of Object.entries(config["channels"] as Members ?? {})) {
-    const { parameters = {} } = channel as { readonly parameters?: Members };
-    const { target, receivers, path } = parameters;
-    if (typeof target === "string") destinations.set(new URL(target).host, name);
-    if (Array.isArray(receivers)) destinations.set(String(receivers[0]), name);
-    if (typeof path === "string") destinations.set(path, name);
-  }
-  return destinations;
+/** Returns the commands of the channels of a config. */
+export function channelCommandsOf({ channels = {} }: Members): readonly string[] {
+  return Object.values(channels as Members).flatMap((channel) => {
+    const { kind, parameters = {} } = channel as Members & { readonly parameters?: Members };
+    return kind === "command" ? [String(parameters["path"])] : [];
+  });
 }

@@ -74,6 +74,8 @@ export class World {
     memory: { availableBytes: 4e9, totalBytes: 8e9, swapUsedBytes: 0, swapTotalBytes: 1e9 },
     loadAverages: [0.1, 0.1, 0.1],
   };
+  /** How often the script of each check was started. */
+  readonly runs = new Map<string, number>();
   /** Asked at each step of a program: whether it is killed there. */
   killsAt: (program: Program, what: string) => boolean = () => false;
   /** Opens the state that machines share, on a server of the network. */
@@ -172,6 +174,7 @@ export class World {
     if (own !== undefined) return own(command);
     const check = command.environment["MONITOR_CHECK"];
     if (check === undefined) return null;
+    this.runs.set(check, (this.runs.get(check) ?? 0) + 1);
     const { condition, output, durationMs } = this.outcomeOf(check);
     return {
       code: EXIT_CODES[condition],
@@ -209,9 +212,11 @@ export class World {
     };
     const isService = program.args[0] === "check";
     onLine(stderr, (line) => this.trace.add(name, "log", line.replace(LOG_TIME, "")));
-    if (!isService) return;
-    stdout.isKept = program.args.includes("--once");
-    onLine(stdout, (line) => this.#noteEvent(name, line));
+    if (isService && !program.args.includes("--once")) {
+      stdout.isKept = false;
+      return onLine(stdout, (line) => this.#noteEvent(name, line));
+    }
+    program.atEnd(() => this.trace.add(name, "exit", `${program.name}: ${program.code}`));
   }
 
   readonly #lastResults = new Map<string, string>();
@@ -231,6 +236,7 @@ export class World {
       const { check, event: kind, condition } = event.notification;
       return this.trace.add(machine, "notification", `${kind} ${check} ${condition}`);
     }
-    this.trace.add(machine, event.event, JSON.stringify({ ...event, event: undefined, at: undefined }));
+    const { event: what, at: _, version: _version, state: _state, config: _config, ...facts } = event;
+    this.trace.add(machine, what, JSON.stringify(facts));
   }
 }

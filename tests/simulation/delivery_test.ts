@@ -1,30 +1,174 @@
-/** What reaches a channel whose server fails. */
+/** What reaches channels whose servers fail, and when. */
+import assert from "node:assert/strict";
 import { simulate } from "../../testing/simulation/mod.ts";
 
-const CONFIG = { checks: { web: {} } };
+const START = "2026-03-02 21:55";
+const MAIL = { mail: { kind: "email", parameters: { tags: ["ops"] } } };
 
 simulate("a problem and its recovery reach the channel", {
-  start: "2026-03-02 21:55",
+  start: START,
   zone: "Europe/Zurich",
-  config: CONFIG,
+  config: { checks: { web: {} } },
   results: { web: "22:10 critical (no space), 06:20 ok" },
   expect: { chat: ["22:10 problem web critical", "06:20 recovery web ok"] },
 });
 
-simulate("a server that is down for an hour gets one message", {
-  start: "2026-03-02 21:55",
-  config: CONFIG,
+simulate("a server that is down for an hour gets one message, and the failure is logged once", {
+  start: START,
+  config: { checks: { web: {} } },
   results: { web: "22:10 critical" },
   servers: { chat: "22:00 refuse, 23:00 up" },
   expect: { chat: ["23:00-23:16 problem web critical"] },
-  log: ['the notification of "web" not delivered'],
+  log: [
+    'the notification of "web" not delivered to chat: connecting to chat.example:80 failed: connection refused; retrying',
+    'chat accepts notifications again: the notification of "web"',
+  ],
 });
 
+for (const fault of ["reset", "hang", "503", "slow 40s"]) {
+  simulate(`a message arrives at last at a server with a fault: ${fault}`, {
+    start: START,
+    config: { channels: { chat: {}, ...MAIL }, checks: { web: {} } },
+    results: { web: "22:10 critical" },
+    servers: { chat: `22:00 ${fault}, 22:40 up`, mail: `22:00 ${fault}, 22:40 up` },
+    expect: fault === "hang" || fault === "slow 40s"
+      ? {
+        chat: ["22:10 problem web critical", "22:10-22:56 problem web critical again…"],
+        mail: fault === "hang"
+          ? ["22:10 [ops] CRITICAL: web", "22:10-22:56 [ops] CRITICAL: web again…"]
+          : ["22:10 [ops] CRITICAL: web"],
+      }
+      : { chat: ["22:40-22:56 problem web critical"], mail: ["22:40-22:56 [ops] CRITICAL: web"] },
+  });
+}
+
 simulate("a message whose reply is lost is sent again under the same id, also after a kill", {
-  start: "2026-03-02 21:55",
-  config: CONFIG,
+  start: START,
+  config: { checks: { web: {} } },
   results: { web: "22:10 critical" },
   servers: { chat: "22:00 lose, 22:15 up" },
   actions: { "22:12": "kill", "22:14": "start" },
   expect: { chat: ["22:10 problem web critical", "22:10-22:31 problem web critical again…"] },
+});
+
+simulate("a rejected message is retried hourly", {
+  start: START,
+  config: { channels: MAIL, checks: { web: {} } },
+  results: { web: "22:10 critical" },
+  servers: { mail: "22:00 550, 23:30 up" },
+  expect: { mail: ["23:55-00:20 [ops] CRITICAL: web"] },
+  log: [/warning: the notification of "web" rejected by mail: .*550; retrying/],
+});
+
+simulate("calls of a mail server that is down say it once, and the mail has the date of the decision", {
+  start: START,
+  mode: "manual",
+  config: { channels: MAIL, checks: { web: {} } },
+  results: { web: "critical" },
+  servers: { mail: "refuse, 22:10 up" },
+  actions: {
+    "22:00": "check --once => 2",
+    "22:01": "check --once => 2",
+    "22:02": "check --once => 2",
+    "22:11": ["check --once => 2", "check --once => 2"],
+  },
+  expect: { mail: ["22:11 [ops] CRITICAL: web"] },
+  log: [/the notification of "web" not delivered to mail: .*next run/],
+  finally: (world, { messages }) => {
+    assert.equal(world.describeTime(messages[0]?.mail?.dateMs).slice(0, 15), "Mon 03-02 22:00");
+  },
+});
+
+simulate("a service that is stopped sends what is pending, and the next one does not again", {
+  start: START,
+  config: { channels: MAIL, checks: { web: {} } },
+  results: { web: "22:10 critical" },
+  servers: { mail: "22:00 refuse, 22:11:30 up" },
+  actions: { "22:12": "stop", "22:20": "start" },
+  expect: { mail: ["22:11-22:12 [ops] CRITICAL: web"] },
+});
+
+simulate("a problem and its recovery that wait for a server are one mail, and calls exit with 69", {
+  start: START,
+  mode: "manual",
+  config: { channels: MAIL, checks: { web: {} } },
+  results: { web: "critical, 22:01 ok" },
+  servers: { mail: "refuse, 22:10 up" },
+  actions: {
+    "22:00": "check --once => 2",
+    "22:02": async (world) => {
+      const { code, stderr } = await world.machine().run("check", "--once");
+      assert.deepEqual([code, stderr], [69, "monitor: 1 notification is pending, see: monitor status\n"]);
+      assert.match((await world.machine().run("status")).stdout, /pending: ok of "web" to mail/);
+    },
+    "22:11": "check --once",
+  },
+  expect: { mail: ["22:11 [ops] OK: web (was CRITICAL from 22:00 to 22:02 UTC)"] },
+  finally: (_, { messages }) => {
+    assert.match(messages[0]?.mail?.text ?? "", /The problem recovered before it was sent/);
+  },
+});
+
+const CONDITIONS = ["unknown", "warning", "critical"] as const;
+const NAMES = Array.from({ length: 500 }, (_, index) => `check ${index}`);
+const SEVERITIES: readonly string[] = ["CRITICAL", "WARNING", "UNKNOWN", "OK"];
+
+simulate("500 checks that fail at once are one email, as is their recovery", {
+  start: START,
+  mode: "manual",
+  config: { channels: MAIL, checks: Object.fromEntries(NAMES.map((name) => [name, {}])) },
+  results: Object.fromEntries(NAMES.map((name, index) => [name, `${CONDITIONS[index % 3]}, 22:10 ok`])),
+  actions: { "22:00": "check --once => 2", "22:20": "check --once" },
+  expect: { mail: "any" },
+  finally: (_, { messages: [problem, recovery, ...others] }) => {
+    assert.deepEqual(others, []);
+    const SUBJECT = /^\[ops\] 166 CRITICAL, 167 WARNING, 167 UNKNOWN: check \d+ and 499 more$/;
+    assert.match(problem?.text ?? "", SUBJECT);
+    assert.match(recovery?.text ?? "", /^\[ops\] 500 OK: check \d+ and 499 more$/);
+    const words = (problem?.mail?.text ?? "").split("\n").flatMap((line) =>
+      /^([A-Z]+): check \d+$/.exec(line)?.[1] ?? []
+    );
+    assert.equal(words.length, 500);
+    const rank = (word: string): number => SEVERITIES.indexOf(word);
+    assert.deepEqual(words, words.toSorted((one, other) => rank(one) - rank(other)));
+    assert.ok(recovery?.mail?.references.includes(problem?.mail?.messageId ?? "none"), "they are a thread");
+    for (const { mail } of [problem, recovery].filter((one) => one !== undefined)) {
+      assert.ok((mail?.text ?? "").length < 150_000, "a few lines each");
+      for (const name of NAMES) assert.ok(mail?.text.includes(`: ${name}\n`), name);
+    }
+  },
+});
+
+simulate("a notification is sent while a slower check runs, and a kill loses no finished check", {
+  start: START,
+  mode: "manual",
+  config: { checks: { bad: {}, good: {}, slow: { timeout: 600 } } },
+  results: { bad: "critical", slow: "ok slow 5min, 22:30 ok" },
+  actions: {
+    "22:00": (world) => void world.machine().start("check", "--once"),
+    "22:02": async (world) => {
+      world.machine().programs.forEach((program) => program.signal("SIGKILL"));
+      const { stdout } = await world.machine().run("status", "--format", "json");
+      const { checks } = JSON.parse(stdout) as { checks: { name: string; condition: string }[] };
+      assert.deepEqual(checks.map(({ name, condition }) => [name, condition]), [
+        ["bad", "critical"],
+        ["good", "ok"],
+        ["slow", "unknown"],
+      ]);
+    },
+    "22:31": "check --once => 2",
+  },
+  expect: { chat: ["22:00 problem bad critical"] },
+});
+
+simulate("a mail server that accepts and never answers delays no check", {
+  start: START,
+  config: { channels: MAIL, checks: Object.fromEntries(NAMES.slice(0, 60).map((name) => [name, {}])) },
+  results: Object.fromEntries(NAMES.slice(0, 60).map((name) => [name, "22:00 critical"])),
+  servers: { mail: "hang" },
+  until: "22:55",
+  expect: { mail: "any" },
+  finally: ({ runs }) => {
+    for (const [check, count] of runs) assert.ok(count >= 60 && count <= 61, `${check} ran ${count} times`);
+  },
 });
