@@ -110,7 +110,7 @@ export class Receivers {
   }
 
   #acceptCommand({ environment, input = "" }: ProcessCommand, channel: string, machine: string) {
-    const fault = this.#world.network.host(channel)?.fault ?? { kind: "up" };
+    const fault = this.#world.network.host(`${channel}.example`)?.fault ?? { kind: "up" };
     if (fault.kind === "refuse") return null;
     if (fault.kind === "reset") return { code: 1 };
     if (fault.kind === "reply") return { code: fault.code };
@@ -158,7 +158,7 @@ function describeItem(item: ReceivedItem): string {
   const { event, check, condition, dependents, flapping, acknowledged, missed_problem: missed } = item;
   const marks = [
     ...missed === null || missed === undefined ? [] : [`missed ${missed.condition}`],
-    ...dependents > 0 ? [`${dependents} dependents`] : [],
+    ...dependents > 0 ? [`${dependents} ${dependents === 1 ? "dependent" : "dependents"}`] : [],
     ...flapping ? ["flapping"] : [],
     ...acknowledged === null || acknowledged === undefined ? [] : ["acknowledged"],
     ...item.summarized > 0 ? [`${item.summarized} summarized`] : [],

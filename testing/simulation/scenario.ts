@@ -87,8 +87,9 @@ export async function play(
     configure(scenario.config, { world, receivers, names: [name], path: scenario.path ?? CONFIG_PATH });
   }
   prepare?.(world);
-  const moments = momentsOf(scenario, { world, receivers });
-  const lastMs = moments.at(-1)?.atMs ?? world.startMs;
+  const changedMs = planChanges(scenario, world);
+  const moments = actionsOf(scenario, { world, receivers });
+  const lastMs = Math.max(changedMs, moments.at(-1)?.atMs ?? world.startMs);
   const endMs = scenario.until === undefined
     ? lastMs + HOUR_MS
     : splitTime(scenario.until, { afterMs: lastMs, zone }).atMs;
@@ -143,49 +144,56 @@ function beginWork(
   }
 }
 
-/** Everything with a time in a scenario, in order. */
-function momentsOf(scenario: Scenario, { world, receivers }: Place): readonly Moment[] {
-  const { results = {}, servers = {}, actions = {}, machines = ["a"], path = CONFIG_PATH } = scenario;
-  const { zone, startMs } = world;
-  const moments: Moment[] = [];
+/** Plans what checks find and how servers behave. Returns the time of the last change. */
+function planChanges({ results = {}, servers = {} }: Scenario, world: World): number {
+  let lastMs = world.startMs;
+  const plan = (atMs: number, change: () => void): void => {
+    lastMs = Math.max(lastMs, atMs);
+    if (atMs === world.startMs) change();
+    else world.timeline.after(atMs - world.startMs, change);
+  };
   for (const [name, text] of Object.entries(results)) {
     for (const { atMs, words } of scheduleOf(text, world)) {
       const outcome = parseOutcome(words);
       if (outcome === null) throw new ScenarioError(`results of ${name}: "${words}" is no outcome`);
-      moments.push({ atMs, do: () => void world.outcomes.set(name, outcome) });
+      plan(atMs, () => world.outcomes.set(name, outcome));
     }
   }
   for (const [name, text] of Object.entries(servers)) {
-    const hostName = name.includes(".") ? name : `${name}.example`;
+    const host = world.network.host(name.includes(".") ? name : `${name}.example`);
     for (const { atMs, words } of scheduleOf(text, world)) {
       const fault = parseFault(words);
-      if (fault === null) throw new ScenarioError(`servers of ${name}: "${words}" is no fault`);
-      const host = world.network.host(hostName);
-      if (host === null) throw new ScenarioError(`server "${hostName}" does not exist`);
-      moments.push({
-        atMs,
-        do: () => {
-          world.trace.add("", "server", `${name}: ${words}`);
-          host.fault = fault;
-        },
+      if (fault === null || host === null) {
+        throw new ScenarioError(`servers of ${name}: "${words}" is no fault`);
+      }
+      plan(atMs, () => {
+        world.trace.add("", "server", `${name}: ${words}`);
+        host.fault = fault;
       });
     }
   }
-  let afterMs = startMs;
-  for (const [time, some] of Object.entries(actions)) {
-    const { atMs } = splitTime(time, { afterMs, zone });
+  return lastMs;
+}
+
+function actionsOf(
+  { actions = {}, machines = ["a"], path = CONFIG_PATH }: Scenario,
+  { world, receivers }: Place,
+): readonly Moment[] {
+  let afterMs = world.startMs;
+  return Object.entries(actions).flatMap(([time, some]) => {
+    const { atMs } = splitTime(time, { afterMs, zone: world.zone });
     afterMs = atMs;
-    for (const action of Array.isArray(some) ? some as readonly Action[] : [some as Action]) {
-      const change = async (): Promise<void> => {
+    const all = Array.isArray(some) ? some as readonly Action[] : [some as Action];
+    return all.map((action) => ({
+      atMs,
+      do: async () => {
         if (typeof action !== "object") return await act(action, world, machines);
         const names = action.machine === undefined ? machines : [action.machine];
         world.trace.add(names.join(", "), "action", "another config");
         configure(action.config, { world, receivers, names, path });
-      };
-      moments.push({ atMs, do: change });
-    }
-  }
-  return moments.sort((one, other) => one.atMs - other.atMs);
+      },
+    }));
+  });
 }
 
 /** Parses `ok, 22:10 critical, 06:20 ok`: what is at each time, and at the beginning. */

@@ -1,0 +1,184 @@
+/** `monitor check --once --due`, called by cron each minute, and summaries. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+import type { Machine } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+
+simulate("calls by cron count, notify, and do nothing if nothing is due", {
+  start: START,
+  mode: "cron",
+  config: {
+    checks: { web: { threshold: 3, recovery_threshold: 2, schedule: { regular_interval: "5 minutes" } } },
+  },
+  results: { web: "22:01 critical, 22:30 ok" },
+  until: "23:00",
+  expect: { chat: ["22:15-22:17 problem web critical", "22:35-22:41 recovery web ok"] },
+  finally: ({ runs }) => assert.equal(runs.get("web"), 13),
+});
+
+const CALL = ["check", "--once", "--due"] as const;
+
+simulate("a call by cron prints only notifications, and exits by what it has seen", {
+  start: START,
+  mode: "manual",
+  config: {
+    channels: { lines: { kind: "console" } },
+    checks: { web: { threshold: 3, recovery_threshold: 2 } },
+  },
+  results: { web: "critical, 22:04 ok" },
+  actions: {
+    "22:00": async (world) => {
+      const said: (readonly [number, string])[] = [];
+      for (let minute = 0; minute < 6; minute++) {
+        const { code, stdout, stderr } = await world.machine().run(...CALL);
+        assert.equal(stderr, "");
+        said.push([code, stdout.replaceAll(/\d{4}-\S+Z/g, "[TIME]")]);
+        // Too early for the next run.
+        assert.deepEqual(await world.machine().run(...CALL), { code: 0, stdout: "", stderr: "" });
+        await world.advance(60_000);
+      }
+      assert.deepEqual(said, [
+        [2, ""],
+        [2, ""],
+        [2, "[TIME] CRITICAL: web: it is critical (was ok, 3 results in a row since [TIME])\n"],
+        [2, ""],
+        [0, ""],
+        [0, "[TIME] OK, recovered: web: it is ok (was critical since [TIME])\n"],
+      ]);
+    },
+  },
+  finally: ({ runs }) => assert.equal(runs.get("web"), 6),
+});
+
+simulate("a service goes on where calls by cron left off, and they where it did", {
+  start: START,
+  mode: "manual",
+  config: { checks: { web: { threshold: 3, recovery_threshold: 1 } } },
+  results: { web: "critical, 22:05 ok" },
+  actions: {
+    "22:00": "check --once --due => 2",
+    "22:01": "check --once --due => 2",
+    "22:02": "start",
+    "22:04": "stop",
+    "22:06": "check --once --due",
+  },
+  expect: { chat: ["22:02 problem web critical", "22:06 recovery web ok"] },
+});
+
+const SUMMARY = { summary: { cron: "@daily", notifications: ["chat"] }, checks: { web: {} } };
+
+simulate("a service sends a summary each day", {
+  start: START,
+  zone: "Europe/Zurich",
+  config: SUMMARY,
+  until: "Wed 03:00",
+  expect: {
+    chat: [
+      "00:00 1 check was up; there is data of 2 h 4 min only",
+      "Wed 00:00 1 check was up all day",
+    ],
+  },
+});
+
+for (const way of ["cron", "service"] as const) {
+  simulate(`a summary that was missed is sent once: ${way}`, {
+    start: START,
+    mode: "manual",
+    config: SUMMARY,
+    actions: {
+      "22:00": "check --once --due",
+      "Thu 12:00": way === "cron" ? "check --once --due" : "start",
+      "Thu 12:05": way === "cron" ? "check --once --due" : "stop",
+      "Thu 12:10": "check --once --due",
+    },
+    expect: {
+      chat: [
+        `Thu 12:00 ${way === "cron" ? "There is no data" : "1 check was up; there is data of 2 min only"}`,
+      ],
+    },
+  });
+}
+
+simulate("a channel that is down gets the summary later", {
+  start: START,
+  mode: "manual",
+  config: {
+    channels: { tell: { kind: "command" } },
+    summary: { cron: "@daily", notifications: ["tell"] },
+    checks: { web: {} },
+  },
+  servers: { tell: "reset, Tue 00:30 up" },
+  actions: {
+    "22:00": "check --once --due",
+    "Tue 00:10": "check --once --due => 69",
+    "Tue 00:11": async (world) => {
+      const { stdout } = await world.machine().run("status", "--format", "json");
+      const [pending] = JSON.parse(stdout).notifications;
+      assert.deepEqual([pending.check, pending.event], ["summary", "summary"]);
+      assert.match((await world.machine().run("status")).stdout, /^pending: summary to tell/m);
+    },
+    "Tue 00:40": ["check --once --due", "check --once --due"],
+  },
+  expect: { tell: "any" },
+  finally: (_, { messages }) => {
+    assert.deepEqual(messages.map(({ items: [item] }) => item?.event), ["summary"]);
+    assert.match(messages[0]?.items[0]?.id ?? "", /^summary-[\da-f-]+$/);
+  },
+});
+
+simulate("a summary by hand is sent at once, and prints what becomes of it", {
+  start: START,
+  mode: "manual",
+  config: {
+    channels: { lines: { kind: "console" }, tell: { kind: "command" }, chat: {} },
+    summary: { cron: "@daily", notifications: ["lines", "tell", "chat"] },
+    checks: { web: {} },
+  },
+  servers: { tell: "65" },
+  actions: {
+    "22:00": "check --once",
+    "22:10": async (world) => {
+      const { code, stdout, stderr } = await world.machine().run("summary", "--send");
+      assert.deepEqual([code, stderr, stdout.split("\n")], [69, "", [
+        "lines (console)",
+        "2026-03-02T22:10:00Z Summary: 1 check was up; there is data of 2 min only",
+        "  written",
+        "  delivered",
+        "tell (command /bin/tell)",
+        '  not delivered: "/bin/tell" exited with code 65',
+        "chat (webhook chat.example)",
+        "  accepted with status 200",
+        "  delivered",
+        "",
+      ]]);
+    },
+  },
+  expect: { chat: ["22:10 1 check was up; there is data of 2 min only"] },
+});
+
+simulate("the heartbeat file is touched while a service runs, and by calls of cron, not by calls by hand", {
+  start: START,
+  mode: "manual",
+  config: { heartbeat: { path: "./alive", interval: 60 }, checks: { web: {} } },
+  actions: {
+    "22:00": "start",
+    "22:05": (world) => touchedWithin(world.machine(), 65_000),
+    "22:06": "stop",
+    "22:10": (world) => world.machine().files.delete(ALIVE),
+    "22:11": "check --once --due",
+    "22:12": (world) => {
+      touchedWithin(world.machine(), 65_000);
+      world.machine().files.delete(ALIVE);
+    },
+    "22:13": "check --once",
+    "22:14": (world) => assert.ok(!world.machine().files.has(ALIVE)),
+  },
+});
+
+const ALIVE = "/etc/monitor/alive";
+
+function touchedWithin({ files, wallMs }: Machine, ms: number): void {
+  const touchedMs = files.facts(ALIVE).modifiedAtMs ?? 0;
+  assert.ok(wallMs - touchedMs <= ms, `touched ${wallMs - touchedMs} ms ago`);
+}

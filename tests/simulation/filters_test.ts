@@ -1,0 +1,165 @@
+/** Channels that get a part of the notifications: conditions, events, hours, escalation, limits; and flapping checks. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+
+simulate("each channel gets what passes its filters", {
+  start: START,
+  config: {
+    channels: {
+      all: {},
+      critical: { conditions: ["critical"] },
+      late: { after: "4 minutes" },
+      changes: { events: ["change", "recovery"] },
+    },
+    checks: { web: {}, known: {} },
+  },
+  results: { web: "22:10 critical, 22:30 warning, 22:50 ok", known: "22:00 critical, 22:50 ok" },
+  actions: { "22:02": "acknowledge known" },
+  expect: {
+    all: [
+      "22:00 problem known critical",
+      "22:10 problem web critical",
+      "22:30 change web warning",
+      "22:50 recovery web ok",
+      "22:50 recovery known ok (acknowledged)",
+    ],
+    critical: [
+      "22:00 problem known critical",
+      "22:10 problem web critical",
+      "22:30 recovery web warning",
+      "22:50 recovery known ok (acknowledged)",
+    ],
+    late: ["22:14 problem web critical", "22:30 change web warning", "22:50 recovery web ok"],
+    changes: [
+      "22:30 change web warning",
+      "22:50 recovery web ok",
+      "22:50 recovery known ok (acknowledged)",
+    ],
+  },
+});
+
+simulate("a problem that ends before its escalation is not escalated", {
+  start: START,
+  config: { channels: { chat: {}, boss: { after: "30 minutes" } }, checks: { web: {} } },
+  results: { web: "22:00 critical, 22:25 ok" },
+  expect: { chat: ["22:00 problem web critical", "22:25 recovery web ok"] },
+});
+
+const NIGHT = [{ from: "18:00", to: "08:00", time_zone: "Europe/Zurich" }];
+const DAY = [{ from: "08:00", to: "18:00", time_zone: "Europe/Zurich" }];
+
+simulate("a channel gets the problems of its hours, and a lasting one when they begin", {
+  start: "2026-03-02 06:00",
+  zone: "Europe/Zurich",
+  config: {
+    channels: { pager: { hours: NIGHT }, chat: { hours: DAY } },
+    checks: { web: {}, mail: {}, db: {} },
+  },
+  results: {
+    web: "07:00 critical, 07:30 ok",
+    mail: "07:40 critical, 12:00 ok",
+    db: "09:00 critical, 20:00 ok",
+  },
+  expect: {
+    pager: [
+      "07:00 problem web critical",
+      "07:30 recovery web ok",
+      "07:40 problem mail critical",
+      "12:00 recovery mail ok",
+      "18:00 problem db critical",
+      "20:00 recovery db ok",
+    ],
+    chat: [
+      "08:00 problem mail critical",
+      "09:00 problem db critical",
+      "12:00 recovery mail ok",
+      "20:00 recovery db ok",
+    ],
+  },
+});
+
+simulate("a flapping check stops its notifications, and begins again when it is steady", {
+  start: START,
+  config: { checks: { web: { flapping: "once" } } },
+  results: {
+    web:
+      "22:00 critical, 22:05 ok, 22:10 critical, 22:15 ok, 22:20 critical, 22:25 ok, 22:30 critical, 22:35 ok, " +
+      "01:30 critical",
+  },
+  expect: {
+    chat: [
+      "22:00 problem web critical",
+      "22:05 recovery web ok",
+      "22:10 problem web critical",
+      "22:15 recovery web ok (flapping)",
+      "01:30 problem web critical",
+    ],
+  },
+});
+
+const SHOPS = Object.fromEntries(
+  Array.from({ length: 28 }, (_, index) => [`shop-${index + 1}`, {}]),
+);
+const DOWN = Object.fromEntries(Object.keys(SHOPS).map((name) => [name, "22:00 critical"]));
+
+simulate("an outage costs as many text messages as the limit of the channel, also after a restart", {
+  start: START,
+  config: {
+    channels: {
+      sms: { at_most: "5 per hour", parameters: { body: ["{{condition}} {{check}}: {{output}}"] } },
+      chat: { at_most: "1 per hour" },
+      page: { parameters: { body: ["{{check}}"] } },
+    },
+    checks: SHOPS,
+  },
+  results: DOWN,
+  actions: { "22:10": "stop", "22:15": "start" },
+  until: "23:30",
+  expect: { sms: "any", chat: "any", page: "any" },
+  log: [/the limit of sms is reached: notifications are pending until 2026-03-02T23:0[01]/],
+  finally: (_, { messages }) => {
+    const textsOf = (channel: string) =>
+      messages.filter((message) => message.channel === channel).map(({ text }) => text);
+    const sms = textsOf("sms");
+    for (const text of sms.slice(0, 5)) assert.match(text, /^\["CRITICAL shop-\d+: /i);
+    assert.equal(sms.length, 6);
+    assert.match(sms[5] ?? "", /^\["CRITICAL 23 notifications: 23 CRITICAL: shop-\d+, .*, and \d+ more"\]$/i);
+    assert.equal(textsOf("page").length, 28, "a channel without a limit");
+    const chats = messages.filter(({ channel }) => channel === "chat");
+    assert.equal(chats.length, 2, "one an hour");
+    assert.equal(chats.flatMap(({ items }) => items).length, 28);
+  },
+});
+
+simulate("calls by hand obey the limit of a channel, and exit as if all were delivered", {
+  start: START,
+  mode: "manual",
+  config: {
+    channels: { sms: { kind: "command", at_most: "2 per day" } },
+    checks: { a: {}, b: {}, c: {}, d: {}, e: {} },
+  },
+  results: Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, "critical, 22:05 ok"])),
+  actions: {
+    "22:00": "check --once => 2",
+    "22:10": ["check --once", "check --once"],
+    "22:20": async (world) => {
+      const { stdout } = await world.machine().run("status");
+      assert.match(stdout, /pending: ok of "\w" to sms, .*, tried 0 times, limit reached for \d+ h/);
+      assert.match(stdout, /5 notifications are pending/);
+      const json = JSON.parse((await world.machine().run("status", "--format", "json")).stdout);
+      const hours = json.notifications.map(({ limited_until: time }: { readonly limited_until: string }) =>
+        Math.round((Date.parse(time) - world.nowMs) / 3_600_000)
+      );
+      assert.deepEqual(hours, [24, 24, 24, 24, 24]);
+    },
+  },
+  expect: { sms: "any" },
+  log: ["the limit of sms is reached: notifications are pending until "],
+  finally: (_, { messages }) => {
+    assert.deepEqual(messages.map(({ items }) => items.map(({ event }) => event)), [["problem"], [
+      "problem",
+    ]]);
+  },
+});

@@ -1,0 +1,82 @@
+/** Services that are killed between any two steps, and everything else that breaks at any moment. */
+import assert from "node:assert/strict";
+import { playChaos } from "../../testing/simulation/chaos.ts";
+import { playWithKills } from "../../testing/simulation/kills.ts";
+import type { Scenario } from "../../testing/simulation/mod.ts";
+import { testSeed } from "../../testing/simulation/mod.ts";
+import type { Received } from "../../testing/simulation/receivers.ts";
+
+const FILTERED: Scenario = {
+  start: "2026-03-02 21:59",
+  config: {
+    channels: {
+      all: {},
+      critical: { conditions: ["critical"] },
+      late: { after: "4 minutes" },
+      changes: { events: ["change", "recovery"] },
+      mail: { kind: "email" },
+    },
+    checks: { web: {}, known: {} },
+  },
+  results: { web: "22:01 critical, 22:08 warning, 22:12 ok", known: "critical, 22:12 ok" },
+  actions: { "22:00:30": "acknowledge known" },
+  until: "22:17",
+};
+
+/** The notifications of each check and channel, in order. */
+const ARRIVALS: Readonly<Record<string, readonly string[]>> = {
+  "all web": ["problem critical", "change warning", "recovery ok"],
+  "critical web": ["problem critical", "recovery warning"],
+  "late web": ["problem critical", "change warning", "recovery ok"],
+  "changes web": ["change warning", "recovery ok"],
+  "all known": ["problem critical", "recovery ok"],
+  "critical known": ["problem critical", "recovery ok"],
+  "changes known": ["recovery ok"],
+};
+/** Their subjects, in any order. */
+const MAILS = ["CRITICAL: known", "CRITICAL: web", "OK: known", "OK: web", "WARNING: web"];
+
+Deno.test("a kill between any two steps loses no notification, and duplicates have one id", async () => {
+  let kills = 0;
+  let duplicates = 0;
+  for await (
+    const { world, receivers, failure, where } of playWithKills(FILTERED, { seed: testSeed(), count: 60 })
+  ) {
+    kills++;
+    duplicates += receivers.messages.filter(({ isAgain }) => isAgain).length;
+    const details = `${where}, seed ${testSeed()}\n${world.trace.text({ zone: "UTC", linesMax: 100 })}`;
+    // It compares with no expectation.
+    assert.doesNotMatch(failure ?? "", /^at /, details);
+    const { mail = [], ...arrivals } = arrivalsOf(receivers.messages);
+    assert.deepEqual(arrivals, ARRIVALS, details);
+    assert.deepEqual(mail.toSorted(), MAILS, details);
+  }
+  assert.ok(kills >= 59, `${kills} kills`);
+  assert.ok(duplicates > 0, "a kill behind a request");
+});
+
+/** By channel and check, without duplicates. */
+function arrivalsOf(messages: readonly Received[]): Readonly<Record<string, readonly string[]>> {
+  const arrivals: Record<string, string[]> = {};
+  for (const { channel, items, mail, isAgain } of messages) {
+    if (isAgain) continue;
+    if (mail !== null) (arrivals[channel] ??= []).push(mail.subject.replace(/ \(.*/, ""));
+    for (const { check, event, condition } of items) {
+      (arrivals[`${channel} ${check}`] ??= []).push(`${event} ${condition}`);
+    }
+  }
+  return arrivals;
+}
+
+const WORLDS = 12;
+
+for (let index = 0; index < WORLDS; index++) {
+  Deno.test(`whatever breaks, each change arrives in order and nothing is invented: world ${index + 1}`, async () => {
+    const seed = 1000 * testSeed() + index;
+    const { world, failure } = await playChaos({ seed, hours: 6, checks: 4 });
+    assert.ok(
+      failure === null,
+      `${failure}\n\nseed ${seed}\n${world.trace.text({ zone: "UTC", linesMax: 400 })}`,
+    );
+  });
+}

@@ -1,0 +1,305 @@
+/** Configs that change under a service, and channels that change under what is pending. */
+import assert from "node:assert/strict";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+const PATH = "/etc/monitor/monitor.jsonc";
+
+/** The events that the service has printed, such as `reload`, without what is the same each time. */
+function eventsOf({ trace }: World, kind: string): readonly Record<string, unknown>[] {
+  return trace.events.filter(({ what, text }) => what === kind && text.startsWith("{")).map(({ text }) =>
+    JSON.parse(text)
+  );
+}
+
+simulate("a valid config is adopted, and unchanged checks keep their counts and their offset", {
+  start: START,
+  config: { checks: { web: { threshold: 30 }, gone: {}, turned: {} } },
+  results: { web: "22:00 critical", turned: "22:00 critical" },
+  actions: {
+    "22:05": [
+      {
+        config: {
+          checks: { web: { threshold: 30 }, turned: { title: "Turned" }, added: {}, off: { active: false } },
+        },
+      },
+      "reload",
+    ],
+  },
+  until: "22:45",
+  expect: {
+    chat: ["22:00 problem turned critical", "22:29 problem web critical"],
+  },
+  log: ["config reloaded: 3 checks, 1 added, 1 changed, 1 removed"],
+  finally: (world) => {
+    assert.deepEqual(eventsOf(world, "reload"), [
+      { adopted: true, checks: 3, inactive: 1, added: ["added"], changed: ["turned"], removed: ["gone"] },
+    ]);
+    assert.equal(world.runs.get("web"), 50, "each minute, also around the reload");
+    assert.equal(world.runs.get("gone"), 10);
+  },
+});
+
+simulate("errors are logged at their places and the old config stays active, until it is fixed", {
+  start: START,
+  config: { checks: { fine: {} } },
+  results: { fine: "22:06 critical", added: "critical" },
+  actions: {
+    "22:05": [
+      {
+        config:
+          '{\n  "defaults": { "threshold": 0 },\n  "checks": { "fine": { "kind": "tset", "parameters": {} } }\n}\n',
+      },
+      "reload",
+    ],
+    "22:10": [{ config: { checks: { fine: {}, added: {} } } }, "reload"],
+    "22:20": [(world) => world.machine().files.delete(PATH), "reload"],
+    "22:30": "stop",
+  },
+  expect: { chat: ["22:06 problem fine critical", "22:10-22:11 problem added critical"] },
+  log: [
+    "error: /etc/monitor/monitor.jsonc:2:30: defaults.threshold: is 0",
+    'error: /etc/monitor/monitor.jsonc:3:33: checks.fine.kind: is "tset"',
+    'config not reloaded, the old one stays active: cannot use config "/etc/monitor/monitor.jsonc": 2 errors',
+    "config not reloaded, the old one stays active: cannot find a config",
+  ],
+  finally: (world) => {
+    const [invalid, fixed, missing, ...others] = eventsOf(world, "reload");
+    assert.deepEqual(others, []);
+    assert.deepEqual(invalid, {
+      adopted: false,
+      error: 'cannot use config "/etc/monitor/monitor.jsonc": 2 errors',
+    });
+    assert.equal(fixed?.["adopted"], true);
+    assert.match(String(missing?.["error"]), /^cannot find a config/);
+  },
+});
+
+const INCLUDED = "/etc/monitor/conf.d";
+const SCRIPT = { kind: "script", parameters: { path: "/bin/probe" } };
+
+simulate("included files are read again, and those that a pattern matches now", {
+  start: START,
+  config: { include: "conf.d/*.json", checks: { own: {} } },
+  mode: "manual",
+  actions: {
+    "22:00": [
+      (world) => include(world, "a.json", { a: SCRIPT }),
+      "start",
+    ],
+    "22:05": [
+      (world) => {
+        include(world, "a.json", { a: { ...SCRIPT, title: "A" } });
+        include(world, "b.json", { b: SCRIPT });
+      },
+      "reload",
+    ],
+    "22:10": [(world) => include(world, "b.json", { a: SCRIPT }), "reload"],
+  },
+  log: [
+    '/etc/monitor/conf.d/b.json:1:12: checks.a: the name "a" is already defined in /etc/monitor/conf.d/a.json:1:12',
+  ],
+  until: "22:20",
+  finally: (world) => {
+    const [read, refused] = eventsOf(world, "reload");
+    assert.deepEqual([read?.["added"], read?.["changed"], read?.["removed"]], [["b"], ["a"], []]);
+    assert.equal(refused?.["adopted"], false);
+    assert.ok((world.runs.get("b") ?? 0) >= 14, "the old config goes on");
+  },
+});
+
+function include(world: World, name: string, checks: unknown): void {
+  world.machine().files.put(`${INCLUDED}/${name}`, JSON.stringify({ checks }));
+}
+
+simulate("hangups while it starts and in quick succession end nothing", {
+  start: START,
+  config: { checks: { fine: {} } },
+  actions: {
+    "21:55:01": async (world) => {
+      for (let count = 0; count < 20; count++) {
+        world.machine().service?.signal("SIGHUP");
+        await world.advance(count % 3);
+      }
+    },
+    "22:05": "stop",
+  },
+  finally: ({ runs }) => assert.equal(runs.get("fine"), 11),
+});
+
+simulate("a hangup before the config is read is not lost", {
+  start: START,
+  mode: "manual",
+  config: { checks: { fine: {} } },
+  actions: {
+    "22:00": async (world) => {
+      const service = world.machine().start("check", "--format", "ndjson");
+      await world.until(() => service.reloadListeners.size > 0, "the first moment");
+      service.signal("SIGHUP");
+    },
+  },
+  finally: (world) => assert.equal(eventsOf(world, "reload").length, 1),
+});
+
+simulate("a config from stdin cannot be read again", {
+  start: START,
+  mode: "manual",
+  config: { checks: {} },
+  actions: {
+    "22:00": (world) => {
+      const stdin = JSON.stringify({ defaults: {}, checks: { fine: SCRIPT } });
+      world.machine().startWith({ args: ["check", "--config", "-", "--format", "ndjson"], stdin });
+    },
+    "22:05": "reload",
+  },
+  until: "22:10",
+  log: ["the config is read from stdin and cannot be reloaded"],
+  finally: (world) => assert.equal(world.runs.get("fine"), 11),
+});
+
+simulate("another state waits for a restart, and a config that is found instead is not used", {
+  start: START,
+  config: { checks: { fine: {} } },
+  actions: {
+    "22:00": [{ config: { state: "other.sqlite", checks: { fine: {} } } }, "reload"],
+    "22:05": [
+      (world) => {
+        const { files } = world.machine();
+        files.put("/etc/monitor/monitor.json", files.textOf(PATH));
+        files.delete(PATH);
+      },
+      "reload",
+    ],
+  },
+  log: [
+    'the state path is now "/etc/monitor/other.sqlite"; restart to use it',
+    'another config, "/etc/monitor/monitor.json", is found now instead of "/etc/monitor/monitor.jsonc"',
+  ],
+});
+
+const WEB = { checks: { web: {} } };
+const TO = (name: string, others = {}): Record<string, unknown> => ({
+  parameters: { target: `http://${name}.example/` },
+  ...others,
+});
+
+simulate("what an edited channel rejected goes to its new receiver, and its recovery too", {
+  start: START,
+  config: { channels: { chat: TO("old") }, ...WEB },
+  results: { web: "22:00 critical, 22:30 ok" },
+  servers: { old: "404" },
+  actions: { "22:10": [{ config: { channels: { chat: TO("new") }, ...WEB } }, "reload"] },
+  expect: { new: ["22:10 problem web critical", "22:30 recovery web ok"] },
+  log: [/the notification of "web" rejected by chat: status is 404/],
+});
+
+simulate("an inline channel that is replaced by another passes on what is pending", {
+  start: START,
+  config: { channels: {}, defaults: { notifications: [{ kind: "webhook", ...TO("old") }] }, ...WEB },
+  results: { web: "22:00 critical, 22:30 ok" },
+  servers: { old: "404" },
+  actions: {
+    "22:10": [
+      { config: { channels: {}, defaults: { notifications: [{ kind: "webhook", ...TO("new") }] }, ...WEB } },
+      "reload",
+    ],
+  },
+  expect: { new: ["22:10 problem web critical", "22:30 recovery web ok"] },
+});
+
+simulate("an edited channel of the same name gets what may have arrived under the same id", {
+  start: START,
+  config: {
+    channels: { chat: TO("old", { parameters: { target: "http://old.example/", timeout: 1 } }) },
+    ...WEB,
+  },
+  results: { web: "22:00 critical, 22:30 ok" },
+  servers: { old: "slow 2s" },
+  actions: {
+    // Another host, timeout and position in the list: only the name identifies it.
+    "22:00:05": [
+      {
+        config: {
+          channels: { chat: TO("new"), lines: { kind: "console" } },
+          defaults: { notifications: ["lines", "chat"] },
+          ...WEB,
+        },
+      },
+      "reload",
+    ],
+  },
+  expect: {
+    old: ["22:00 problem web critical"],
+    new: ["22:00 problem web critical", "22:30 recovery web ok"],
+  },
+  finally: (_, { messages: [first, second] }) => assert.equal(first?.id, second?.id),
+});
+
+simulate("a restart sends what is pending to a channel of the same name and another kind", {
+  start: START,
+  mode: "manual",
+  config: { channels: { admins: { kind: "email" } }, checks: { web: {}, mail: {} } },
+  results: { web: "critical, 22:20 ok", mail: "critical" },
+  servers: { admins: "refuse, 22:05 up" },
+  actions: {
+    "22:00": "check --once => 2",
+    "22:10": [{ config: { channels: { admins: {} }, checks: { web: {}, mail: {} } } }, "check --once => 2"],
+    "22:30": "check --once => 2",
+  },
+  expect: { admins: "any" },
+  log: [/2 notifications of "(?:web", "mail|mail", "web)" not delivered to admins: /],
+  finally: (_, { messages }) => {
+    const items = messages.map(({ items }) =>
+      items.map(({ check, condition }) => `${check} ${condition}`).sort()
+    );
+    assert.deepEqual(items, [["mail critical", "web critical"], ["web ok"]]);
+  },
+});
+
+simulate("what a check without the channel had pending is dropped and logged once", {
+  start: START,
+  mode: "manual",
+  config: { channels: { one: {} }, ...WEB },
+  results: { web: "critical" },
+  servers: { one: "503", two: "503" },
+  actions: {
+    "22:00": "check --once => 2",
+    "22:05": [{ config: { channels: { two: {} }, ...WEB } }, "check --once => 2"],
+    "22:10": [{ config: { channels: {}, ...WEB } }, "check --once => 2", "check --once => 2"],
+  },
+  log: [
+    'the notification of "web" to one dropped: its check no longer has this channel',
+    'the notification of "web" to two dropped: its check no longer has this channel',
+  ],
+  finally: ({ trace }) => {
+    const attempts = trace.events.filter(({ what }) => what === "attempt").map(({ text }) => text);
+    assert.deepEqual(attempts, ["POST one.example: 503", "POST two.example: 503"]);
+  },
+});
+
+const AWAY: Readonly<Record<string, (world: World) => void>> = {
+  "its channel": (world) => write(world, { web: { ...SCRIPT, notifications: [] } }),
+  "its check": (world) => write(world, { other: SCRIPT }),
+  "the file that has it": (world) => world.machine().files.put(`${INCLUDED}/web.json`, "{}"),
+};
+
+function write(world: World, checks: unknown): void {
+  world.machine().files.put(`${INCLUDED}/web.json`, JSON.stringify({ checks }));
+}
+
+for (const [name, leave] of Object.entries(AWAY)) {
+  simulate(`what was pending arrives, although ${name} was away from the config for one call`, {
+    start: START,
+    mode: "manual",
+    config: { include: "conf.d/*.json", checks: {} },
+    results: { web: "critical, 22:30 ok" },
+    servers: { chat: "503, 22:15 up" },
+    actions: {
+      "22:00": [(world) => write(world, { web: SCRIPT }), "check --once --due => 2"],
+      "22:10": [leave, (world) => void world.machine().start("check", "--once", "--due")],
+      "22:20": [(world) => write(world, { web: SCRIPT }), "check --once => 2"],
+      "22:40": ["check --once", "check --once"],
+    },
+    expect: { chat: ["22:20 problem web critical", "22:40 recovery web ok"] },
+  });
+}

@@ -1,0 +1,88 @@
+/** A process that is paused, a machine that is suspended, and clocks that step. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+const WEB = { kind: "http_request", timeout: 20, parameters: { request: { target: "http://web.example/" } } };
+
+simulate("a pause invents no timeout, and one that is real counts later", {
+  start: START,
+  config: { checks: { script: { timeout: 20 }, web: WEB, hanging: { timeout: 20 } } },
+  results: { script: "22:00 ok slow 10s", hanging: "22:00 hang" },
+  servers: { web: "22:00 slow 10s" },
+  actions: {
+    // A check is in progress at any of these moments.
+    "22:00:03": "pause",
+    "22:01:03": "continue",
+    "22:03:20": "pause",
+    "22:13:20": "continue",
+    "22:20:40": "pause",
+    "22:21:40": "continue",
+  },
+  until: "22:40",
+  expect: { chat: ["22:01-22:03 problem hanging unknown"] },
+  log: [/stall: discarding the result of/],
+  finally: ({ trace }) => {
+    const failed = trace.events.filter(({ what, text }) => what === "result" && !/ ok[:,]/.test(text));
+    assert.deepEqual(new Set(failed.map(({ text }) => text.split(" ")[0])), new Set(["hanging"]));
+  },
+});
+
+simulate("minutes of a pause are no timeout for a single run", {
+  start: START,
+  mode: "manual",
+  config: { checks: { script: { timeout: 30 }, web: { ...WEB, timeout: 30 } } },
+  results: { script: "ok slow 10s" },
+  servers: { web: "hang, 22:05 500" },
+  actions: {
+    "22:00": (world) => void world.machine().start("check", "--once"),
+    "22:00:05": (world) => world.machine().programs[0]?.signal("SIGSTOP"),
+    "22:10": async (world) => {
+      const [program] = world.machine().programs;
+      program?.signal("SIGCONT");
+      await world.until(() => program?.hasEnded ?? true, "the end");
+      assert.match(program?.stdout.text() ?? "", /^CRITICAL +web +\S+ ms +status is 500, expected 200$/m);
+      assert.match(program?.stdout.text() ?? "", /^OK +script/m);
+    },
+  },
+  expect: { chat: ["22:10 problem web critical"] },
+});
+
+simulate("a machine that was suspended runs what is due, and invents nothing", {
+  start: START,
+  config: { checks: { script: { timeout: 20 }, web: WEB } },
+  results: { script: "ok slow 10s" },
+  servers: { web: "slow 10s" },
+  actions: { "22:00:05": "suspend 8h", "06:30:20": "suspend 10min" },
+  until: "07:00",
+  finally: ({ runs }) => assert.ok((runs.get("script") ?? 0) >= 30, "it runs before and after"),
+});
+
+simulate("a problem that lasts through a suspend has one notification", {
+  start: START,
+  config: { defaults: { threshold: 3 }, checks: { web: {} } },
+  results: { web: "22:00 critical, 07:00 ok" },
+  actions: { "22:01:30": "suspend 8h" },
+  expect: { chat: ["06:01-06:05 problem web critical", "07:02 recovery web ok"] },
+});
+
+for (const step of ["+3h", "-3h", "+400d", "-400d"]) {
+  simulate(`a clock that steps by ${step} loses and invents nothing`, {
+    start: START,
+    config: { checks: { web: {} } },
+    results: { web: "22:00 critical, 22:30 ok, 23:00 critical, 23:20 ok" },
+    actions: {
+      "22:10": `clock ${step}`,
+      "22:50": `clock ${step.startsWith("+") ? "-" : "+"}${step.slice(1)}`,
+    },
+    expect: {
+      chat: [
+        "22:00 problem web critical",
+        "22:30 recovery web ok",
+        "23:00 problem web critical",
+        "23:20 recovery web ok",
+      ],
+    },
+    finally: ({ runs }) => assert.ok((runs.get("web") ?? 0) >= 140, `${runs.get("web")} runs`),
+  });
+}

@@ -1,0 +1,200 @@
+/** Silences, acknowledgements, maintenance windows and dependencies. */
+import assert from "node:assert/strict";
+import { simulate } from "../../testing/simulation/mod.ts";
+
+const START = "2026-03-02 21:55";
+
+simulate("a silence suppresses the notifications of its check, and its end sends what is still true", {
+  start: START,
+  config: { checks: { web: {}, other: {} } },
+  results: { web: "22:10 critical", other: "22:10 critical" },
+  actions: {
+    "22:00": "silence web --for 1h --reason deploy",
+    "22:20": async (world) => {
+      const { stdout } = await world.machine().run("silence", "--list");
+      assert.match(stdout, /^web: silenced until .* \(deploy\)$/m);
+    },
+    "22:30": async (world) => {
+      assert.equal((await world.machine().run("unsilence", "web")).stdout, "ended 1 silence\n");
+    },
+  },
+  expect: { chat: ["22:10 problem other critical", "22:30-22:31 problem web critical"] },
+});
+
+simulate("a silence ends with its time", {
+  start: START,
+  config: { checks: { web: {} } },
+  results: { web: "22:10 critical" },
+  actions: { "22:00": "silence web --for 1h" },
+  expect: { chat: ["23:00-23:01 problem web critical"] },
+});
+
+simulate("a problem that begins and ends during a silence is not sent", {
+  start: START,
+  config: { checks: { web: {} } },
+  results: { web: "22:10 critical, 22:40 ok" },
+  actions: { "22:00": "silence web --for 1h" },
+});
+
+simulate("the recovery of a problem that was sent before a silence is sent at once", {
+  start: START,
+  config: { checks: { web: {} } },
+  results: { web: "22:00 critical, 22:30 ok" },
+  actions: { "22:10": "silence web --for 1h" },
+  expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
+});
+
+simulate("a silence outlasts a kill and a restart", {
+  start: START,
+  config: { checks: { web: {} } },
+  results: { web: "22:10 critical" },
+  actions: { "22:00": "silence web --for 1h", "22:20": "kill", "22:21": "start" },
+  expect: { chat: ["23:00-23:01 problem web critical"] },
+});
+
+simulate("an acknowledged problem has no reminders and no escalation, and its recovery tells so", {
+  start: START,
+  config: {
+    channels: { chat: {}, boss: { after: "30 minutes" } },
+    defaults: { annoy: "1 hour" },
+    checks: { web: {}, other: {} },
+  },
+  results: { web: "22:00 critical, 00:20 ok", other: "22:00 critical, 00:20 ok" },
+  actions: { "22:10": 'acknowledge web --note "Ada is on it"' },
+  expect: {
+    chat: [
+      "22:00 problem web critical",
+      "22:00 problem other critical",
+      "22:55 reminder other critical",
+      "23:50 reminder other critical",
+      "00:20 recovery web ok (acknowledged)",
+      "00:20 recovery other ok",
+    ],
+    boss: [
+      "22:31 problem other critical",
+      "22:55 reminder other critical",
+      "23:50 reminder other critical",
+      "00:20 recovery other ok",
+    ],
+  },
+});
+
+const FRONT = { tags: ["front"] };
+
+simulate("a maintenance window by hand suppresses a tag, also of a check that gets it later", {
+  start: START,
+  config: { checks: { web: FRONT, other: {} } },
+  results: { web: "22:00 critical, 22:30 ok", other: "22:00 critical, 22:30 ok", new: "critical" },
+  actions: {
+    "22:10": "maintenance start --tag front --for 1h --id deploy",
+    "22:15": async (world) => {
+      assert.equal((await world.machine().run("unsilence", "--all")).stdout, "ended 0 silences\n");
+    },
+    "22:20": [{ config: { checks: { web: FRONT, new: FRONT, other: {} } } }, "reload"],
+    "22:40": async (world) => {
+      const { stdout } = await world.machine().run("status");
+      assert.match(stdout, /^maintenance: "web" for .*\nmaintenance: "new" for /m);
+    },
+    "22:50": async (world) => {
+      const { stdout } = await world.machine().run("maintenance", "end", "--id", "deploy");
+      assert.equal(stdout, "ended 1 maintenance window\n");
+    },
+  },
+  expect: {
+    chat: [
+      "22:00 problem web critical",
+      "22:00 problem other critical",
+      "22:30 recovery web ok",
+      "22:30 recovery other ok",
+      "22:50 problem new critical",
+    ],
+  },
+});
+
+simulate("a maintenance window of the config opens and closes by its time zone, also on the day DST begins", {
+  start: "2026-03-28 12:00",
+  zone: "Europe/Zurich",
+  config: {
+    maintenance_windows: [{ days: ["sun"], from: "02:00", to: "04:00", time_zone: "Europe/Zurich" }],
+    checks: { web: {}, mail: {} },
+  },
+  results: {
+    web: "Sun 01:30 critical, Sun 03:30 ok",
+    mail: "Sun 03:10 critical",
+  },
+  until: "Sun 06:00",
+  expect: {
+    chat: ["Sun 01:30 problem web critical", "03:30 recovery web ok", "04:00 problem mail critical"],
+  },
+});
+
+const DEPENDENT = { checks: { web: { depends_on: ["router"] }, router: {} } };
+
+simulate("a dependency suppresses a problem, and never a recovery", {
+  start: START,
+  config: DEPENDENT,
+  results: { web: "22:10 critical, 22:50 ok", router: "22:10 critical, 22:30 ok, 22:50 critical" },
+  expect: {
+    chat: [
+      "22:10 problem router critical (1 dependent)",
+      "22:30 recovery router ok",
+      "22:30 problem web critical",
+      "22:50 recovery web ok",
+      "22:50 problem router critical (1 dependent)",
+    ],
+  },
+});
+
+const TAGGED = { web: { depends_on: ["router"], tags: ["front"] }, router: {} };
+
+for (
+  const [name, { active = true, call }] of Object.entries({
+    "is inactive": { active: false, call: "check --once => 2" },
+    "is not named": { call: "check --once web => 2" },
+    "is not tagged": { call: "check --once --tag front => 2" },
+  } as Readonly<Record<string, { readonly active?: boolean; readonly call: string }>>)
+) {
+  simulate(`a dependency suppresses nothing if it ${name}`, {
+    start: START,
+    mode: "manual",
+    config: { checks: TAGGED },
+    results: { web: "critical", router: "critical" },
+    actions: {
+      // Its problem is recorded before.
+      "22:00": "check --once router => 2",
+      "22:04": { config: { checks: { ...TAGGED, router: { active } } } },
+      "22:05": call,
+      "22:06": async (world) => {
+        const { stdout } = await world.machine().run("status");
+        assert.doesNotMatch(stdout, /waits for/);
+      },
+    },
+    expect: { chat: ["22:00 problem router critical", "22:05 problem web critical"] },
+    log: active ? [] : [/"router", which is inactive and suppresses nothing/],
+  });
+}
+
+for (const mode of ["service", "cron"] as const) {
+  for (const isRouterDown of [false, true]) {
+    simulate(
+      `a dependency that runs once an hour delays no notification: ${mode}, ${isRouterDown ? "down" : "up"}`,
+      {
+        start: "2026-03-02 21:50",
+        mode,
+        config: {
+          checks: {
+            web: { depends_on: ["router"] },
+            router: { schedule: { regular_interval: "1 hour", attentive_interval: "1 hour" } },
+          },
+        },
+        results: { web: "22:02 critical", router: isRouterDown ? "22:01 critical" : "ok" },
+        until: "22:10",
+        expect: {
+          chat: isRouterDown
+            ? ["22:02-22:03 problem router critical (1 dependent)"]
+            : ["22:02-22:03 problem web critical"],
+        },
+      },
+    );
+  }
+}
