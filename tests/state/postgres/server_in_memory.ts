@@ -1,7 +1,13 @@
 /** A PostgreSQL server in memory that behaves as a test chooses: well, or badly. */
+import assert from "node:assert/strict";
 import { createHash, createHmac, pbkdf2Sync } from "node:crypto";
 import { setImmediate } from "node:timers";
 import type { Connection } from "../../../src/domain/connections.ts";
+import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
+import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
+import { explainPostgresFailure } from "../../../src/state/postgres/server_failure.ts";
+import type { StatementResult } from "../../../src/state/postgres/statement_response.ts";
+import { createFakeClock, type FakeClock } from "../../../testing/fake_clock.ts";
 import {
   int16,
   int32,
@@ -197,3 +203,77 @@ export async function* scram(client: ClientMessages, options: ScramServer): Retu
   const signature = new Uint8Array(sign(sign(salted, "Server Key"), text)).toBase64();
   yield authentication(12, TEXT.encode(`v=${signatureOf(signature)}`));
 }
+
+/** A server, and what the client knows of it. */
+export interface Served {
+  server(client: ClientMessages, clock: FakeClock): ReturnType<Behavior>;
+  /** `null`: none is set. @default null */
+  readonly password?: string | null;
+  /** Whether the connection is a Unix socket. @default false */
+  readonly isPrivate?: boolean;
+}
+
+/** A statement on a server, and the clock. */
+export interface Trial {
+  readonly clock: FakeClock;
+  readonly client: PostgresClient;
+  readonly connections: readonly ServedConnection[];
+  /** The result, or the reason of the failure. */
+  readonly outcome: Promise<StatementResult | string>;
+}
+
+/** Begins a statement on it. Whatever fails must be explained. */
+export function begin({ server, password = null, isPrivate = false }: Served): Trial {
+  const clock = createFakeClock();
+  const connections: ServedConnection[] = [];
+  const place: PostgresPlace = {
+    targets: [isPrivate ? { socketPath: "/nowhere" } : { host: "127.0.0.1", port: 5432, tls: null }],
+    database: "postgres",
+    user: "monitor",
+    password,
+    schema: "monitor",
+    prepare: true,
+    url: "postgres://test",
+  };
+  const client = new PostgresClient(place, {
+    clock,
+    randomId: () => "nonce",
+    connections: {
+      connectDatabase: () => {
+        const connection = connectTo((messages) => server(messages, clock));
+        connections.push(connection);
+        return Promise.resolve(connection);
+      },
+      explain: () => assert.fail("the connection comes about"),
+    },
+  });
+  const outcome = client.query("SELECT 1 AS one").catch((error) => {
+    const explained = explainPostgresFailure(error, { action: "read", place });
+    assert.ok(explained !== null, error);
+    return explained.message.replace('cannot read state "postgres://test": ', "");
+  });
+  return { clock, client, connections, outcome };
+}
+
+/** Gives everything its turn; only while the client waits for a silent server, time passes. */
+export async function settle({ clock, connections, outcome }: Trial): Promise<StatementResult | string> {
+  let isSettled = false;
+  outcome.finally(() => isSettled = true);
+  for (let turnsWaited = 0; !isSettled;) {
+    await turn();
+    turnsWaited = connections.at(-1)?.isWaiting ? turnsWaited + 1 : 0;
+    if (turnsWaited > TURNS) await clock.advance(1_000);
+  }
+  return await outcome;
+}
+
+/** So many turns without data are silence. */
+const TURNS = 5;
+
+/** Gives everything else its turn. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+/** Four attempts, each with a deadline of 15 s. */
+export const DEADLINE_MS: number = 61_000;
