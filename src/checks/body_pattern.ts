@@ -25,9 +25,15 @@ interface PatternSearchOptions {
 }
 
 export interface PatternSearch {
+  /** Whether there is a match, however the text goes on behind what was searched. */
   readonly found: boolean;
   /** How many characters were searched where that was not all; `null`: all. */
   readonly searchedLength: number | null;
+}
+
+/** Describes how far a text was searched, if that was not to its end. */
+export function describeReach({ searchedLength }: Pick<PatternSearch, "searchedLength">): string {
+  return searchedLength === null ? "" : ` in its first ${searchedLength} characters`;
 }
 
 /**
@@ -44,10 +50,17 @@ export async function searchPattern(
   const { RE2JS } = await import("re2js");
   const program = RE2JS.compile(pattern);
   const length = Math.min(text.length, Math.floor(TRIES_MAX / program.programSize()));
-  if (isWhole && length === text.length) return { found: program.test(text), searchedLength: null };
-  // The sign keeps `$` from taking the cut for the end.
-  return { found: program.test(`${text.slice(0, length)}\ufffd`), searchedLength: length };
+  const part = text.slice(0, length);
+  const isAll = isWhole && length === text.length;
+  const found = program.test(part);
+  if (isAll || !found || !ASSERTS_END.test(pattern)) return { found, searchedLength: isAll ? null : length };
+  // A match that ends at the cut may be there only because of it.
+  const matcher = program.matcher(part);
+  return { found: matcher.find() && matcher.end() < length, searchedLength: length };
 }
+
+/** The end of the text or of a line, or of a word; also where that is only a text. */
+const ASSERTS_END = /\$|\\[zbB]/;
 
 /** Searches texts that come one by one for a regular expression. */
 interface TextMatcher {
@@ -76,8 +89,8 @@ export async function createTextMatcher(pattern: string): Promise<TextMatcher> {
   };
 }
 
-interface CaptureSearch extends PatternSearch {
-  /** The match of the first group, or of the whole pattern if it has none; `null`: no match. */
+interface CaptureSearch extends Pick<PatternSearch, "searchedLength"> {
+  /** The match of the first group, or of the whole pattern if it has none; `null`: no match, or one that the cut may have ended. */
   readonly captured: string | null;
 }
 
@@ -90,12 +103,11 @@ export async function searchCapture(
   const program = RE2JS.compile(pattern);
   const length = Math.min(text.length, Math.floor(TRIES_MAX / 2 / program.programSize()));
   const isAll = isWhole && length === text.length;
-  const matcher = program.matcher(isAll ? text : `${text.slice(0, length)}\ufffd`);
-  const found = matcher.find();
+  const matcher = program.matcher(text.slice(0, length));
+  const isFound = matcher.find() && (isAll || matcher.end() < length);
   const group = matcher.groupCount() > 0 ? 1 : 0;
   return {
-    found,
     searchedLength: isAll ? null : length,
-    captured: found ? matcher.group(group) ?? null : null,
+    captured: isFound ? matcher.group(group) ?? null : null,
   };
 }

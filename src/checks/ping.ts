@@ -120,11 +120,15 @@ function lossOf({ sent, received }: Pick<Summary, "sent" | "received">, { parame
 function evaluate({ averageMs, ...counts }: Summary, check: PingCheck): CheckResult {
   const { parameters } = check;
   const measures = [lossOf(counts, check)];
+  const thresholds = plain(parameters.roundTrip);
   if (averageMs !== undefined) {
-    const thresholds = plain(parameters.roundTrip);
     measures.push({ name: "round_trip", value: Number(averageMs), unit: "milliseconds", thresholds });
   }
-  return evaluateMeasures(measures);
+  const result = evaluateMeasures(measures);
+  const isUnmeasured = averageMs === undefined && Object.keys(thresholds).length > 0;
+  return isUnmeasured && result.condition === "ok"
+    ? { ...result, condition: "unknown", output: `${result.output}; ping printed no round-trip time` }
+    : result;
 }
 
 function plain(

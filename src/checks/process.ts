@@ -4,6 +4,7 @@ import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/thresholds.ts";
 import { describeFileError } from "../shared/describe_error.ts";
+import { quote } from "../shared/quote.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
 import { runSystemCommand } from "./system_command.ts";
@@ -34,6 +35,11 @@ export const processKind: CheckKindEntry<"process"> = {
 /** A running process, as `ps` lists it. */
 interface Process {
   readonly id: number;
+  readonly parentId: number;
+  /** Of processes that were started together: the session on Linux, the process group elsewhere. */
+  readonly group: string;
+  /** Whether it is a zombie, which has ended already. */
+  readonly isEnded: boolean;
   readonly ageSeconds: number;
   readonly residentBytes: number;
   /** The name, or with a pattern the whole command line. */
@@ -46,20 +52,33 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   const { system, signal } = context;
   signal.throwIfAborted();
   if (system.platform === "windows") return unknownResult("Windows has no ps, which lists the processes");
-  const column = parameters.pattern === undefined ? "comm=" : "args=";
+  const command = commandOf(parameters, system);
+  const columns = [
+    ...["pid=", "ppid=", system.platform === "linux" ? "sess=" : "pgid=", "etime=", "rss=", "stat="],
+    parameters.pattern === undefined ? "comm=" : "args=",
+  ];
   const printed = await runSystemCommand({
-    path: commandOf(parameters, system),
-    arguments: ["-A", "-ww", ...["pid=", "etime=", "rss=", "stat=", column].flatMap((name) => ["-o", name])],
+    path: command,
+    arguments: ["-A", "-ww", ...columns.flatMap((name) => ["-o", name])],
     timeoutMs,
   }, context);
   if (typeof printed !== "string") return printed;
-  const listed = printed.split("\n").map(readLine).filter((process) => process !== null);
+  const lines = printed.split("\n").filter((line) => line.trim() !== "");
+  const listed = lines.map(readLine);
   // Without the process of the monitor itself at least, ps printed something else.
-  if (listed.length === 0) return unknownResult(`"${commandOf(parameters, system)}" listed no processes`);
-  const processes = listed.filter(({ id }) => id !== system.host.processId);
+  if (lines.length === 0) return unknownResult(`"${command}" listed no processes`);
+  const unread = lines[listed.indexOf(null)];
+  if (unread !== undefined) {
+    return unknownResult(`"${command}" printed a line that is no process: ${quote(unread)}`);
+  }
+  const all = listed.filter((process) => process !== null);
+  const own = ownProcesses(all, system.host.processId, { withWrappers: parameters.pattern !== undefined });
+  const processes = all.filter(({ id, isEnded }) => !isEnded && !own.has(id));
   const found = await select(processes, parameters, system);
   signal.throwIfAborted();
-  return Array.isArray(found) ? evaluate(found, parameters) : found as CheckResult;
+  if (!Array.isArray(found)) return found as CheckResult;
+  const result = evaluate(found, parameters);
+  return parameters.pattern === undefined ? result : { ...result, detail: describeMatches(found) };
 }
 
 /** A fixed path: looking it up would need to read every directory in `PATH`. */
@@ -67,24 +86,67 @@ function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "p
   return command ?? (platform === "darwin" ? "/bin/ps" : "/usr/bin/ps");
 }
 
-/** Process id, elapsed time, resident KiB, state, and a text that may have any characters. */
-const LINE = /^\s*(\d{1,10})\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
+/** Ids of the process, its parent and its group, elapsed time, resident KiB, state, and a text that may have any characters. */
+const LINE =
+  /^\s*(\d{1,10})\s+(\d{1,10})\s+(\S+)\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
 
 /** The age of a process that has just started may be below 0, which procps prints as millions of days. */
 const AGE_SECONDS_MAX = 1e10;
 
-/** `null`: a line of another form, or a zombie, which has ended already. */
+/** `null`: a line of another form. */
 function readLine(line: string): Process | null {
-  const [, id, days = 0, hours = 0, minutes, seconds, kibibytes, state = "Z", text = ""] = LINE.exec(line) ??
-    [];
-  if (state.startsWith("Z")) return null;
+  const found = LINE.exec(line);
+  if (found === null) return null;
+  const [
+    ,
+    id,
+    parentId,
+    group = "",
+    days = 0,
+    hours = 0,
+    minutes,
+    seconds,
+    kibibytes,
+    state = "",
+    text = "",
+  ] = found;
   const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
   return {
     id: Number(id),
+    parentId: Number(parentId),
+    group,
+    isEnded: state.startsWith("Z"),
     ageSeconds: ageSeconds > AGE_SECONDS_MAX ? 0 : ageSeconds,
     residentBytes: Number(kibibytes) * 1024,
     text: text.trim(),
   };
+}
+
+/** Returns the ids of the monitor and of all that it has started; `withWrappers` adds the commands that have started it. */
+function ownProcesses(
+  processes: readonly Process[],
+  monitorId: number,
+  { withWrappers }: { readonly withWrappers: boolean },
+): ReadonlySet<number> {
+  const own = new Set([monitorId]);
+  const children = Map.groupBy(processes, ({ parentId }) => parentId);
+  for (const id of own) for (const child of children.get(id) ?? []) own.add(child.id);
+  return withWrappers ? new Set([...own, ...wrappers(processes, monitorId)]) : own;
+}
+
+/**
+ * Yields the ids of the shell, the sandbox and the like that have started the monitor, in whose command lines a pattern may be
+ * because it is in that of the monitor. A service such as cron, which is in another session, is none.
+ */
+function* wrappers(processes: readonly Process[], monitorId: number): Generator<number> {
+  const byId = new Map(processes.map((process) => [process.id, process]));
+  const monitor = byId.get(monitorId);
+  for (let child = monitor; child !== undefined;) {
+    byId.delete(child.id);
+    const parent = byId.get(child.parentId);
+    if (parent?.group === monitor?.group || parent?.text.includes(child.text)) yield child.parentId;
+    child = parent;
+  }
 }
 
 async function select(
@@ -99,8 +161,10 @@ async function select(
     found = found.filter((process) => process.id === id);
   }
   if (name !== undefined) {
-    const shown = platform === "linux" ? kernelName(name) : name;
-    found = found.filter(({ text }) => text === shown || text.endsWith(`/${shown}`));
+    // Only elsewhere the name is a path. On Linux a process that has a slash in its name has chosen it.
+    found = platform === "linux"
+      ? found.filter(({ text }) => text === kernelName(name))
+      : found.filter(({ text }) => text === name || text.endsWith(`/${name}`));
   }
   if (pattern === undefined) return found;
   const search = await createLineSearch(pattern);
@@ -132,6 +196,19 @@ async function readProcessId(path: string, files: System["files"]): Promise<numb
   }
   const id = /^\s*(\d{1,10})\s*(?:\n|$)/.exec(text)?.[1];
   return id === undefined ? "its first line is not a process id" : Number(id);
+}
+
+const MATCHES_SHOWN_MAX = 10;
+
+/** The first words of the command lines: a password may follow. */
+function describeMatches(found: readonly Process[]): string {
+  const rest = found.length - MATCHES_SHOWN_MAX;
+  return [
+    ...found.slice(0, MATCHES_SHOWN_MAX).map(({ id, text }) =>
+      `${id} ${quote(text.split(/\s/, 1)[0] ?? "")}`
+    ),
+    ...rest > 0 ? [`and ${rest} more`] : [],
+  ].join("\n");
 }
 
 function evaluate(found: readonly Process[], { count, age, memory }: ProcessParameters): CheckResult {

@@ -134,5 +134,5 @@ function evaluate(
 /** Without the line that was cut in two, unless it is the only one. */
 function wholeLines({ text, truncated }: CapturedText): string {
   const lastBreak = text.lastIndexOf("\n");
-  return truncated && lastBreak > 0 ? text.slice(0, lastBreak) : text;
+  return truncated && lastBreak > 0 ? text.slice(0, lastBreak + 1) : text;
 }

@@ -1,10 +1,10 @@
-import { searchCapture, searchPattern } from "./body_pattern.ts";
+import { describeReach, searchCapture, searchPattern } from "./body_pattern.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import type { Range } from "../domain/range.ts";
 import type { ScriptParameters } from "../domain/check.ts";
 import { quote } from "../shared/quote.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
-import { parsePerformanceData } from "../shared/performance_data.ts";
+import { type PerformanceDatum, readPerformanceData } from "../shared/performance_data.ts";
 
 interface OutputFindings {
   readonly condition: Condition;
@@ -35,16 +35,17 @@ export async function evaluatePrinted(
     mismatch(`output does not contain ${quote(outputPart)}`);
   }
   if (outputPattern !== undefined) {
-    const { found } = await searchPattern(text, { pattern: outputPattern, isWhole });
-    if (!found) mismatch(`output does not match ${quote(outputPattern)}`);
+    const search = await searchPattern(text, { pattern: outputPattern, isWhole });
+    if (!search.found) mismatch(`output does not match ${quote(outputPattern)}${describeReach(search)}`);
   }
   const metrics: Record<string, number> = {};
   if (value !== undefined) {
-    const { captured } = await searchCapture(text, { pattern: value.pattern, isWhole });
+    const search = await searchCapture(text, { pattern: value.pattern, isWhole });
+    const { captured } = search;
     if (captured === null) {
       findings.push({
         condition: "unknown",
-        reason: `no value: output does not match ${quote(value.pattern)}`,
+        reason: `no value: output does not match ${quote(value.pattern)}${describeReach(search)}`,
       });
     } else if (!DECIMAL.test(captured)) {
       findings.push({ condition: "unknown", reason: `the value ${quote(captured)} is not a number` });
@@ -54,9 +55,12 @@ export async function evaluatePrinted(
     }
   }
   if (performanceDataRanges === true) {
-    for (const { label, value: shown, unit, limits } of parsePerformanceData(performanceData)) {
-      const [warning, critical] = [0, 1].map((index) => parseRange(limits[index] ?? "") ?? undefined);
-      if (shown !== "U") findings.push(...rangeFindings({ label, shown, unit }, { warning, critical }));
+    findings.push(...performanceFindings(performanceData));
+    if (!isWhole) {
+      findings.push({
+        condition: "unknown",
+        reason: "output is too long, so not all performance data is known",
+      });
     }
   }
   return {
@@ -64,6 +68,32 @@ export async function evaluatePrinted(
     reasons: findings.map(({ reason }) => reason),
     metrics,
   };
+}
+
+/** Compares performance data with its own ranges. Data that can't be read may be outside of them. */
+function* performanceFindings(performanceData: string): Generator<Finding> {
+  const { data, unread } = readPerformanceData(performanceData);
+  if (data.length === 0 && unread.length === 0) {
+    yield { condition: "unknown", reason: "no performance data" };
+  }
+  for (const datum of data) yield* datumFindings(datum);
+  const [first] = unread;
+  if (first === undefined) return;
+  const rest = unread.length > 1 ? ` and ${unread.length - 1} more` : "";
+  yield { condition: "unknown", reason: `performance data cannot be read: ${quote(first)}${rest}` };
+}
+
+function* datumFindings({ label, value: shown, unit, limits }: PerformanceDatum): Generator<Finding> {
+  const texts = limits.slice(0, 2).filter((text) => text !== "");
+  const wrong = texts.find((text) => parseRange(text) === null);
+  if (wrong !== undefined) {
+    yield { condition: "unknown", reason: `the range ${quote(wrong)} of ${label} is empty` };
+  } else if (shown === "U" && texts.length > 0) {
+    yield { condition: "unknown", reason: `${label} is unknown` };
+  } else {
+    const [warning, critical] = limits.map((text) => parseRange(text) ?? undefined);
+    yield* rangeFindings({ label, shown, unit }, { warning, critical });
+  }
 }
 
 const DECIMAL = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?$/;

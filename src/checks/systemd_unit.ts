@@ -36,7 +36,11 @@ async function observeSystemdUnit(check: SystemdUnitCheck, context: ObserveConte
     arguments: ["show", "--no-pager", `--property=${properties}`, "--", parameters.unit],
     timeoutMs,
   }, context);
-  return typeof printed === "string" ? evaluate(readUnits(printed), parameters) : printed;
+  if (typeof printed !== "string") return printed;
+  const units = readUnits(printed);
+  return units === null
+    ? unknownResult(`systemctl printed no state of "${parameters.unit}"`)
+    : evaluate(units, parameters);
 }
 
 function commandOf({ command }: SystemdUnitParameters): string {
@@ -53,12 +57,14 @@ interface Unit {
   readonly subState: string;
   /** Why it failed, such as `exit-code`; empty for units that are no services. */
   readonly result: string;
-  readonly restarts: number;
+  /** `null`: its number is not printed, since it is no service, or systemd is older than 235. */
+  readonly restarts: number | null;
 }
 
-/** Reads `systemctl show`: lines `Name=value` in any order, units separated by empty lines. */
-function readUnits(text: string): readonly Unit[] {
-  return text.split(/\n\s*\n/).flatMap((block) => {
+/** Reads `systemctl show`: lines `Name=value` in any order, units separated by empty lines. `null`: a part is no unit. */
+function readUnits(text: string): readonly Unit[] | null {
+  const blocks = text.split(/\n\s*\n/).filter((block) => block.trim() !== "");
+  const units = blocks.flatMap((block) => {
     const values = new Map(
       block.split("\n").map((line) => {
         const end = line.indexOf("=");
@@ -72,9 +78,10 @@ function readUnits(text: string): readonly Unit[] {
       loadState: values.get("LoadState") ?? "",
       subState: values.get("SubState") ?? "",
       result: values.get("Result") ?? "",
-      restarts: Number(values.get("NRestarts") ?? 0) || 0,
+      restarts: /^\d+$/.test(values.get("NRestarts") ?? "") ? Number(values.get("NRestarts")) : null,
     }];
   });
+  return units.length === blocks.length ? units : null;
 }
 
 const UNITS_SHOWN_MAX = 5;
@@ -93,16 +100,27 @@ function evaluate(all: readonly Unit[], parameters: SystemdUnitParameters): Chec
   const wrong = units.filter((unit) => !isExpected(unit, state));
   const restarts = evaluateMeasures([{
     name: "restarts",
-    value: Math.max(...units.map((unit) => unit.restarts)),
+    value: Math.max(...units.map((unit) => unit.restarts ?? 0)),
     unit: "number",
     thresholds,
   }]);
+  const uncounted = Object.keys(thresholds).length === 0
+    ? undefined
+    : units.find((unit) => unit.restarts === null && unit.id.endsWith(".service"));
   const lines = wrong.map((unit) => `${describeUnit(unit)}, expected ${STATES[state].words}`);
   const rest = lines.length - UNITS_SHOWN_MAX;
   const shown = [...lines.slice(0, UNITS_SHOWN_MAX), ...rest > 0 ? [`and ${rest} more`] : []];
   return {
-    condition: highestSeverity([wrong.length > 0 ? violation : "ok", restarts.condition]),
-    output: [...shown.length > 0 ? shown : [describeExpected(units, state)], restarts.output].join("; "),
+    condition: highestSeverity([
+      wrong.length > 0 ? violation : "ok",
+      restarts.condition,
+      uncounted === undefined ? "ok" : "unknown",
+    ]),
+    output: [
+      ...shown.length > 0 ? shown : [describeExpected(units, state)],
+      restarts.output,
+      ...uncounted === undefined ? [] : [`systemctl printed no restarts of ${uncounted.id}`],
+    ].join("; "),
     detail: rest > 0 ? lines.join("\n") : "",
     metrics: { units: units.length, units_unexpected: wrong.length, ...restarts.metrics },
     performanceData: "",

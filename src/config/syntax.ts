@@ -1,5 +1,6 @@
 import { describeToken, explainString, hintForName, hintForValue, looksLikeYaml } from "./broken_syntax.ts";
 import { describePath, type Problem, quoteValue } from "./problem.ts";
+import { isExactNumber } from "../shared/decimal.ts";
 import { createTokenReader, FAULT, TOKEN, type TokenReader } from "./tokens.ts";
 
 /** A JSON value. Objects have no inherited properties, so that a key may be any text. */
@@ -72,7 +73,8 @@ class Parser {
   readonly #path: (string | number)[] = [];
   /** Missing commas: after one of them reading goes on, after other errors it would only guess. */
   readonly #missingCommas: Problem[] = [];
-  readonly #duplicates: Problem[] = [];
+  /** Errors in a text whose syntax is right. */
+  readonly #flaws: Problem[] = [];
   #token: number = TOKEN.end;
   #end = 0;
 
@@ -89,12 +91,12 @@ class Parser {
       if (this.#token !== TOKEN.end) {
         this.#fail(`unexpected ${this.#describe()} after the end of the config`);
       }
-      const problems = [...this.#missingCommas, ...this.#duplicates];
+      const problems = [...this.#missingCommas, ...this.#flaws];
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
       if (!(error instanceof BrokenSyntax)) throw error;
       if (looksLikeYaml(this.#text)) return { value: undefined, problems: [YAML_PROBLEM] };
-      return { value: undefined, problems: [...this.#missingCommas, ...this.#duplicates, error.problem] };
+      return { value: undefined, problems: [...this.#missingCommas, ...this.#flaws, error.problem] };
     }
   }
 
@@ -209,7 +211,7 @@ class Parser {
   }
 
   #reportDuplicate(name: string): void {
-    this.#duplicates.push({
+    this.#flaws.push({
       path: [...this.#path],
       offset: this.#tokens.offset(),
       message: `the name ${quoteValue(name)} is specified more than once in one object`,
@@ -244,7 +246,8 @@ class Parser {
   #readNumber(): number {
     const offset = this.#tokens.offset();
     const fault = this.#tokens.fault();
-    const value = Number(this.#tokens.value());
+    const written = this.#tokens.value();
+    const value = Number(written);
     const word = fault === FAULT.openNumber ? this.#word() : "";
     if (word !== "") this.#fail(`"${word}" is a number that breaks off, expected a digit after it`);
     this.#advance();
@@ -256,6 +259,14 @@ class Parser {
         `${describeToken(whole)} is not a JSON value, ${VALUE_FORMS}`,
         hintForValue(whole),
       );
+    }
+    if (String(value) !== written && !isExactNumber(written)) {
+      this.#flaws.push({
+        path: [...this.#path],
+        offset,
+        message: `${describeToken(written)} has too many digits for a number, it would be ${value}`,
+        hint: 'write fewer digits; search for a long number with "body_part"',
+      });
     }
     return value;
   }

@@ -24,18 +24,30 @@ const ITEM = new RegExp(
   "uy",
 );
 
-/**
- * Parses a plugin's performance data: `'label'=value[UOM];[warn];[crit];[min];[max]`, separated by spaces (Monitoring
- * Plugins Development Guidelines, "Performance data"). Values in another form are skipped.
- */
+/** Parses a plugin's performance data as {@linkcode readPerformanceData} does. Values in another form are skipped. */
 export function parsePerformanceData(text: string): readonly PerformanceDatum[] {
+  return readPerformanceData(text).data;
+}
+
+/**
+ * Reads a plugin's performance data: `'label'=value[UOM];[warn];[crit];[min];[max]`, separated by spaces (Monitoring
+ * Plugins Development Guidelines, "Performance data").
+ */
+export function readPerformanceData(text: string): {
+  readonly data: readonly PerformanceDatum[];
+  /** The words in another form. */
+  readonly unread: readonly string[];
+} {
   const data: PerformanceDatum[] = [];
+  const unread: string[] = [];
   let position = skip(/\s*/uy, { text, position: 0 });
   while (position < text.length) {
     ITEM.lastIndex = position;
     const match = ITEM.exec(text);
     if (match === null) {
-      position = skip(/\S*\s*/uy, { text, position });
+      const next = skip(/\S*\s*/uy, { text, position });
+      unread.push(text.slice(position, next).trimEnd());
+      position = next;
       continue;
     }
     const [item, quoted, bare = "", value = "", unit = "", ...limits] = match;
@@ -47,7 +59,7 @@ export function parsePerformanceData(text: string): readonly PerformanceDatum[] 
     });
     position = skip(/\s*/uy, { text, position: position + item.length });
   }
-  return data;
+  return { data, unread };
 }
 
 /** Writes an item as the guidelines want it, its label quoted. The label must be printable, without `=` and `|`. */

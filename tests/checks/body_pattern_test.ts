@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { searchPattern } from "../../src/checks/body_pattern.ts";
+import { searchCapture, searchPattern } from "../../src/checks/body_pattern.ts";
 import { START_LENGTH_MAX } from "../../src/checks/http/response_body.ts";
 
 Deno.test("searchPattern() returns the matches of RE2", async (t) => {
@@ -65,4 +65,30 @@ Deno.test("searchPattern() searches less text the larger the pattern is, and ret
 Deno.test("searchPattern() does not treat a truncation as the end", async () => {
   assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: true })).found, true);
   assert.equal((await searchPattern("aaa", { pattern: "^a+$", isWhole: false })).found, false);
+});
+
+Deno.test("searchPattern() finds in a part of a text what is found however the text goes on", async (t) => {
+  const rows: readonly (readonly [pattern: string, text: string, found: boolean])[] = [
+    ["(?s)a.*", "aaa", true],
+    ["[^a]", "aaa", false],
+    ["\\x{FFFD}", "aaa", false],
+    ["b*$", "aaa", false],
+    ["(?m)^aa$", "aa\naa", true],
+    ["(?m)^aa$", "ba\naa", false],
+    ["err\\b", "err", false],
+    ["err\\b", "err in", true],
+    ["err\\B", "err", false],
+  ];
+  for (const [pattern, text, found] of rows) {
+    await t.step(`${pattern} in ${JSON.stringify(text)}`, async () => {
+      assert.equal((await searchPattern(text, { pattern, isWhole: false })).found, found);
+    });
+  }
+});
+
+Deno.test("searchCapture() captures nothing that the end of the searched part may have ended", async () => {
+  const search = (text: string, isWhole: boolean) => searchCapture(text, { pattern: "\\d+", isWhole });
+  assert.deepEqual(await search("queue: 12", true), { captured: "12", searchedLength: null });
+  assert.deepEqual(await search("queue: 12", false), { captured: null, searchedLength: 9 });
+  assert.deepEqual(await search("queue: 12 ", false), { captured: "12", searchedLength: 10 });
 });

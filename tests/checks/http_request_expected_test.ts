@@ -212,6 +212,53 @@ Deno.test("observeHttpRequest() terminates for hostile bodies", async (t) => {
   }
 });
 
+Deno.test("observeHttpRequest() is unknown if the body may have a text behind what it can search", async (t) => {
+  const long = "a".repeat(2 ** 20);
+  const rows: readonly {
+    name: string;
+    body: string;
+    expectations: HttpExpectations;
+    type?: string;
+    output: RegExp;
+  }[] = [
+    {
+      name: "a pattern",
+      body: `${long.slice(0, -1)}b`,
+      expectations: { notBodyPattern: "b{1,30}" },
+      output: /^cannot search all of the body for "b\{1,30\}": it has more than \d+ characters$/,
+    },
+    {
+      name: "a pattern that only the cut would match",
+      body: `${long}b`,
+      expectations: { notBodyPattern: "[^a]" },
+      output: /^cannot search all of the body for "\[\^a\]": it has more than \d+ characters$/,
+    },
+    {
+      name: "a text",
+      body: `${long.repeat(10)}b`,
+      expectations: { notBodyPart: "b" },
+      output: /^cannot search all of the body for "b": it has more than 10 MiB$/,
+    },
+    {
+      name: "in a charset that is not known",
+      body: "fine",
+      type: "text/html; charset=EBCDIC",
+      expectations: { notBodyPart: "b", notBodyPattern: "c" },
+      output:
+        /^cannot search all of the body for "b": its charset "EBCDIC" is unknown; cannot search all of the body for "c": its/,
+    },
+  ];
+  for (const { name, body, expectations, type = "text/plain", output } of rows) {
+    await t.step(name, async () => {
+      await using server = startAnswering(response(200, { "Content-Type": type }, body));
+      const result = await observeTarget(server.origin, expectations);
+      assert.match(result.output, output);
+      assert.equal(result.condition, "unknown");
+      await server.untilLeft();
+    });
+  }
+});
+
 /** A clock with fixed durations: from the start to the head, and to the end of the body. */
 function measuring(headMs: number, totalMs: number): Clock {
   const times = [5000, 5000 + headMs, 5000 + totalMs];

@@ -120,6 +120,12 @@ const COMMANDS: Readonly<
     /printed no summary, exit code 2: ping: socktype: SOCK_RAW$/,
   ],
   "silence": ["exit 0", "unknown", /ping" printed no summary, exit code 0$/],
+  "no times, with a threshold": [
+    "echo '2 packets transmitted, 2 received, 0% packet loss'",
+    "unknown",
+    /^lost 0% \(0 of 2\); ping printed no round-trip time$/,
+    { roundTrip: { warningAboveMs: 100 } },
+  ],
   "a signal": ["kill -9 $$", "unknown", /ping" printed no summary, terminated by SIGKILL$/],
   "no requests": ["echo '0 packets transmitted, 0 received, 0% packet loss'", "unknown", /no summary/],
   "numbers that are none": [

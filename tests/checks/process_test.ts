@@ -3,6 +3,7 @@ import type { ProcessParameters } from "../../src/domain/check.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
+import { createHost } from "../../src/system/host.ts";
 import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
 import { testCheck } from "../support/checks.ts";
@@ -25,15 +26,15 @@ function observePrinted(
 }
 
 const LINES = [
-  "    1  2-03:04:05  10240 Ss   init",
-  "  100       00:09   2048 S    nginx",
-  "  101    01:00:00   4096 S    nginx",
-  "  102       00:00      0 Z    nginx <defunct>",
-  "  103       10:00    512 S    a very long pro",
-  "  104       10:00    512 S    /usr/libexec/agent",
-  "garbage",
-  "  105       10:00    512 S     leading spaces",
-  "  106 441077234-00:18:40    512 S    just_started",
+  "    1     0     1  2-03:04:05  10240 Ss   init",
+  "  100     1   100       00:09   2048 S    nginx",
+  "  101   100   100    01:00:00   4096 S    nginx",
+  "  102   100   100       00:00      0 Z    nginx <defunct>",
+  "  103     1   103       10:00    512 S    a very long pro",
+  "  104     1   104       10:00    512 S    /usr/libexec/agent",
+  "",
+  "  105     1   105       10:00    512 S     leading spaces",
+  "  106     1   106 441077234-00:18:40    512 S    just_started",
 ];
 
 Deno.test("process counts the matching processes, and compares number, age and memory with thresholds", async (t) => {
@@ -76,10 +77,10 @@ Deno.test("process counts the matching processes, and compares number, age and m
       "ok",
       "count 1; age min 0 s; age max 0 s; memory 524 kB",
     ],
-    "a name with its directory, as macOS prints it": [
+    "a name with a slash, which a process of Linux may give itself": [
       { name: "agent" },
-      "ok",
-      "count 1; age min 10 min; age max 10 min; memory 524 kB",
+      "critical",
+      "count 0, critical below 1",
     ],
     "a pattern": [
       { pattern: "^(init|nginx)$" },
@@ -93,6 +94,46 @@ Deno.test("process counts the matching processes, and compares number, age and m
       assert.deepEqual([result.condition, result.output], [condition, output]);
     });
   }
+});
+
+Deno.test("process compares the name of the executable where ps prints its path", async () => {
+  const { output } = await observePrinted(LINES, { name: "agent" }, { platform: "darwin" });
+  assert.equal(output, "count 1; age min 10 min; age max 10 min; memory 524 kB");
+});
+
+Deno.test("process lists what a pattern matched, without the arguments", async () => {
+  const lines = Array.from({ length: 12 }, (_, id) => ` ${id + 1} 0 1 00:01 1 S /bin/job${id} --password=x`);
+  const { detail } = await observePrinted(lines, { pattern: "job" });
+  assert.match(detail, /^1 "\/bin\/job0"\n2 "\/bin\/job1"\n/);
+  assert.match(detail, /\nand 2 more$/);
+});
+
+Deno.test("process leaves out the monitor, what it started, and the commands that started it", async (t) => {
+  const monitor = "monitor try --pattern nginx";
+  const lines = (wrapper: string) => [
+    "    1     0     1 10:00 512 S    /sbin/init nginx",
+    "   10     1    10 10:00 512 S    cron -f nginx",
+    `   11    10    11 10:00 512 S    ${wrapper}`,
+    `   12    11    12 10:00 512 S    sudo ${monitor}`,
+    `   13    12    12 10:00 512 S    ${monitor}`,
+    "   14    13    14 10:00 512 S    sh check_nginx",
+    "   15    14    15 10:00 512 S    check_nginx",
+    "   16     1    16 10:00 512 S    nginx: master",
+  ];
+  const observe = (parameters: Partial<ProcessParameters>, wrapper: string) =>
+    observePrinted(lines(wrapper), parameters, { host: { ...createHost(), processId: 13 } });
+  await t.step("with a pattern", async () => {
+    const { detail } = await observe({ pattern: "nginx" }, `bwrap --ro-bind nginx -- sudo ${monitor}`);
+    assert.equal(detail, '1 "/sbin/init"\n10 "cron"\n16 "nginx:"');
+  });
+  await t.step("with a pattern, unless it is something else", async () => {
+    const { detail } = await observe({ pattern: "nginx" }, "nginx-supervisor");
+    assert.equal(detail, '1 "/sbin/init"\n10 "cron"\n11 "nginx-supervisor"\n16 "nginx:"');
+  });
+  await t.step("with a name, without the commands that started it", async () => {
+    const countOf = async (name: string) => (await observe({ name }, "bash")).metrics["count"];
+    assert.deepEqual([await countOf("check_nginx"), await countOf("bash")], [0, 1]);
+  });
 });
 
 Deno.test("process reads a pid file", async (t) => {
@@ -124,7 +165,7 @@ Deno.test("process reads a pid file", async (t) => {
   }
 });
 
-Deno.test("process finds processes of this machine, but not its own", async () => {
+Deno.test("process finds processes of this machine, but not those that the monitor started", async () => {
   const mark = crypto.randomUUID();
   const child = startChild(tool("sh"), ["-c", "read line", mark], {
     stdin: "piped",
@@ -133,7 +174,10 @@ Deno.test("process finds processes of this machine, but not its own", async () =
   });
   try {
     const parameters = { ...LIMITS, pattern: mark, count: { warningAbove: 1, criticalBelow: 1 } };
-    const { condition, metrics, output } = await observeCheck({ kind: "process", parameters });
+    const observe = (processId: number) =>
+      observeCheck({ kind: "process", parameters }, { system: { host: { ...createHost(), processId } } });
+    assert.equal((await observe(Deno.pid)).metrics["count"], 0);
+    const { condition, metrics, output } = await observe(-1);
     assert.deepEqual([condition, metrics["count"]], ["ok", 1], output);
     assert.ok((metrics["memory_bytes"] ?? 0) > 0);
     assert.ok((metrics["age_min_seconds"] ?? -1) >= 0);
@@ -158,8 +202,15 @@ Deno.test("process is unknown with the reason if it cannot list processes", asyn
     const { condition, output } = await real("/bin/true");
     assert.deepEqual([condition, output], ["unknown", '"/bin/true" listed no processes']);
   });
+  await t.step("a line that is no process", async () => {
+    const { condition, output } = await observePrinted([...LINES, "garbage"], { name: "nginx" });
+    assert.deepEqual([condition, output], [
+      "unknown",
+      '"/usr/bin/ps" printed a line that is no process: "garbage"',
+    ]);
+  });
   await t.step("endless command lines and a large pattern", async () => {
-    const lines = Array.from({ length: 100 }, (_, id) => ` ${id} 00:01 1 S ${"a".repeat(100_000)}`);
+    const lines = Array.from({ length: 100 }, (_, id) => ` ${id} 0 1 00:01 1 S ${"a".repeat(100_000)}`);
     const { condition, output } = await observePrinted(lines, { pattern: "(a?){100}b" });
     assert.equal(condition, "unknown");
     assert.match(output, /^command lines have 10000000 characters, pattern searches at most \d+$/);

@@ -185,11 +185,36 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
     },
     {
       name: "performance data outside of its ranges",
-      ...printing("fine|a=5s;4;9 b=U;1;2 c=3;;@3:4 d=1;2;3"),
+      ...printing("fine|a=5s;4;9 b=U;;;0 c=3;;@3:4 d=1;2;3"),
       performanceDataRanges: true,
       expected: {
         condition: "critical",
         output: "a is 5s, warning outside 4; c is 3, critical within 3:4: fine",
+      },
+    },
+    ...Object.entries({
+      "fine": "no performance data",
+      "fine|": "no performance data",
+      "fine|a=5;abc;2": 'performance data cannot be read: "a=5;abc;2"',
+      "fine|a=5,5;1;2 b=1": 'performance data cannot be read: "a=5,5;1;2"',
+      "fine|b=1 a=5s;1s;2s c=nan;1": 'performance data cannot be read: "a=5s;1s;2s" and 1 more',
+      "fine|a=;1;2": 'performance data cannot be read: "a=;1;2"',
+      "fine|a=5;3:2": 'the range "3:2" of a is empty',
+      "fine|a=U;1;2": "a is unknown",
+    }).map(([text, reason]) => ({
+      name: `performance data whose ranges are not known: ${text}`,
+      ...printing(text),
+      performanceDataRanges: true,
+      expected: { condition: "unknown" as const, output: `${reason}: fine` },
+    })),
+    {
+      name: "performance data in a text of which a part is dropped",
+      program: "/bin/sh",
+      arguments: ["-c", "echo 'fine|a=1;2;3'; yes | head -c 70000"],
+      performanceDataRanges: true,
+      expected: {
+        condition: "unknown",
+        output: "output is too long, so not all performance data is known: fine",
       },
     },
     {

@@ -124,6 +124,19 @@ Deno.test("systemd_unit is unknown with the reason if systemctl fails", async (t
     const { condition, output } = await observe({ unit: "web" }, "=\n\n\0\nId=\nhello");
     assert.deepEqual([condition, output], ["unknown", 'systemctl printed no state of "web"']);
   });
+  await t.step("a part that is no state", async () => {
+    const { condition, output } = await observe({}, `${await recordedUnit("good.service")}\n\nhello`);
+    assert.deepEqual([condition, output], ["unknown", 'systemctl printed no state of "web"']);
+  });
+  await t.step("a service without the number of its restarts", async () => {
+    const text = (await recordedUnit("good.service")).replace(/NRestarts=.*\n?/, "");
+    assert.equal((await observe({}, text)).condition, "ok");
+    const { condition, output } = await observe({ restarts: { warningAbove: 3 } }, text);
+    assert.deepEqual([condition, output], [
+      "unknown",
+      "good.service is active (running); restarts 0; systemctl printed no restarts of good.service",
+    ]);
+  });
   await t.step("a system without systemd", async () => {
     const { condition, output } = await observe({}, "", "darwin");
     assert.deepEqual([condition, output], ["unknown", "systemd runs on Linux only"]);

@@ -251,9 +251,20 @@ Deno.test("parseText() parses up to the maximum depth, and no deeper", () => {
 });
 
 Deno.test("parseText() parses numbers as JavaScript does", () => {
-  const numbers = ["0", "-0", "1e3", "1E+3", "1.50", "1e999", "-1e-999", "9007199254740993"];
-  const { value } = parseText(`[${numbers.join(",")}]`);
+  const numbers = ["0", "-0", "1e3", "1E+3", "1.50", "0.30000000000000004", "9007199254740992"];
+  const { value, problems } = parseText(`[${numbers.join(",")}]`);
   assert.deepEqual(value, numbers.map(Number));
+  assert.deepEqual(problems, []);
+});
+
+Deno.test("parseText() rejects numbers that would become others", () => {
+  const { problems } = parseText("[9007199254740993,\n 1e999, -1e-999, 0.1000000000000000055]");
+  assert.deepEqual(problems.map(({ offset, message }) => [offset, message]), [
+    [1, '"9007199254740993" has too many digits for a number, it would be 9007199254740992'],
+    [20, '"1e999" has too many digits for a number, it would be Infinity'],
+    [27, '"-1e-999" has too many digits for a number, it would be 0'],
+    [36, '"0.1000000000000000055" has too many digits for a number, it would be 0.1'],
+  ]);
 });
 
 Deno.test("createObject() creates objects without a prototype", () => {

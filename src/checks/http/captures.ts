@@ -1,6 +1,6 @@
 import { parseJson } from "../../shared/parse_json.ts";
 import type { HttpCapture, HttpRequest } from "../../domain/http_check.ts";
-import { searchCapture } from "../body_pattern.ts";
+import { describeReach, searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
 import { quote } from "../../shared/quote.ts";
 import { isTooDeep, selectValues } from "./json_paths.ts";
@@ -48,11 +48,11 @@ type Found = { readonly value: string } | { readonly reason: string };
 async function find(capture: HttpCapture, response: CapturedResponse): Promise<Found> {
   const source = await findSource(capture, response);
   if (capture.pattern === undefined || "reason" in source) return source;
-  const { captured } = await searchCapture(source.value, {
-    pattern: capture.pattern,
-    isWhole: response.isWhole,
-  });
-  return captured === null ? { reason: `no match of ${quote(capture.pattern)}` } : { value: captured };
+  const isWhole = response.isWhole || capture.header !== undefined;
+  const search = await searchCapture(source.value, { pattern: capture.pattern, isWhole });
+  return search.captured === null
+    ? { reason: `no match of ${quote(capture.pattern)}${describeReach(search)}` }
+    : { value: search.captured };
 }
 
 async function findSource(

@@ -1,6 +1,6 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
-import { type PatternSearch, searchPattern } from "../body_pattern.ts";
+import { describeReach, searchPattern } from "../body_pattern.ts";
 import { evaluateJson, type JsonFindings } from "./json_body.ts";
 import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
@@ -55,22 +55,22 @@ export async function evaluateBody(
       );
     }
   }
+  const obstacles = [...partObstacles(expected, findings)];
   if (notBodyPattern !== undefined) {
     await pause();
-    const { found } = await searchPattern(start, { pattern: notBodyPattern, isWhole });
+    const { found, searchedLength } = await searchPattern(start, { pattern: notBodyPattern, isWhole });
     if (found) violations.push(`body matches ${quote(notBodyPattern)}, expected no match`);
+    else if (searchedLength !== null) {
+      obstacles.push(unsearched(notBodyPattern, `it has more than ${searchedLength} characters`));
+    } else obstacles.push(...charsetObstacles(notBodyPattern, findings));
   }
   if (json !== undefined) {
     await pause();
     const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
-    return {
-      violations: [...violations, ...evaluated.violations],
-      obstacle: evaluated.obstacle,
-      start,
-      isWhole,
-    };
+    violations.push(...evaluated.violations);
+    if (evaluated.obstacle !== null) obstacles.push(evaluated.obstacle);
   }
-  return { violations, obstacle: null, start, isWhole };
+  return { violations, obstacle: obstacles.length === 0 ? null : obstacles.join("; "), start, isWhole };
 }
 
 /** So that a short body that breaks off is noticed, wherever the text is in it. */
@@ -95,8 +95,21 @@ function* partViolations(
   }
 }
 
-function describeReach({ searchedLength }: PatternSearch): string {
-  return searchedLength === null ? "" : ` in its first ${searchedLength} characters`;
+/** The reasons why a text that was not found may be in the body. */
+function* partObstacles({ notBodyPart }: HttpExpectation, findings: BodyFindings): Generator<string> {
+  if (notBodyPart === undefined || findings.found.at(-1) === true) return;
+  if (findings.cut) yield unsearched(notBodyPart, `it has more than ${BODY_BYTES_MAX / 1024 ** 2} MiB`);
+  else yield* charsetObstacles(notBodyPart, findings);
+}
+
+function* charsetObstacles(wanted: string, { unknownCharset }: BodyFindings): Generator<string> {
+  if (unknownCharset !== null) {
+    yield unsearched(wanted, `its charset ${quote(unknownCharset)} is unknown`);
+  }
+}
+
+function unsearched(wanted: string, reason: string): string {
+  return `cannot search all of the body for ${quote(wanted)}: ${reason}`;
 }
 
 function describeCharset({ unknownCharset }: BodyFindings): string {

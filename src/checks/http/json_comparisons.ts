@@ -3,6 +3,7 @@ import { exactDuration } from "../../domain/duration.ts";
 import type { JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
 import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { truncate } from "../../shared/truncate.ts";
+import { LongNumber, unmarked } from "./long_numbers.ts";
 
 export interface Comparison {
   /** Describes the expectation, such as `a number less than 100`. */
@@ -61,14 +62,18 @@ async function matchOf(pattern: string): Promise<Comparison> {
 function* boundsOf(
   { lessThan, greaterThan, atLeast, atMost }: JsonExpectation,
 ): Generator<Comparison> {
-  const bound = (text: string, fits: (value: number) => boolean): Comparison => ({
-    text: `a number ${text}`,
-    fits: (value) => typeof value === "number" && fits(value),
+  /** `fits` compares the order of a value and its limit with 0. */
+  const bound = (name: string, limit: number, fits: (order: number) => boolean): Comparison => ({
+    text: `a number ${name} ${limit}`,
+    fits: (value) =>
+      value instanceof LongNumber
+        ? fits(value.compare(limit))
+        : typeof value === "number" && fits(value - limit),
   });
-  if (lessThan !== undefined) yield bound(`less than ${lessThan}`, (value) => value < lessThan);
-  if (greaterThan !== undefined) yield bound(`greater than ${greaterThan}`, (value) => value > greaterThan);
-  if (atLeast !== undefined) yield bound(`of at least ${atLeast}`, (value) => value >= atLeast);
-  if (atMost !== undefined) yield bound(`of at most ${atMost}`, (value) => value <= atMost);
+  if (lessThan !== undefined) yield bound("less than", lessThan, (order) => order < 0);
+  if (greaterThan !== undefined) yield bound("greater than", greaterThan, (order) => order > 0);
+  if (atLeast !== undefined) yield bound("of at least", atLeast, (order) => order >= 0);
+  if (atMost !== undefined) yield bound("of at most", atMost, (order) => order <= 0);
 }
 
 function holds(value: unknown, wanted: JsonAny): boolean {
@@ -87,7 +92,7 @@ function describeLimits({ atLeast, atMost }: Exclude<Length, number>): string {
 
 function hasLength(value: unknown, wanted: Length): boolean {
   const isSized = typeof value === "string" || typeof value === "object" && value !== null;
-  if (!isSized) return false;
+  if (!isSized || value instanceof LongNumber) return false;
   const length = typeof value === "string" ? [...value].length : Object.keys(value).length;
   if (typeof wanted === "number") return length === wanted;
   const { atLeast = 0, atMost = Infinity } = wanted;
@@ -101,6 +106,7 @@ const SECONDS_MAX = 1e11;
 
 /** Returns milliseconds since 1970; `null` if a value is no time. */
 function timeOf(value: unknown): number | null {
+  if (value instanceof LongNumber) return timeOf(Number(String(value)));
   if (typeof value === "number") return value < SECONDS_MAX ? value * 1000 : value;
   const found = typeof value === "string" ? ISO_TIME.exec(value) : null;
   if (found === null) return null;
@@ -112,6 +118,7 @@ function timeOf(value: unknown): number | null {
 
 /** Compares as RFC 9535 does (section 2.3.5.2.2): the order of keys does not matter. */
 function isEqual(value: unknown, expected: JsonAny): boolean {
+  if (value instanceof LongNumber) return false;
   if (typeof value !== "object" || value === null || typeof expected !== "object" || expected === null) {
     return value === expected;
   }
@@ -128,7 +135,7 @@ function isEqual(value: unknown, expected: JsonAny): boolean {
 /** JSON; of a large value only its kind, which costs nothing to print. */
 export function show(value: unknown): string {
   if (typeof value === "string") return quote(value);
-  if (typeof value !== "object" || value === null) return String(value);
+  if (typeof value !== "object" || value === null || value instanceof LongNumber) return String(value);
   const size = Object.keys(value).length;
   if (
     size > SHOWN_PARTS_MAX || Object.values(value).some((part) => typeof part === "object" && part !== null)
@@ -136,8 +143,8 @@ export function show(value: unknown): string {
     return Array.isArray(value) ? `a list of ${size}` : `an object of ${size}`;
   }
   const parts = Array.isArray(value)
-    ? value.map(show)
-    : Object.entries(value).map(([name, part]) => `${quote(name)}: ${show(part)}`);
+    ? value.map((part) => show(unmarked(part)))
+    : Object.entries(value).map(([name, part]) => `${quote(name)}: ${show(unmarked(part))}`);
   const text = truncate(parts.join(", "), QUOTED_LENGTH_MAX);
   return Array.isArray(value) ? `[${text}]` : `{${text}}`;
 }

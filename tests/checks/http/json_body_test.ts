@@ -179,6 +179,45 @@ Deno.test("evaluateJson() compares texts, lists, lengths and times", async (t) =
   }
 });
 
+Deno.test("evaluateJson() compares numbers as they are written", async (t) => {
+  const body =
+    '{"id": 9007199254740993, "share": 0.1000000000000000055, "huge": -1e400, "list": [1, 12345678901234567891], ' +
+    '"mark": "\\ue000number:5"}';
+  const rows: readonly (readonly [path: string, expected: Expected[string], problem: string | null])[] = [
+    ["$.id", 9007199254740992, "is 9007199254740993, expected 9007199254740992"],
+    ["$.id", { notEquals: 9007199254740992 }, null],
+    ["$.id", { greaterThan: 9007199254740992, lessThan: 9007199254740994 }, null],
+    [
+      "$.id",
+      { atMost: 9007199254740992 },
+      "is 9007199254740993, expected a number of at most 9007199254740992",
+    ],
+    ["$.id", { equals: {} }, "is 9007199254740993, expected {}"],
+    ["$.id", { length: 0 }, "is 9007199254740993, expected a length of 0"],
+    ["$.id", { matches: "9" }, 'is 9007199254740993, expected a match of "9"'],
+    ["$.share", 0.1, "is 0.1000000000000000055, expected 0.1"],
+    ["$.share", { atLeast: 0.1 }, null],
+    ["$.huge", { lessThan: -1e300 }, null],
+    ["$.list", [1, 12345678901234567000], "is [1, 12345678901234567891], expected [1, 12345678901234567000]"],
+    ["$.list", { contains: 1, length: 2 }, null],
+    ["$.list[?@ == 12345678901234567000]", { exists: false }, null],
+  ];
+  for (const [path, expected, problem] of rows) {
+    await t.step(`${path} ${JSON.stringify(expected)}`, async () => {
+      const violations = await violationsOf(body, { [path]: expected });
+      assert.deepEqual(violations, problem === null ? [] : [`json ${JSON.stringify(path)} ${problem}`]);
+    });
+  }
+  await t.step("a number alone", async () => {
+    assert.deepEqual(await violationsOf("9007199254740993", { "$": 9007199254740992 }), [
+      'json "$" is 9007199254740993, expected 9007199254740992',
+    ]);
+  });
+  await t.step("as many digits as the runtime keeps", async () => {
+    assert.deepEqual(await violationsOf("[0.30000000000000004, 1.0, 1e2]", { "$": [0.1 + 0.2, 1, 100] }), []);
+  });
+});
+
 Deno.test("evaluateJson() searches a bounded amount of text for a pattern", async () => {
   const text = JSON.stringify(Array.from({ length: 100 }, (_, index) => "x".repeat(9_000) + index));
   const expected = { "$[*]": { matches: `(${"[a-x]?".repeat(200)})*z|\\d$` } };
@@ -223,10 +262,21 @@ Deno.test("evaluateJson() returns the reason why a body of JSON can't be evaluat
       text: `[${Array(200_000).fill("[1]").join(",")}]`,
       obstacle: 'json "$..[*]..[*]" reaches more than 1000000 values',
     },
+    {
+      name: "a filter that orders long numbers",
+      text: "[12345678901234567891]",
+      path: "$[?@ > 12345678901234567000]",
+      obstacle: 'json "$[?@ > 12345678901234567000]" cannot compare the long numbers of the body',
+    },
+    {
+      name: "very many long numbers",
+      text: `[${Array(10_001).fill("0.12345678901234567891").join(",")}]`,
+      obstacle: "body has more than 10000 numbers with too many digits",
+    },
   ];
-  for (const { name, text, isWhole = true, obstacle } of rows) {
+  for (const { name, text, isWhole = true, path = "$..[*]..[*]", obstacle } of rows) {
     await t.step(name, async () => {
-      const expected = { "$..[*]..[*]": { exists: false } };
+      const expected = { [path]: { exists: false } };
       assert.deepEqual(
         await evaluateJson(text, { expected, isWhole, nowMs: NOW_MS, pause: () => Promise.resolve() }),
         {

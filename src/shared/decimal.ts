@@ -1,0 +1,50 @@
+/** Decimal numbers as JSON writes them, with every digit: a number of the runtime keeps 15 to 17. */
+
+interface Decimal {
+  readonly isNegative: boolean;
+  /** Without zeros at both ends; empty for 0. */
+  readonly digits: string;
+  /** The number is 0.DIGITS times 10 to this power. */
+  readonly power: number;
+}
+
+/** Returns whether the runtime has a number that is written, in other words or not, with the same digits. */
+export function isExactNumber(written: string): boolean {
+  const number = Number(written);
+  return Number.isFinite(number) && compareDecimals(written, String(number)) === 0;
+}
+
+/** Returns a number below 0, 0 or one above, as for sorting. */
+export function compareDecimals(one: string, other: string): number {
+  const [first, second] = [readDecimal(one), readDecimal(other)];
+  const difference = signOf(first) - signOf(second);
+  if (difference !== 0 || first.digits === "") return difference;
+  const [smaller, larger] = first.isNegative ? [second, first] : [first, second];
+  if (smaller.power !== larger.power) return smaller.power - larger.power;
+  return smaller.digits === larger.digits ? 0 : smaller.digits < larger.digits ? -1 : 1;
+}
+
+function readDecimal(written: string): Decimal {
+  const [, sign, whole = "", fraction = "", exponent = "0"] = NUMBER.exec(written) ?? [];
+  const all = whole + fraction;
+  const start = all.search(/[1-9]/);
+  if (start < 0) return { isNegative: false, digits: "", power: 0 };
+  return {
+    isNegative: sign === "-",
+    digits: withoutEndZeros(all.slice(start)),
+    power: whole.length - start + Number(exponent),
+  };
+}
+
+/** A regular expression would take quadratic time for zeros within. */
+function withoutEndZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === "0") end--;
+  return digits.slice(0, end);
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
+
+function signOf({ isNegative, digits }: Decimal): number {
+  return digits === "" ? 0 : isNegative ? -1 : 1;
+}
