@@ -5,6 +5,7 @@ import type { MessageItem } from "../domain/delivery.ts";
 import type { NotificationEvent } from "../domain/condition_state.ts";
 import { DELIVERED, notDelivered } from "./failures.ts";
 import { truncate } from "../shared/truncate.ts";
+import { timeText } from "../shared/local_time.ts";
 
 const OUTPUT_LENGTH_MAX = 500;
 /** The maximum length of a check's texts in a line of text. */
@@ -46,10 +47,10 @@ const NOTE_LENGTH_MAX = 100;
  */
 export function describeItem(item: MessageItem): string {
   const { check, title, event, condition, decidedAtMs } = item.notification;
-  if (event === "summary") return `${isoSeconds(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
+  if (event === "summary") return `${timeText(decidedAtMs)} ${title ?? check}: ${describeOutput(item)}`;
   const name = truncate(title === null || title === check ? check : `${title} (${check})`, NAME_LENGTH_MAX);
   const what = `${condition.toUpperCase()}${EVENT_WORDS[event]}: ${name}`;
-  return `${isoSeconds(decidedAtMs)} ${what}: ${describeResult(item)}`;
+  return `${timeText(decidedAtMs)} ${what}: ${describeResult(item)}`;
 }
 
 /** The check's output, truncated, with its history. */
@@ -65,7 +66,7 @@ export function describeOutput({ notification: { output } }: MessageItem): strin
 
 /**
  * Describes the previous condition and the begin of the present one; as in `was ok, 3 results in a row since
- * 2026-01-31T10:00:00Z`.
+ * 2026-01-31 10:00:00 UTC`.
  */
 export function describeHistory(item: MessageItem): string {
   return [describeOwnHistory(item), ...describeNotes(item), describeSummarized(item)].filter((part) =>
@@ -99,9 +100,9 @@ function describeNotes(
 
 function describeOwnHistory({ notification, missedProblem }: MessageItem): string {
   const { event, previous, occurrences, problemBeganAtMs, decidedAtMs } = notification;
-  const began = isoSeconds(problemBeganAtMs);
+  const began = timeText(problemBeganAtMs);
   if (missedProblem !== null) {
-    return `was ${missedProblem.condition} from ${began} to ${isoSeconds(decidedAtMs)}`;
+    return `was ${missedProblem.condition} from ${began} to ${timeText(decidedAtMs)}`;
   }
   if (event === "recovery") return `was ${previous} since ${began}`;
   if (event === "reminder") return `since ${began}`;
@@ -111,9 +112,4 @@ function describeOwnHistory({ notification, missedProblem }: MessageItem): strin
 /** As in `3 results in a row`. */
 export function countResults(occurrences: number): string {
   return occurrences === 1 ? "1 result" : `${occurrences} results in a row`;
-}
-
-/** UTC to the second, as in `2026-01-31T10:00:00Z`. */
-function isoSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }

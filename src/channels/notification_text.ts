@@ -8,6 +8,7 @@ import { describeDuration } from "../domain/duration.ts";
 import type { Notification } from "../domain/notification.ts";
 import { cleanLine, cleanLines, LINES_LENGTH_MAX } from "./clean_text.ts";
 import { countResults, describeDependents, describeSummarized } from "./console.ts";
+import { timeText } from "../shared/local_time.ts";
 
 const TITLE_LENGTH_MAX = 120;
 const OUTPUT_LENGTH_MAX = 500;
@@ -61,7 +62,7 @@ export function notificationBody(item: MessageItem): string {
     output === "" ? "(no output)" : output,
     "",
     ...history(item),
-    `Next run: ${time(notification.nextRunAtMs)}`,
+    `Next run: ${timeText(notification.nextRunAtMs)}`,
     `Check: ${cleanLine(notification.check, OUTPUT_LENGTH_MAX)}`,
     `Host: ${cleanLine(notification.hostName, OUTPUT_LENGTH_MAX)}`,
     ...notes(notification),
@@ -80,7 +81,7 @@ export function notificationBrief(item: MessageItem): string {
   const { notification } = item;
   const output = cleanLine(notification.output, 160);
   const began = notification.event === "recovery"
-    ? `recovered at ${time(notification.decidedAtMs)}`
+    ? `recovered at ${timeText(notification.decidedAtMs)}`
     : since(notification);
   const summarized = describeSummarized(item);
   const lines = [
@@ -105,7 +106,7 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
   const { event, previous, problemBeganAtMs, decidedAtMs } = notification;
   if (event === "recovery") {
     const lines = [
-      `Was ${previous.toUpperCase()}: from ${time(problemBeganAtMs)} to ${time(decidedAtMs)} (${
+      `Was ${previous.toUpperCase()}: from ${timeText(problemBeganAtMs)} to ${timeText(decidedAtMs)} (${
         lasted(notification)
       })`,
     ];
@@ -118,15 +119,15 @@ function history({ notification, missedProblem }: MessageItem): readonly string[
     ];
   }
   return [
-    `Since: ${time(problemBeganAtMs)} (${lasted(notification)})`,
+    `Since: ${timeText(problemBeganAtMs)} (${lasted(notification)})`,
     `Results: ${notification.occurrences} in a row`,
     ...event === "reminder" ? [] : [`Previous: ${previous.toUpperCase()}`],
-    `Decided: ${time(decidedAtMs)}`,
+    `Decided: ${timeText(decidedAtMs)}`,
   ];
 }
 
 function since(notification: Notification): string {
-  return `since ${time(notification.problemBeganAtMs)}, ${countResults(notification.occurrences)}`;
+  return `since ${timeText(notification.problemBeganAtMs)}, ${countResults(notification.occurrences)}`;
 }
 
 function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
@@ -135,14 +136,9 @@ function lasted({ problemBeganAtMs, decidedAtMs }: Notification): string {
 
 /** `from 12:03 to 12:09 UTC`, with the days where they differ. */
 function span(problem: Notification, recovery: Notification): string {
-  const began = time(problem.problemBeganAtMs);
-  const ended = time(recovery.decidedAtMs);
+  const began = timeText(problem.problemBeganAtMs);
+  const ended = timeText(recovery.decidedAtMs);
   const isOneDay = began.slice(0, 10) === ended.slice(0, 10);
   const part = (text: string): string => isOneDay ? text.slice(11, 16) : text.slice(0, 16);
   return `from ${part(began)} to ${part(ended)} UTC`;
-}
-
-/** As in `2026-01-31 10:00:00 UTC`. */
-function time(ms: number): string {
-  return new Date(ms).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 }

@@ -1,4 +1,4 @@
-/** Times on the command line: read and printed in the machine's time zone. */
+/** Times for people, in one form everywhere, and the forms that are read. */
 
 export interface TimeContext {
   /** The machine's time zone, such as `Europe/Zurich`. */
@@ -9,7 +9,7 @@ export interface TimeContext {
 
 const TIME_OF_DAY = /^\d{1,2}:\d{2}$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})?$/;
+const DATE_AND_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2})?(Z| UTC| ?[+-]\d{2}:\d{2})?$/;
 
 /**
  * Reads a time of day (the next one), a date (its first moment), or a date and time. It is local unless it names its
@@ -35,15 +35,19 @@ function readTime(text: string, { timeZone, nowMs }: TimeContext): number {
     const isPast = today.epochMilliseconds <= nowMs;
     return (isPast ? today.add({ days: 1 }).withPlainTime(time) : today).epochMilliseconds;
   }
-  const written = text.replace(" ", "T");
+  const written = text.replace(" ", "T").replace(" UTC", "Z").replace(" ", "");
   if (/(Z|[+-]\d{2}:\d{2})$/.test(written) && !DATE.test(written)) {
     return Temporal.Instant.from(written).epochMilliseconds;
   }
   return Temporal.PlainDateTime.from(written).toZonedDateTime(timeZone).epochMilliseconds;
 }
 
-/** Writes a time in a form that {@linkcode parseTime} reads, such as `2026-12-01T18:30:00+01:00`. */
-export function timeText(timeMs: number, timeZone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone)
-    .toString({ smallestUnit: "second", timeZoneName: "never" }).replace("+00:00", "Z");
+/**
+ * Writes a time with its distance from UTC, such as `2026-12-01 18:30:00 +01:00` or `2026-12-01 17:30:00 UTC`. {@linkcode
+ * parseTime} reads it.
+ */
+export function timeText(timeMs: number, timeZone = "UTC"): string {
+  const time = Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);
+  const plain = time.toPlainDateTime().toString({ smallestUnit: "second" }).replace("T", " ");
+  return `${plain} ${time.offsetNanoseconds === 0 ? "UTC" : time.offset}`;
 }

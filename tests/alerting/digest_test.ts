@@ -31,7 +31,7 @@ Deno.test("digestOf() makes one item that counts and names the others", () => {
   assert.deepEqual(detail.split("\n"), items.map(describeItem));
   assert.equal(
     describeItem(item),
-    "2027-01-15T08:00:00Z CRITICAL: 3 notifications: 1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
+    "2027-01-15 08:00:00 UTC CRITICAL: 3 notifications: 1 CRITICAL, 1 WARNING, 1 OK: shop, mail, disk",
   );
 });
 

@@ -95,8 +95,8 @@ Deno.test("commandKind passes the notification in the environment, and nothing e
     MONITOR_NEXT_RUN_AT: "2026-01-31T10:01:00.000Z",
     MONITOR_HOST: "web1",
     MONITOR_TEST: "false",
-    MONITOR_SUMMARY: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
-      "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+    MONITOR_SUMMARY: "2026-01-31 10:00:00 UTC CRITICAL: Website (web): status is 500, expected 200 " +
+      "(was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
   });
 });
 

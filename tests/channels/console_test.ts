@@ -9,27 +9,27 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
   [
     "a problem",
     makeItem(),
-    "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+    "2026-01-31 10:00:00 UTC CRITICAL: Website (web): status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
   ],
   [
     "one that was seen once, without title and output",
     makeItem({ title: null, output: "", occurrences: 1 }),
-    "2026-01-31T10:00:00Z CRITICAL: web: no output (was ok, 1 result since 2026-01-31T09:58:00Z)",
+    "2026-01-31 10:00:00 UTC CRITICAL: web: no output (was ok, 1 result since 2026-01-31 09:58:00 UTC)",
   ],
   [
     "a change",
     makeItem({ event: "change", condition: "warning", previous: "critical", title: "web" }),
-    "2026-01-31T10:00:00Z WARNING, changed: web: status is 500, expected 200 (was critical, 3 results in a row since 2026-01-31T09:58:00Z)",
+    "2026-01-31 10:00:00 UTC WARNING, changed: web: status is 500, expected 200 (was critical, 3 results in a row since 2026-01-31 09:58:00 UTC)",
   ],
   [
     "a reminder",
     makeItem({ event: "reminder", previous: "critical" }),
-    "2026-01-31T10:00:00Z CRITICAL, still: Website (web): status is 500, expected 200 (since 2026-01-31T09:58:00Z)",
+    "2026-01-31 10:00:00 UTC CRITICAL, still: Website (web): status is 500, expected 200 (since 2026-01-31 09:58:00 UTC)",
   ],
   [
     "a recovery",
     makeItem({ event: "recovery", condition: "ok", previous: "critical", output: "status is 200" }),
-    "2026-01-31T10:00:00Z OK, recovered: Website (web): status is 200 (was critical since 2026-01-31T09:58:00Z)",
+    "2026-01-31 10:00:00 UTC OK, recovered: Website (web): status is 200 (was critical since 2026-01-31 09:58:00 UTC)",
   ],
   [
     "a problem that was over before it was told",
@@ -37,7 +37,7 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
       { event: "recovery", condition: "ok", previous: "critical", output: "fine" },
       makeNotification(),
     ),
-    "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z)",
+    "2026-01-31 10:00:00 UTC OK, recovered: Website (web): fine (was critical from 2026-01-31 09:58:00 UTC to 2026-01-31 10:00:00 UTC)",
   ],
   [
     "one in which older ones are counted",
@@ -48,7 +48,7 @@ const LINES: readonly (readonly [name: string, item: MessageItem, line: string])
       ),
       summarized: 17,
     },
-    "2026-01-31T10:00:00Z OK, recovered: Website (web): fine (was critical from 2026-01-31T09:58:00Z to 2026-01-31T10:00:00Z; 17 older problems recovered before they could be sent)",
+    "2026-01-31 10:00:00 UTC OK, recovered: Website (web): fine (was critical from 2026-01-31 09:58:00 UTC to 2026-01-31 10:00:00 UTC; 17 older problems recovered before they could be sent)",
   ],
 ];
 

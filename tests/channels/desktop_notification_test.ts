@@ -40,7 +40,7 @@ Deno.test({
         application: "monitor",
         icon: "dialog-warning",
         title: "CRITICAL: Website",
-        body: "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+        body: "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
         urgency: 2,
       });
     });
@@ -57,7 +57,7 @@ Deno.test({
         application: "monitor",
         icon: "",
         title: "OK again: web",
-        body: "no output (was critical since 2026-01-31T09:58:00Z)",
+        body: "no output (was critical since 2026-01-31 09:58:00 UTC)",
         urgency: 1,
       });
     });
@@ -224,7 +224,7 @@ Deno.test("desktopNotificationKind passes texts to osascript as arguments only",
   assert.equal(command.path, "/usr/bin/osascript");
   assert.deepEqual(command.arguments.slice(-2), [
     'CRITICAL: " & beep',
-    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
   ]);
 });
 
@@ -240,7 +240,7 @@ Deno.test("desktopNotificationKind puts no text into PowerShell's script as it i
   );
   assert.deepEqual(texts, [
     `CRITICAL: ${title}`,
-    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+    "status is 500, expected 200 (was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
   ]);
 });
 

@@ -8,7 +8,7 @@ import { makePipe } from "../support/make_pipe.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { runWithoutRights } from "../support/without_rights.ts";
 
-const LONG_AGO = new Date("2001-02-03T04:05:06Z");
+const LONG_AGO = new Date("2001-02-03 04:05:06 UTC");
 
 function touch(path: string, settings?: DeliverySettings): Promise<DeliveryFindings> {
   return deliverOver(fileTouchKind, { kind: "file_touch", key: "k", parameters: { path } }, settings);

@@ -69,7 +69,7 @@ Deno.test("webhookKind posts the fields of a summary, or fills a template with i
   assert.deepEqual([first?.["event"], first?.["check"], first?.["output"]], ["summary", "summary", SENTENCE]);
   assert.deepEqual(first?.["summary"], FIELDS);
   assert.deepEqual(filled, {
-    text: `2026-01-31T10:00:00Z Summary: ${SENTENCE}`,
+    text: `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`,
     action: "resolve",
     event: 1,
   });
@@ -100,12 +100,12 @@ Deno.test("commandKind and desktopNotificationKind tell the sentence of a summar
     system: { ...system, platform: "darwin" },
   });
   const [command, notifier] = commands;
-  assert.equal(command?.environment["MONITOR_SUMMARY"], `2026-01-31T10:00:00Z Summary: ${SENTENCE}`);
+  assert.equal(command?.environment["MONITOR_SUMMARY"], `2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`);
   const input = typeof command?.input === "string" ? JSON.parse(command.input) : null;
   assert.deepEqual([input.event, input.summary], ["summary", FIELDS]);
   assert.deepEqual(notifier?.arguments.slice(-2), ["Summary", SENTENCE]);
   const { lines } = await deliverOver(consoleKind, { kind: "console", key: "k", parameters: {} }, {
     message: MESSAGE,
   });
-  assert.deepEqual(lines, [`2026-01-31T10:00:00Z Summary: ${SENTENCE}`]);
+  assert.deepEqual(lines, [`2026-01-31 10:00:00 UTC Summary: ${SENTENCE}`]);
 });

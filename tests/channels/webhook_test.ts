@@ -268,8 +268,8 @@ Deno.test("webhookKind fills every field of a template with valid JSON", async (
     flapping: "false",
     dependents: "0",
     test: "false",
-    summary: "2026-01-31T10:00:00Z CRITICAL: Website (web): status is 500, expected 200 " +
-      "(was ok, 3 results in a row since 2026-01-31T09:58:00Z)",
+    summary: "2026-01-31 10:00:00 UTC CRITICAL: Website (web): status is 500, expected 200 " +
+      "(was ok, 3 results in a row since 2026-01-31 09:58:00 UTC)",
     action: "trigger",
     severity: "critical",
   });
@@ -421,7 +421,7 @@ const ANSWERS: readonly Answer[] = [
     response(503, { "retry-after": value }),
     failure("status is 503", { retryable: true, retryAfterMs: 90_000 }),
   ]),
-  ...["soon", "", "1.5", "-5", "+5", "5, 10", "5 s", "2026-01-31T10:01:30Z", "31 Jan 2026 10:01:30"].map(
+  ...["soon", "", "1.5", "-5", "+5", "5, 10", "5 s", "2026-01-31 10:01:30 UTC", "31 Jan 2026 10:01:30"].map(
     (value): Answer => [
       `503 with the invalid Retry-After "${value}"`,
       response(503, { "retry-after": value }),

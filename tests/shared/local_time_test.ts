@@ -38,8 +38,8 @@ Deno.test("parseTime() distinguishes a time that does not exist from other text"
 });
 
 Deno.test("timeText() prints times that parseTime() parses", () => {
-  assert.equal(timeText(NOW, ZURICH), "2026-10-24T17:10:20+02:00");
-  assert.equal(timeText(NOW, "UTC"), "2026-10-24T15:10:20Z");
+  assert.equal(timeText(NOW, ZURICH), "2026-10-24 17:10:20 +02:00");
+  assert.equal(timeText(NOW), "2026-10-24 15:10:20 UTC");
   const zones = fc.constantFrom(ZURICH, "UTC", "America/St_Johns", "Pacific/Apia");
   fc.assert(fc.property(fc.integer({ min: 0, max: 4e9 }), zones, (seconds, timeZone) => {
     const ms = seconds * 1000;

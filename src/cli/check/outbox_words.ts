@@ -1,5 +1,6 @@
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import { timeText } from "../../shared/local_time.ts";
 
 interface OutboxWords {
   readonly level: "info" | "warning" | "error";
@@ -28,7 +29,7 @@ export function describeOutboxEvent(event: DeliveryEvent, whatNext: string): Out
     return { level: "warning", message };
   }
   if (event.event === "limited") {
-    const until = new Date(event.untilMs).toISOString();
+    const until = timeText(event.untilMs);
     const message =
       `the limit of ${channel} is reached: notifications are pending until ${until}, then sent together`;
     return { level: "warning", message };

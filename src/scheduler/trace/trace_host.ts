@@ -6,6 +6,7 @@ import { hostAndPort } from "../../domain/runtime_permissions.ts";
 import { describeFileError } from "../../shared/describe_error.ts";
 import { quote } from "../../shared/quote.ts";
 import { KEPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
+import { timeText } from "../../shared/local_time.ts";
 
 export function traceProcesses(processes: Processes, tracer: Tracer): Processes {
   return {
@@ -63,9 +64,7 @@ export function traceFiles(files: Files, tracer: Tracer): Files {
         path,
         files.stat(path, options),
         ({ kind, sizeBytes, modifiedAtMs }) =>
-          `${kind}, ${sizeBytes} B, changed ${
-            modifiedAtMs === null ? "never" : new Date(modifiedAtMs).toISOString()
-          }`,
+          `${kind}, ${sizeBytes} B, changed ${modifiedAtMs === null ? "never" : timeText(modifiedAtMs)}`,
       ),
     list: (directory) => traced("list", directory, files.list(directory), ({ length }) => `${length} names`),
   };
