@@ -214,7 +214,6 @@ export const SCHEDULER: FaultyLayer = {
     },
     {
       file: "src/scheduler/recorded_pass.ts",
-      tests: ["tests/specs", "tests/life/postgres_state_test.ts"],
       faults: [
         [
           "a group in a single run without a state waits for confirmation",

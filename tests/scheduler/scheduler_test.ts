@@ -670,3 +670,53 @@ Deno.test("new Scheduler() runs a group at once when one of its checks changes, 
   assert.deepEqual([last("group"), last("outer")], ["ok", "ok"]);
   await end();
 });
+
+Deno.test("new Scheduler() runs a group again if one of its checks changes while it runs", async () => {
+  const [a, b] = ["a", "b"].map((name) => requestCheck(`http://${name}/`, { name, regularIntervalMs: HOUR }));
+  assert.ok(a !== undefined && b !== undefined);
+  const group = groupCheck(["a", "b"], 1, { name: "group", regularIntervalMs: HOUR });
+  const failing = new Set<string>();
+  const waiting: (() => void)[] = [];
+  let waits = false;
+  const { clock, scheduler, runs, end } = await startHarness([group, a, b], {
+    respond: (target) => ({ status: failing.has(target) ? 500 : 200, afterMs: 20 }),
+    refresh: () => new Promise((resolve) => waits ? void waiting.push(resolve) : resolve()),
+  });
+  const run = async (check: string): Promise<void> => {
+    scheduler.runNow(check);
+    await clock.advance(SECOND);
+  };
+  const endLast = async (): Promise<void> => {
+    waiting.pop()?.();
+    await clock.advance(SECOND);
+  };
+  await clock.advance(HOUR + MINUTE);
+  failing.add("http://a/").add("http://b/");
+  await run("a");
+  waits = true;
+  await run("b");
+  await endLast();
+  assert.deepEqual(scheduler.running, ["group"]);
+  failing.delete("http://a/");
+  await run("a");
+  waits = false;
+  await endLast();
+  await endLast();
+  assert.deepEqual(runs("group").slice(-2).map(({ condition }) => condition), ["critical", "ok"]);
+  await end();
+});
+
+Deno.test("new Scheduler() decides again about a problem that is to escalate, before its next run", async () => {
+  const escalates = { kind: "console", key: "console", parameters: {}, afterMs: 10 * MINUTE } as const;
+  const check = { ...testCheck("critical", { regularIntervalMs: HOUR }), notifications: [escalates] };
+  let isDue = false;
+  const { clock, runs, notifications, end } = await startHarness([check], {
+    known: () => isDue && notifications().length === 0 ? ["ok"] : ["critical"],
+  });
+  await clock.advance(10 * MINUTE);
+  assert.deepEqual([runs().length, notifications().length], [1, 0]);
+  isDue = true;
+  await clock.advance(MINUTE);
+  assert.deepEqual([runs().length, notifications().map(({ event }) => event)], [1, ["problem"]]);
+  await end();
+});

@@ -64,6 +64,8 @@ export interface SchedulerHarnessOptions {
   runFakeCommand?(name: string, nowMs: number): FakeRun;
   /** Returns whether a check runs here now. @default true */
   runsHere?(check: string): boolean;
+  /** Reads the silences again before a failure is recorded. @default at once */
+  refresh?(): Promise<void>;
   /** Opens a store in the place of a damaged one. */
   reopen?(error: StoreError): Promise<Store>;
 }
@@ -106,6 +108,7 @@ export async function startHarness(
         dependents: 0,
         queue: () => [],
       }),
+      ...options.refresh !== undefined && { refresh: options.refresh },
       ...options.parentsToRun !== undefined && { dependenciesToRun: options.parentsToRun },
     },
     share: { prunes: true, runs: (check) => options.runsHere?.(check) ?? true },
