@@ -2,14 +2,17 @@ import { type Command, COMMON_OPTIONS, type OptionSpec } from "./command_definit
 import { EXIT_CODE_HELP, exitCodeHelp } from "./exit_code.ts";
 import { PROJECT_URL } from "./project_url.ts";
 
-const WIDTH = 100;
+/** The width of a terminal that was not made wider. */
+const WIDTH = 80;
+/** Longer texts have a line of their own. */
+const LEFT_MAX = 34;
 
 /** The summary of the program without its period. */
 const PROGRAM_SUMMARY = "monitor runs the checks of a config, and notifies you of problems and recoveries";
 
 export function programHelp(commands: readonly Command[]): string {
   return [
-    `${PROGRAM_SUMMARY}.`,
+    ...wrap(`${PROGRAM_SUMMARY}.`, WIDTH),
     "",
     "Usage: monitor COMMAND [OPTIONS]",
     "",
@@ -56,7 +59,7 @@ export function commandHelp(command: Command): string {
 }
 
 function documentation(page: string): string {
-  return `Documentation: ${PROJECT_URL}/blob/main/docs/${page}`;
+  return `Documentation:\n${PROJECT_URL}/blob/main/docs/${page}`;
 }
 
 function describeOption(option: OptionSpec): readonly [string, string] {
@@ -69,12 +72,15 @@ function describeOption(option: OptionSpec): readonly [string, string] {
 
 /** Two columns; the second one is wrapped. */
 function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
-  const left = Math.max(...rows.map(([first]) => first.length));
-  return rows.flatMap(([first, second]) =>
-    wrap(second, WIDTH - left - 4).map((line, index) =>
-      `  ${(index === 0 ? first : "").padEnd(left)}  ${line}`
-    )
-  );
+  const lengths = rows.map(([first]) => first.length).filter((length) => length <= LEFT_MAX);
+  const left = Math.max(0, ...lengths);
+  return rows.flatMap(([first, second]) => {
+    const isLong = first.length > left;
+    const lines = wrap(second, WIDTH - left - 4).map((line, index) =>
+      `  ${(index === 0 && !isLong ? first : "").padEnd(left)}  ${line}`
+    );
+    return isLong ? [...wrap(first, WIDTH - 2).map((line) => `  ${line}`), ...lines] : lines;
+  });
 }
 
 function wrap(text: string, width: number): readonly string[] {

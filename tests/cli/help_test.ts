@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../src/cli/commands.ts";
-import { commandHelp } from "../../src/cli/help.ts";
+import { commandHelp, programHelp } from "../../src/cli/help.ts";
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
 
 Deno.test("commandHelp() ends with the URL of an existing page", () => {
@@ -8,9 +8,16 @@ Deno.test("commandHelp() ends with the URL of an existing page", () => {
     const page = `docs/${command.page}`;
     assert.ok(Deno.statSync(new URL(`../../${page}`, import.meta.url)).isFile, page);
     assert.ok(
-      commandHelp(command).endsWith(`\n\nDocumentation: ${PROJECT_URL}/blob/main/${page}\n`),
+      commandHelp(command).endsWith(`\n\nDocumentation:\n${PROJECT_URL}/blob/main/${page}\n`),
       command.name,
     );
+  }
+});
+
+Deno.test("programHelp() and commandHelp() fit a terminal of 80 columns, except for URLs", () => {
+  for (const help of [programHelp(COMMANDS), ...COMMANDS.map(commandHelp)]) {
+    const lines = help.split("\n").filter((line) => !line.startsWith("https://"));
+    assert.deepEqual(lines.filter((line) => line.length > 80), []);
   }
 });
 
