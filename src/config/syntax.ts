@@ -73,8 +73,7 @@ class Parser {
   readonly #path: (string | number)[] = [];
   /** Missing commas: after one of them reading goes on, after other errors it would only guess. */
   readonly #missingCommas: Problem[] = [];
-  /** Errors in a text whose syntax is right. */
-  readonly #flaws: Problem[] = [];
+  readonly #duplicates: Problem[] = [];
   #token: number = TOKEN.end;
   #end = 0;
 
@@ -91,12 +90,12 @@ class Parser {
       if (this.#token !== TOKEN.end) {
         this.#fail(`unexpected ${this.#describe()} after the end of the config`);
       }
-      const problems = [...this.#missingCommas, ...this.#flaws];
+      const problems = [...this.#missingCommas, ...this.#duplicates];
       return { value: this.#missingCommas.length > 0 ? undefined : value, problems };
     } catch (error) {
       if (!(error instanceof BrokenSyntax)) throw error;
       if (looksLikeYaml(this.#text)) return { value: undefined, problems: [YAML_PROBLEM] };
-      return { value: undefined, problems: [...this.#missingCommas, ...this.#flaws, error.problem] };
+      return { value: undefined, problems: [...this.#missingCommas, ...this.#duplicates, error.problem] };
     }
   }
 
@@ -211,7 +210,7 @@ class Parser {
   }
 
   #reportDuplicate(name: string): void {
-    this.#flaws.push({
+    this.#duplicates.push({
       path: [...this.#path],
       offset: this.#tokens.offset(),
       message: `the name ${quoteValue(name)} is specified more than once in one object`,
@@ -261,12 +260,11 @@ class Parser {
       );
     }
     if (String(value) !== written && !isExactNumber(written)) {
-      this.#flaws.push({
-        path: [...this.#path],
+      this.#failAt(
         offset,
-        message: `${describeToken(written)} has too many digits for a number, it would be ${value}`,
-        hint: 'write fewer digits; search for a long number with "body_part"',
-      });
+        `${describeToken(written)} has too many digits for a number, it would be ${value}`,
+        'write fewer digits; search for a long number with "body_part"',
+      );
     }
     return value;
   }

@@ -500,7 +500,13 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   },
   target_missing: { problems: [["6:34 checks.web.parameters.request", 'missing key "target"']] },
   threshold_fraction: { problems: [["6:20 checks.web.threshold", "is 1.5, expected a whole number"]] },
-  threshold_infinite: { problems: [["6:20 checks.web.threshold", "is Infinity, expected a whole number"]] },
+  threshold_infinite: {
+    problems: [[
+      "6:20",
+      '"1e999" has too many digits for a number, it would be Infinity',
+      'write fewer digits; search for a long number with "body_part"',
+    ]],
+  },
   threshold_negative: { problems: [["6:20 checks.web.threshold", "is -1, expected 1 or more"]] },
   threshold_zero: { problems: [["6:20 checks.web.threshold", "is 0, expected 1 or more"]] },
   timeout_zero: { problems: [["6:18 checks.web.timeout", `is 0, expected ${INTERVAL}`]] },
@@ -514,7 +520,7 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, ExpectedError>> = {
   unknown_channel_key: {
     problems: [[
       "4:46 defaults.notifications[0].name",
-      'unknown key "name", expected one of kind, parameters, channel, conditions, events, after, hours, at_most',
+      'unknown key "name", expected one of kind, parameters, channel, conditions, events, after, hours, outside_hours, fallback, at_most',
     ]],
   },
   unknown_check_key: {

@@ -28,7 +28,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
       if (expected === undefined) {
         assert.equal(parsed, undefined);
         assert.ok(problems.length > 0);
-      } else {
+      } else if (!problems.some(({ message }) => message.includes("too many digits"))) {
         assert.ok(parsed !== undefined, JSON.stringify(problems));
         const isNamedTwice = problems.length > 0;
         // V8 reads the name "\\"" as "\\\\" after it parsed that one before, so escapes are tested above.
@@ -257,14 +257,22 @@ Deno.test("parseText() parses numbers as JavaScript does", () => {
   assert.deepEqual(problems, []);
 });
 
-Deno.test("parseText() rejects numbers that would become others", () => {
-  const { problems } = parseText("[9007199254740993,\n 1e999, -1e-999, 0.1000000000000000055]");
-  assert.deepEqual(problems.map(({ offset, message }) => [offset, message]), [
-    [1, '"9007199254740993" has too many digits for a number, it would be 9007199254740992'],
-    [20, '"1e999" has too many digits for a number, it would be Infinity'],
-    [27, '"-1e-999" has too many digits for a number, it would be 0'],
-    [36, '"0.1000000000000000055" has too many digits for a number, it would be 0.1'],
-  ]);
+Deno.test("parseText() rejects numbers that would become others", async (t) => {
+  const rows: Readonly<Record<string, number>> = {
+    "9007199254740993": 9007199254740992,
+    "1e999": Infinity,
+    "-1e-999": 0,
+    "0.1000000000000000055": 0.1,
+  };
+  for (const [written, read] of Object.entries(rows)) {
+    await t.step(written, () => {
+      const { value, problems } = parseText(`[1, ${written}]`);
+      assert.equal(value, undefined);
+      assert.deepEqual(problems.map(({ offset, message }) => [offset, message]), [
+        [4, `"${written}" has too many digits for a number, it would be ${read}`],
+      ]);
+    });
+  }
 });
 
 Deno.test("createObject() creates objects without a prototype", () => {
