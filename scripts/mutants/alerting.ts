@@ -195,8 +195,8 @@ export const ALERTING: FaultyLayer = {
         ["attempts are not counted", "attempts: queued.attempts + 1", "attempts: queued.attempts"],
         [
           "a delivered notification stays in the state",
-          "removed: delivered.map((queued) => queued.id),",
-          "removed: [],",
+          "    removed: ids,",
+          "    removed: ids.slice(0, 0),",
         ],
         [
           "Retry-After is ignored",

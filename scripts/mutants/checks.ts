@@ -71,8 +71,8 @@ export const CHECKS: FaultyLayer = {
       file: "src/checks/http/json_comparisons.ts",
       tests: ["tests/checks/http/json_body_test.ts"],
       faults: [
-        ["at_least excludes its number", "value >= atLeast)", "value > atLeast)"],
-        ["at_most excludes its number", "value <= atMost)", "value < atMost)"],
+        ["at_least excludes its number", "atLeast, (order) => order >= 0)", "atLeast, (order) => order > 0)"],
+        ["at_most excludes its number", "atMost, (order) => order <= 0)", "atMost, (order) => order < 0)"],
         [
           "an object with more keys is equal",
           "=== names.length && names.every",

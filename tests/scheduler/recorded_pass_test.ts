@@ -6,7 +6,10 @@ import { openStateRepository } from "../../src/state/state_repository.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
 import { recordOf, updateOf } from "../state/records.ts";
+import type { Check } from "../../src/domain/check.ts";
+import type { Result } from "../../src/domain/result.ts";
 import { groupCheck, testCheck } from "../support/checks.ts";
+import { createMemoryStore } from "../support/memory_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 
@@ -68,4 +71,47 @@ Deno.test("RecordedPass runs a group again that another call has run meanwhile",
     await store.close();
     await other.close();
   }
+});
+
+Deno.test("RecordedPass combines the last results in a group if no state is kept", async () => {
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const [one, group] = [
+    testCheck("critical", { name: "one", threshold: 3 }),
+    groupCheck(["one"], 1, { name: "group" }),
+  ];
+  const store = createMemoryStore();
+  const conditionsOf = async (isKept: boolean): Promise<readonly string[]> => {
+    const results: Result[] = [];
+    const checks: readonly Check[] = [one, group];
+    const pass = new RecordedPass({
+      system: { ...createMemorySystem(), clock: createRealClock() },
+      directory: "/",
+      limits: { process: 1, network: 1 },
+      redact: (text) => text,
+      signal: new AbortController().signal,
+      active: checks,
+      repository: await openStateRepository({
+        store,
+        onFailure: fail,
+        reopen: fail,
+        newId: () => "id",
+        hostName: "host",
+      }),
+      notifying: { ...createSilentNotifying(), forget: () => {}, know: () => Promise.resolve() },
+      shared: null,
+      overtaken: new Set(),
+      isKept,
+      includesOthers: false,
+      tracesAll: false,
+      onResult: (result) => void results.push(result),
+      onBug: fail,
+    });
+    await pass.run(checks, null);
+    await pass.finish();
+    return results.map(({ check, condition }) => `${check.name} ${condition}`);
+  };
+  assert.deepEqual(await conditionsOf(true), ["one critical", "group ok"]);
+  assert.deepEqual(await conditionsOf(false), ["one critical", "group critical"]);
 });

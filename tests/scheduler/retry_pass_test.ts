@@ -13,10 +13,10 @@ interface Course {
   readonly unfinished: readonly string[];
 }
 
-/** Retries checks for ten seconds; each run takes one second, and returns the next result of its check. */
+/** Retries checks; each run takes one second, and returns the next result of its check. */
 async function retry(
   conditions: Readonly<Record<string, readonly Condition[]>>,
-  stopAtMs = Infinity,
+  { stopAtMs = Infinity, forMs = 10_000 } = {},
 ): Promise<Course> {
   const clock = createFakeClock(0);
   const runs: Record<string, number[]> = {};
@@ -40,7 +40,7 @@ async function retry(
     onResult: ({ check, condition }) =>
       results.push(`${clock.monotonicMs() / 1000} ${check.name} ${condition}`),
   }, {
-    forMs: 10_000,
+    forMs,
     isFailure: (condition) => condition !== "ok",
     onRetry: (checks, leftMs) => retries.push(`${names(checks)} ${leftMs / 1000}`),
   });
@@ -81,11 +81,16 @@ Deno.test("runRetryPass() starts the last run when the time is over, and returns
   });
 });
 
+Deno.test("runRetryPass() shortens the last pause to the time that is left", async () => {
+  const { runs, retries } = await retry({ a: ["critical"] }, { forMs: 2_500 });
+  assert.deepStrictEqual([runs, retries], [{ a: [0, 2.5] }, ["a 0"]]);
+});
+
 Deno.test("runRetryPass() passes on earlier results if it is stopped, in a pause or in a run", async () => {
-  const paused = await retry({ a: ["critical"], b: ["ok"] }, 2000);
+  const paused = await retry({ a: ["critical"], b: ["ok"] }, { stopAtMs: 2000 });
   assert.deepStrictEqual([paused.results, paused.unfinished], [["1 b ok", "2 a critical"], []]);
-  const running = await retry({ a: ["critical"] }, 3500);
+  const running = await retry({ a: ["critical"] }, { stopAtMs: 3500 });
   assert.deepStrictEqual([running.results, running.unfinished], [["3.5 a critical"], []]);
-  const first = await retry({ a: ["critical"] }, 500);
+  const first = await retry({ a: ["critical"] }, { stopAtMs: 500 });
   assert.deepStrictEqual([first.results, first.unfinished], [[], ["a"]]);
 });
