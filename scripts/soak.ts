@@ -15,6 +15,7 @@ import { soakEndpoint } from "./soak/endpoint.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
+import { CAMPAIGNS, SEED } from "../testing/seed.ts";
 import { startChild, tool } from "../testing/tools.ts";
 import { FULL_FORM } from "../testing/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
@@ -158,7 +159,7 @@ async function soakProperties({ rounds, seed }: SoakOptions): Promise<void> {
   const files = await Array.fromAsync(filesWith("tests", "/support/property.ts"));
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
   for (let round = 0; round < rounds; round++) {
-    await runTests(files, { variables: { PROPERTY_SEED: seed + round }, minutesMax: 10 });
+    await runTests(files, { variables: { [SEED]: seed + round, [CAMPAIGNS]: "full" }, minutesMax: 10 });
   }
 }
 

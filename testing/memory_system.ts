@@ -53,6 +53,8 @@ export interface MemorySystemOptions {
   readonly typed?: readonly string[];
   readonly workingDirectory?: string;
   readonly columns?: number;
+  /** @default Europe/Zurich */
+  readonly timeZone?: string;
   /** Another user's id, to see files as they do. */
   readonly userId?: number;
   /** Returns whether a permission of the runtime is granted; by default all are. */
@@ -110,7 +112,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     platform: "linux",
     runtime: { name: "Deno", version: "0.0.0", target: "test" },
     hostName: () => "test-host",
-    timeZone: () => "Europe/Zurich",
+    timeZone: () => options.timeZone ?? "Europe/Zurich",
     trustMachine: () => {},
     onReloadSignal: (callback) => {
       reloaders.add(callback);

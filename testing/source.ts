@@ -34,6 +34,11 @@ export function monitorCommand(flags?: readonly string[]): readonly string[] {
   return [Deno.execPath(), "run", ...own, bundled ?? ""];
 }
 
+/** Returns whether a command starts `monitor`. */
+export function startsMonitor(command: readonly string[]): boolean {
+  return command.some((part) => part === monitorCommand().at(-1) || part === pathOf("main.ts"));
+}
+
 /** Returns where the source finds its packages and how they were fetched, for a process with a cleared environment. */
 export function sourceEnvironment(): Readonly<Record<string, string>> {
   const home = Deno.env.get("HOME") ?? "/";

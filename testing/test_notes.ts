@@ -1,12 +1,13 @@
 /**
- * Notes the running test and its pending operation, in a file that the test runner (`scripts/test.ts`) reads: the
- * runtime has no timeout for a test, so the runner terminates one that hangs and prints the note.
+ * Notes the running test and its pending operation, in files that the test runner (`scripts/test.ts`) reads: the
+ * runtime has no timeout for a test, so the runner terminates one that hangs, and prints the note and the failures so
+ * far.
  *
- * Every test module runs in its own worker and writes its own file. Without the runner nothing is written. The file
- * is opened by `startNotes()`, before any test, and stays open: a test may have no permission to write.
+ * Without the runner nothing is written. The file of the present test is opened by `startNotes()`, before any test, and
+ * stays open: a test may have no permission to write.
  */
 
-/** The note: the present test, its steps and waits from the outside in, and the progress of this module. */
+/** The note: the present test, its steps and waits from the outside in, and the progress of this process. */
 export interface TestNote {
   /** `null` between two tests. */
   readonly test: string | null;
@@ -17,15 +18,35 @@ export interface TestNote {
   readonly failed: number;
 }
 
-/** A test that failed: the runtime reports the module that wraps `Deno.test` as its location. */
-export interface FailedTest {
+/** Where a test is: the runtime reports the module that wraps `Deno.test` as its place. */
+export interface TestPlace {
   readonly test: string;
   /** `./tests/cli/check_test.ts:12:6` */
   readonly place: string;
 }
 
+/** A failed test or step. */
+export interface FailedTest extends TestPlace {
+  /** The error with its stack. */
+  readonly error: string;
+}
+
 /** The environment variable that names the directory of the notes. */
 export const NOTES_DIRECTORY = "MONITOR_TEST_NOTES";
+
+/** The files of the notes. */
+export const NOTES = {
+  /** The present note. */
+  present: "present.json",
+  /** The places of all tests, a JSON line each. */
+  places: "places",
+  /** The failed tests and steps, a JSON line each. */
+  failed: "failed",
+  /** The missing tools of each ignored test, a line each. */
+  ignored: "ignored",
+  /** A line for each start of the whole program. */
+  starts: "starts",
+} as const;
 
 let directory: string | undefined;
 let file: Deno.FsFile | null = null;
@@ -33,25 +54,37 @@ const waits: string[] = [];
 let hasFailed = false;
 let state = { test: null as string | null, sinceMs: Date.now(), passed: 0, failed: 0 };
 
-/** Begins the notes of this module, if the test runner has started it. */
+/** Begins the notes of this process, if the test runner has started it. */
 export function startNotes(): void {
   directory = Deno.env.get(NOTES_DIRECTORY);
   if (directory === undefined) return;
-  file = Deno.openSync(`${directory}/${crypto.randomUUID()}.json`, { write: true, createNew: true });
+  file = Deno.openSync(`${directory}/${NOTES.present}`, { write: true, create: true, truncate: true });
 }
 
 /** Notes that a test is ignored because these tools are missing. */
 export function noteIgnored(missing: readonly string[]): void {
-  if (directory !== undefined) {
-    Deno.writeTextFileSync(`${directory}/ignored`, `${missing.join(" ")}\n`, { append: true });
-  }
+  append("ignored", missing.join(" "));
+}
+
+/** Notes where a test is. */
+export function notePlace(place: TestPlace): void {
+  append("places", JSON.stringify(place));
+}
+
+/** Notes a start of the whole program. */
+export function noteStart(): void {
+  append("starts", "");
 }
 
 /** Notes that a test or one of its steps has failed. */
 export function noteFailed(failed: FailedTest): void {
   hasFailed = true;
+  append("failed", JSON.stringify(failed));
+}
+
+function append(name: keyof typeof NOTES, line: string): void {
   if (directory === undefined) return;
-  Deno.writeTextFileSync(`${directory}/failed`, `${JSON.stringify(failed)}\n`, { append: true });
+  Deno.writeTextFileSync(`${directory}/${NOTES[name]}`, `${line}\n`, { append: true });
 }
 
 /** Runs a test and notes it. */

@@ -4,7 +4,8 @@
  * A test that needs a tool declares it: `Deno.test({ ...needs("xmllint"), name, fn })` is ignored where `xmllint` is
  * missing, and the test runner lists it at the end. `deno task test:all` fails before it starts if a tool is missing.
  */
-import { noteIgnored, waitingFor } from "./test_notes.ts";
+import { startsMonitor } from "./source.ts";
+import { noteIgnored, noteStart, waitingFor } from "./test_notes.ts";
 
 /** An external tool. */
 interface Tool {
@@ -165,7 +166,7 @@ function isUsable(path: string, isCommand: boolean): boolean {
 }
 
 export interface ChildOptions extends Omit<Deno.CommandOptions, "args" | "signal"> {
-  /** It is killed after that time, so that no test waits longer for it. @default 45 seconds */
+  /** It is killed after that time, so that no test waits longer for it. @default 5 minutes */
   readonly limitMs?: number;
 }
 
@@ -178,9 +179,13 @@ export interface ChildEnd {
   readonly stderr: string;
 }
 
-const LIMIT_MS = 45_000;
+/** Longer than anything takes on a slow machine beside other work: only a fault waits for it. */
+const LIMIT_MS = 300_000;
 
-/** Starts a child process, by the path that `tool()` returned or that of a command of the project. */
+/**
+ * Starts a child process, by the path that `tool()` returned or that of a command of the project. A signal to one that
+ * has ended meanwhile does nothing.
+ */
 export function startChild(
   path: string,
   args: readonly string[],
@@ -189,11 +194,21 @@ export function startChild(
   if (!path.startsWith("/")) {
     throw new Error(`cannot start "${path}": it is not an absolute path; use tool()`);
   }
+  if (startsMonitor([path, ...args])) noteStart();
   const child = new Deno.Command(path, { ...options, args: [...args] }).spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), limitMs);
+  const signal = child.kill.bind(child);
+  const kill: typeof signal = (name) => {
+    try {
+      signal(name);
+    } catch (error) {
+      // "Child process has already terminated"
+      if (!(error instanceof TypeError)) throw error;
+    }
+  };
+  const timer = setTimeout(kill, limitMs, "SIGKILL");
   // The runtime's own handling of a rejected status is the caller's.
   child.status.finally(() => clearTimeout(timer)).catch(() => {});
-  return child;
+  return Object.assign(child, { kill });
 }
 
 /**

@@ -14,7 +14,7 @@ import type { ConditionChange } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { endMaintenance, silenceOf } from "../state/records.ts";
-import { createRandom } from "../life/chaos/random.ts";
+import { createRandom } from "../../testing/random.ts";
 import { testCheck } from "../support/checks.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { type Arrival, type ArrivedItem, createFlakySystem, type Mood } from "./flaky_channels.ts";

@@ -6,7 +6,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createRandom } from "../life/chaos/random.ts";
+import { createRandom } from "../../testing/random.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 import { createMemoryOutbox, type MemoryOutbox } from "../support/memory_outbox.ts";
 

@@ -37,7 +37,7 @@ export interface StartOptions {
   readonly shell?: string;
   /** Runs the source, whatever else is run, with these flags of the runtime; an executable has its own. */
   readonly permissions?: readonly string[];
-  /** It is killed after that time. @default 45 seconds */
+  /** It is killed after that time. @default 5 minutes */
   readonly limitMs?: number;
 }
 

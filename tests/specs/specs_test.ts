@@ -6,15 +6,21 @@
  * In the expected texts `[ANY]` matches anything within a line, `[FOLDER]` the working directory, and `[HOME]` the
  * home, which is empty at first.
  *
- * The program under test is the source, or the executable that `MONITOR_PROGRAM` names. `TEST_CASE=silence` runs only
- * the cases with that text in their name.
+ * The program under test runs in the test's own process, but for the few steps that need one of their own. With
+ * `MONITOR_PROGRAM`, which names an executable, all steps run that. `TEST_CASE=silence` runs only the
+ * cases with that text in their name.
  */
 import assert from "node:assert/strict";
+import { run } from "../../src/cli/run.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
+import { runChild } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { type ChildEnd, runChild } from "../../testing/tools.ts";
 
-const test = concurrentTests("monitor: end-to-end tests");
+/** Whether all steps are processes. */
+const HAS_PROGRAM = Deno.env.get("MONITOR_PROGRAM") !== undefined;
+// A step in this process changes its working directory.
+const test = concurrentTests("monitor: end-to-end tests", { ...!HAS_PROGRAM && { runningMax: 1 } });
 
 interface Spec {
   /** One after another, in one working directory; their output is expected in one piece. */
@@ -28,6 +34,8 @@ interface Step {
   readonly args: readonly string[];
   readonly exit_code: number;
   readonly stdin?: string;
+  /** Whether it needs a process: what it starts inherits the standard streams. */
+  readonly process?: boolean;
 }
 
 const SPECS = new URL(".", import.meta.url);
@@ -46,9 +54,10 @@ async function runSpec(name: string): Promise<void> {
     await Deno.chmod(directory, spec.writes_here === true ? 0o777 : 0o755);
     const seen = { codes: [] as number[], stdout: "", stderr: "" };
     for (const step of spec.steps) {
-      const { code, stdout, stderr } = await runProgram(step, {
+      const runStep = HAS_PROGRAM || step.process === true ? runProgram : runHere;
+      const { code, stdout, stderr } = await runStep(step, {
         directory,
-        environment: { HOME: home, ...spec.environment },
+        environment: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: home, TZ: "UTC", ...spec.environment },
       });
       seen.codes.push(code);
       seen.stdout += stdout;
@@ -88,17 +97,37 @@ interface Place {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-function runProgram(step: Step, { directory, environment }: Place): Promise<ChildEnd> {
+/** What a step did. */
+interface StepEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function runHere(step: Step, { directory, environment }: Place): Promise<StepEnd> {
+  const { TZ } = environment;
+  const before = Deno.cwd();
+  Deno.chdir(directory);
+  try {
+    const system = createMemorySystem({
+      environment,
+      ...TZ !== undefined && { timeZone: TZ },
+      stdin: step.stdin ?? "",
+    });
+    const code = await run(step.args, system);
+    return { code, stdout: system.stdout.text(), stderr: system.stderr.text() };
+  } finally {
+    Deno.chdir(before);
+  }
+}
+
+function runProgram(step: Step, { directory, environment }: Place): Promise<StepEnd> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   const [program = "", ...before] = monitorCommand();
   return runChild(program, [...before, ...step.args], {
     cwd: directory,
     clearEnv: true,
-    env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
-      ...(executable === undefined && sourceEnvironment()),
-      ...environment,
-    },
+    env: { ...(executable === undefined && sourceEnvironment()), ...environment },
     stdin: step.stdin ?? "",
   });
 }

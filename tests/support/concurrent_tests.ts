@@ -17,35 +17,26 @@ export interface CaseOptions {
   readonly ignore?: boolean;
 }
 
-/** How many cases run at the same time. More would compete for the processors of a small machine. */
-const RUNNING_MAX = 12;
+/** How many cases run at the same time: more would compete for the processors. */
+const RUNNING_MAX = navigator.hardwareConcurrency;
 
 export interface ConcurrencyOptions {
-  /** @default 12 */
+  /** @default the number of processors */
   readonly runningMax?: number;
 }
 
-let together: { readonly name: string; readonly cases: Parameters<AddCase>[] } | null = null;
-
 /**
- * Returns a function that adds a case to a test, as `Deno.test()` adds a test. Each case is a step. The first call
- * registers the test; the cases of further calls, by other modules of the process, are cases of that test too. The test
- * as a whole is checked for leaked operations and resources.
+ * Returns a function that adds a case to a test, as `Deno.test()` adds a test. Each case is a step. The test as a whole
+ * is checked for leaked operations and resources.
  */
 export function concurrentTests(name: string, options: ConcurrencyOptions = {}): AddCase {
   const wanted = Deno.env.get("TEST_CASE") ?? "";
-  const { name: test, cases } = together ??= registerTest(name, options);
-  const prefix = test === name ? "" : `${name}: `;
-  return (...[own, ...others]) => void (own.includes(wanted) && cases.push([prefix + own, ...others]));
-}
-
-function registerTest(name: string, options: ConcurrencyOptions): NonNullable<typeof together> {
   const cases: Parameters<AddCase>[] = [];
   Deno.test(name, async (context) => {
     await using steps = concurrentSteps(context, options);
     for (const parts of cases) steps.add(...parts);
   });
-  return { name, cases };
+  return (...parts) => void (parts[0].includes(wanted) && cases.push(parts));
 }
 
 /** Steps of a test that run at the same time. */

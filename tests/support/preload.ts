@@ -1,25 +1,45 @@
 /**
- * Wraps `Deno.test` so that every test and every step is noted while it runs. The test runner (`scripts/test.ts`)
- * loads it into each test module by `--preload`.
+ * Wraps `Deno.test` so that every test and every step is noted while it runs, and an error that nothing catches fails
+ * the running test, not all tests of its layer. The test runner (`scripts/test.ts`) loads it by `--preload`.
  */
-import { type FailedTest, noteFailed, notingStep, notingTest, startNotes } from "../../testing/test_notes.ts";
+import {
+  noteFailed,
+  notePlace,
+  notingStep,
+  notingTest,
+  startNotes,
+  type TestPlace,
+} from "../../testing/test_notes.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];
 
 startNotes();
 const original = Deno.test;
+/** The running test, or the last one, with the errors that nothing caught while it ran. */
+let present: { readonly place: TestPlace; readonly uncaught: unknown[] | null } | null = null;
+
+globalThis.addEventListener("error", (event) => catchFor(event, event.error));
+globalThis.addEventListener("unhandledrejection", (event) => catchFor(event, event.reason));
+
+function catchFor(event: Event, error: unknown): void {
+  if (present === null) return;
+  event.preventDefault();
+  if (present.uncaught === null) noteFailed({ ...present.place, error: `After its end: ${textOf(error)}` });
+  else present.uncaught.push(error);
+}
 
 // All forms: (name, fn), (fn), (name, options, fn), (options, fn), (definition).
 const wrapped = (...parts: unknown[]): void => {
-  const place = placeOfCaller();
+  const place: TestPlace = { test: nameOf(parts), place: placeOfCaller() };
+  notePlace(place);
   const call = original as (...parts: unknown[]) => void;
   call(
     ...parts.map((part) =>
       typeof part === "function"
-        ? testOf({ test: nameOf(parts), place }, part as TestFunction)
+        ? testOf(place, part as TestFunction)
         : isDefinition(part)
-        ? { ...part, fn: testOf({ test: part.name, place }, part.fn as TestFunction) }
+        ? { ...part, fn: testOf(place, part.fn as TestFunction) }
         : part
     ),
   );
@@ -33,21 +53,31 @@ function placeOfCaller(): string {
   return `./${place ?? "tests"}`;
 }
 
-function testOf(failed: FailedTest, run: TestFunction): TestFunction {
+function testOf(place: TestPlace, run: TestFunction): TestFunction {
   return (context) =>
-    notingTest(failed.test, () => notingFailure(failed, () => run(withSteps(context, failed))));
+    notingTest(place.test, () =>
+      notingFailure(place, async () => {
+        const uncaught: unknown[] = [];
+        present = { place, uncaught };
+        try {
+          await run(withSteps(context, place));
+        } finally {
+          present = { place, uncaught: null };
+        }
+        if (uncaught.length > 0) throw uncaught[0];
+      }));
 }
 
-function withSteps(context: Deno.TestContext, failed: FailedTest): Deno.TestContext {
+function withSteps(context: Deno.TestContext, place: TestPlace): Deno.TestContext {
   const step = (...parts: unknown[]): Promise<boolean> => {
     const call = context.step.bind(context) as (...parts: unknown[]) => Promise<boolean>;
     const name = nameOf(parts);
     return call(
       ...parts.map((part) =>
         typeof part === "function"
-          ? stepOf(name, part as StepFunction, failed)
+          ? stepOf(name, part as StepFunction, place)
           : isDefinition(part)
-          ? { ...part, fn: stepOf(part.name, part.fn as StepFunction, failed) }
+          ? { ...part, fn: stepOf(part.name, part.fn as StepFunction, place) }
           : part
       ),
     );
@@ -60,17 +90,21 @@ function withSteps(context: Deno.TestContext, failed: FailedTest): Deno.TestCont
   };
 }
 
-function stepOf(name: string, run: StepFunction, failed: FailedTest): StepFunction {
-  return (context) => notingStep(name, () => notingFailure(failed, () => run(withSteps(context, failed))));
+function stepOf(name: string, run: StepFunction, place: TestPlace): StepFunction {
+  return (context) => notingStep(name, () => notingFailure(place, () => run(withSteps(context, place))));
 }
 
-async function notingFailure(failed: FailedTest, run: () => void | Promise<void>): Promise<void> {
+async function notingFailure(place: TestPlace, run: () => void | Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    noteFailed(failed);
+    noteFailed({ ...place, error: textOf(error) });
     throw error;
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.stack ?? error.message : String(error);
 }
 
 function nameOf(parts: readonly unknown[]): string {

@@ -19,7 +19,7 @@ import { type FlakyMail, startFlakyMail } from "./flaky_mail.ts";
 import { type DiskTrouble, planLongLife, planRound, type RoundPlan } from "./plan.ts";
 import { CHECKS, createShownReader, turnSome, writeChecks, writeFakeConfig } from "./fake_checks.ts";
 import { assertSound, count, type Life, live, type Tally } from "./process_life.ts";
-import { createRandom, type Random } from "./random.ts";
+import { createRandom, type Random } from "../../../testing/random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
 import { assertNotifiedExactly } from "./notified_exactly.ts";
 

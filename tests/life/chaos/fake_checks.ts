@@ -2,7 +2,7 @@
 import type { Condition } from "../../../src/domain/condition.ts";
 import type { Harness } from "../program.ts";
 import type { FakeCheck, Shown } from "./model.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../../testing/random.ts";
 
 /** By exit code. */
 const CONDITIONS: readonly Condition[] = ["ok", "warning", "critical", "unknown"];

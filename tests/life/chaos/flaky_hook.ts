@@ -1,7 +1,7 @@
 /** A webhook that breaks, rejects or sends any response at every step of its protocol. */
 import type { Arrival } from "./arrivals.ts";
 import { type Door, openDoor, type Visitor } from "./door.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../../testing/random.ts";
 import { itemsOf, readHead } from "./read_post.ts";
 
 /** A webhook with its moods. */

@@ -4,7 +4,7 @@
 import type { Certificate } from "../../support/certificates.ts";
 import type { Arrival } from "./arrivals.ts";
 import { closeQuietly, type Door, openDoor, untilOver, type Visitor, visitorOf } from "./door.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../../testing/random.ts";
 import { readMail } from "./read_mail.ts";
 
 /** A flaky SMTP server. */

@@ -1,5 +1,5 @@
 /** The events of one round, drawn before it begins: the same for the same seed. */
-import type { Random } from "./random.ts";
+import type { Random } from "../../../testing/random.ts";
 
 /** Something that happens to a process so many milliseconds after its start. */
 export type Blow =

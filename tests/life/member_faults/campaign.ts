@@ -4,7 +4,7 @@
  */
 import { until } from "../installation.ts";
 import { withHarness } from "../program.ts";
-import { createRandom, type Random } from "../chaos/random.ts";
+import { createRandom, type Random } from "../../../testing/random.ts";
 import { type FaultKind, FAULTS, healDatabase } from "./faults.ts";
 import { countQueued, type FaultyInstallation, readKept, withFaultyInstallation } from "./installation.ts";
 import type { FaultyMember } from "./members.ts";

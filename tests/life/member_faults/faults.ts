@@ -1,6 +1,6 @@
 /** The faults. Each ends with everything as it was before. */
 import assert from "node:assert/strict";
-import type { Random } from "../chaos/random.ts";
+import type { Random } from "../../../testing/random.ts";
 import { SCHEMA } from "./database_server.ts";
 import type { FaultyInstallation } from "./installation.ts";
 import type { FaultyMember } from "./members.ts";

@@ -1,0 +1,68 @@
+/**
+ * What a run starts: one entry for each layer, that is each directory directly below `tests/`. An entry is a process
+ * with one module that imports all test modules of the layer: a process, or only an isolate, for each of them would
+ * cost more than most tests.
+ */
+import { existsSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** The directory of the project. */
+export const PROJECT: string = fileURLToPath(new URL("../..", import.meta.url));
+/** Its tests compile executables; `deno task executable` runs them. */
+const APART = "executable";
+
+/** The test modules of one layer. */
+export interface Entry {
+  /** The name of the layer. */
+  readonly name: string;
+  /** Absolute paths. */
+  readonly files: readonly string[];
+  /** Environment variables of its process, in addition to those of the run. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the entries for some files and directories, or for all tests. The largest are first, since the last to begin
+ * should be short.
+ *
+ * @throws {RangeError} If a path does not exist.
+ */
+export function entriesOf(paths: readonly string[]): readonly Entry[] {
+  const layers = new Map<string, string[]>();
+  const add = (file: string): void => {
+    const path = relative(PROJECT, file);
+    const layer = /^tests\/([^/]+)\//.exec(path)?.[1] ?? path;
+    if (paths.length > 0 || layer !== APART) layers.set(layer, [...layers.get(layer) ?? [], file]);
+  };
+  for (const path of paths.length > 0 ? paths : ["tests"]) filesOf(resolve(PROJECT, path)).forEach(add);
+  return [...layers]
+    .map(([name, files]): Entry => ({ name, files: [...new Set(files)].sort(), variables: {} }))
+    .sort((one, other) => bytesOf(other) - bytesOf(one));
+}
+
+/**
+ * Returns the source of the module that imports the test modules of an entry. One that can't be imported is a failed
+ * test, and the others run.
+ */
+export function sourceOf({ files }: Entry): string {
+  const imports = files.map((file) => {
+    const name = JSON.stringify(`import of ${relative(PROJECT, file)}`);
+    const url = JSON.stringify(pathToFileURL(file).href);
+    return `try { await import(${url}); } catch (error) { Deno.test(${name}, () => { throw error; }); }\n`;
+  });
+  return imports.join("");
+}
+
+/** Returns a file itself, or the test modules below a directory. */
+function filesOf(path: string): readonly string[] {
+  if (!existsSync(path)) throw new RangeError(`no such file or directory: ${path}`);
+  if (!Deno.statSync(path).isDirectory) return [path];
+  return [...Deno.readDirSync(path)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesOf(`${path}/${name}`) : name.endsWith("_test.ts") ? [`${path}/${name}`] : []
+  );
+}
+
+function bytesOf({ files }: Entry): number {
+  return files.reduce((sum, file) => sum + Deno.statSync(file).size, 0);
+}

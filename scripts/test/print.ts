@@ -1,0 +1,139 @@
+/** What a person sees of a run: a line for each layer while it runs, then the failures, the missing tools and the sums. */
+import { packagesOf, type ToolName, TOOLS } from "../../testing/tools.ts";
+import type { Entry } from "./entries.ts";
+import { processorSeconds } from "./process_tree.ts";
+import { type Counts, type EntryEnd, readPresent } from "./run_entry.ts";
+
+const SHOW_EVERY_MS = 1000;
+const NAME_COLUMNS = 14;
+const isTerminal = Deno.stdout.isTerminal();
+const isColored = isTerminal && !Deno.noColor;
+
+/** Prints a line for each entry that has ended, and on a terminal those that run. */
+export class Progress {
+  readonly #running = new Map<Entry, string>();
+  readonly #showsOutput: boolean;
+  #timer: number | null = null;
+
+  /** With `output`, also shows what tests print. */
+  constructor({ output }: { readonly output: boolean }) {
+    this.#showsOutput = output;
+  }
+
+  /** Shows an entry whose notes are in a directory. */
+  start(entry: Entry, directory: string): void {
+    this.#running.set(entry, directory);
+    if (isTerminal) this.#timer ??= setInterval(() => this.#show(), SHOW_EVERY_MS);
+  }
+
+  end({ entry, counts, seconds, output }: EntryEnd): void {
+    this.#running.delete(entry);
+    if (this.#running.size === 0) this.#stop();
+    this.#clear();
+    if (this.#showsOutput) write(output);
+    if (counts.passed + counts.failed + counts.skipped === 0) return;
+    const { failed } = counts;
+    const parts = [`${counts.passed} passed`];
+    if (failed > 0) parts.push(colored("31", `${failed} failed`));
+    if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
+    console.log(`${entry.name.padEnd(NAME_COLUMNS)}  ${parts.join(", ")}  (${seconds.toFixed(0)} s)`);
+  }
+
+  #show(): void {
+    const running = [...this.#running].map(([{ name }, directory]) =>
+      `${name} ${readPresent(directory)?.passed ?? 0}`
+    );
+    const { columns } = Deno.consoleSize();
+    this.#clear();
+    write(`running: ${running.join(", ")}`.slice(0, columns - 1));
+  }
+
+  #clear(): void {
+    if (isTerminal) write("\r\x1b[K");
+  }
+
+  #stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#clear();
+  }
+}
+
+export interface ResultOptions {
+  /** Whether the run was that of all tests. */
+  readonly all: boolean;
+  /** Whether to print processor times. */
+  readonly times: boolean;
+  readonly seed: number;
+}
+
+/** Prints how the entries have ended and how to repeat what failed; returns the exit code. */
+export function printResult(
+  ends: readonly EntryEnd[],
+  options: ResultOptions & { readonly seconds: number },
+): number {
+  if (options.times) printTimes(ends);
+  const failures = ends.map((end) => end.failures).filter((text) => text !== "");
+  if (failures.length > 0) {
+    console.log(`\n${colored("1;31", "FAILED")}\n\n${failures.join("\n\n")}\n`);
+    printRepeat(failures.join("\n"), options);
+  }
+  printIgnored(ends.flatMap(({ ignored }) => ignored));
+  const processor = processorSeconds();
+  const processorText = processor === null
+    ? ""
+    : `, ${(processor.own + processor.children).toFixed(0)} s of processor time`;
+  console.log(`\n${options.seconds.toFixed(0)} s${processorText}`);
+  const total = (name: keyof Counts): number => sum(ends.map(({ counts }) => counts[name]));
+  printCounts({ passed: total("passed"), failed: total("failed"), skipped: total("skipped") });
+  return total("failed") > 0 ? 1 : 0;
+}
+
+export function printCounts({ passed, failed, skipped }: Counts): void {
+  console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
+}
+
+export function printInstall(names: readonly ToolName[]): void {
+  if (names.length > 0) console.log(`\nInstall them: sudo apt-get install ${packagesOf(names).join(" ")}`);
+}
+
+function printTimes(ends: readonly EntryEnd[]): void {
+  console.log("\nProcessor time, starts of the whole program:");
+  for (const { entry, processorSeconds, starts } of ends) {
+    const seconds = processorSeconds?.toFixed(1) ?? "?";
+    console.log(`  ${entry.name.padEnd(NAME_COLUMNS)}${seconds.padStart(7)} s${String(starts).padStart(6)}`);
+  }
+  console.log(`  ${sum(ends.map(({ starts }) => starts))} starts in all`);
+}
+
+function printRepeat(failures: string, { all, seed }: ResultOptions): void {
+  const places = failures.matchAll(/(?: => \.\/|^import of )(tests\/(?!support\/)[^\s:]+)/gm);
+  const files = [...places].map(([, file]) => file ?? "");
+  if (files.length === 0) return;
+  const task = all ? "test:all" : "test";
+  console.log(`Repeat it: deno task ${task} --seed ${seed} ${[...new Set(files)].join(" ")}`);
+}
+
+function printIgnored(ignored: readonly (readonly string[])[]): void {
+  if (ignored.length === 0) return;
+  const counts = new Map<string, number>();
+  for (const name of ignored.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const rows = [...counts].sort(([one], [other]) => one < other ? -1 : 1);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  console.log("\nIgnored tests by missing tool:");
+  for (const [name, count] of rows) console.log(`  ${name.padEnd(width)}  ${count}`);
+  printInstall(rows.map(([name]) => name).filter((name): name is ToolName => Object.hasOwn(TOOLS, name)));
+}
+
+function colored(code: string, text: string): string {
+  return isColored ? `\x1b[${code}m${text}\x1b[0m` : text;
+}
+
+function write(text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let rest = bytes; rest.length > 0;) rest = rest.subarray(Deno.stdout.writeSync(rest));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,25 @@
+/**
+ * The seed of everything random in tests, and the size of their campaigns. Both are the same in each run of a commit,
+ * so that a failure can be repeated: `deno task test --seed N` sets another seed.
+ */
+import { createRandom, type Random } from "./random.ts";
+
+/** The environment variable that sets the seed. */
+export const SEED = "TEST_SEED";
+/** The environment variable that sets the size of campaigns: `full`, or a tenth of that. */
+export const CAMPAIGNS = "TEST_CAMPAIGNS";
+
+/** Returns the seed. */
+export function testSeed(): number {
+  return Number(Deno.env.get(SEED) ?? 1);
+}
+
+/** Returns random decisions that follow from the seed; a name sets them apart from those of other tests. */
+export function testRandom(name: string): Random {
+  return createRandom(testSeed(), name);
+}
+
+/** Returns how many of so many rounds a campaign does: all in `deno task test:all` and `soak`, otherwise a tenth. */
+export function campaign(rounds: number): number {
+  return Deno.env.get(CAMPAIGNS) === "full" ? rounds : Math.ceil(rounds / 10);
+}
