@@ -2,6 +2,7 @@ import type { PermissionClass } from "../src/domain/runtime_permissions.ts";
 import type { StoreMachine } from "../src/domain/stores.ts";
 import type { System } from "../src/domain/system.ts";
 import type { TextSink } from "../src/domain/text_sink.ts";
+import { testRandom } from "./seed.ts";
 import { createRealClock } from "./real_clock.ts";
 import { createStores } from "../src/state/open_stores.ts";
 import { createConnections } from "../src/system/tcp/connections.ts";
@@ -75,7 +76,7 @@ export function createMemorySystem(options: MemorySystemOptions = {}): MemorySys
     state: { files: createStoreFiles(clock), lock: acquireLock, holder: lockHolder, isLocked },
     userId: options.userId ?? Deno.uid(),
     randomId: () => crypto.randomUUID(),
-    random: () => Math.random(),
+    random: testRandom("system").next,
   };
   return {
     ...machine,

@@ -119,7 +119,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
 }
 
 const LIMIT_MS = 3_600_000;
-const START_MS = 30_000;
+const START_MS = 180_000;
 const LOOK_EVERY_MS = 20;
 
 /** Another process may take a free port before the server does. */

@@ -47,8 +47,6 @@ const PROGRAMS: readonly (readonly [name: string, verdict: RegExp, ...args: read
 /** The number of processes of each command. */
 const COUNT = shortOrFull(44, 500);
 const ROUNDS = 3;
-/** It lasts some ten seconds. */
-const LIMIT_MS = 55_000;
 
 /** The processes that were started for the crowd and live. */
 function survivors(mark: string): readonly number[] {
@@ -94,7 +92,6 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
   const { success, stdout, stderr } = await runChild(
     Deno.execPath(),
     [...args, program, JSON.stringify(order)],
-    { limitMs: LIMIT_MS },
   );
   assert.ok(success, stderr);
   const { seen, holdings } = JSON.parse(stdout) as CrowdFindings;

@@ -56,7 +56,8 @@ Deno.test("readPluginOutput() separates output, detail and performance data", as
 });
 
 Deno.test("readPluginOutput() parses hostile text in linear time", async (t) => {
-  const long = 64 * 1024;
+  // In quadratic time it would take many minutes.
+  const long = 1024 * 1024;
   const rows = [
     { name: "carriage returns", text: `OK\n${"\r".repeat(long)}x` },
     { name: "a long value", text: `OK\n|a=${"1".repeat(long)}|` },
@@ -68,8 +69,8 @@ Deno.test("readPluginOutput() parses hostile text in linear time", async (t) => 
   for (const { name, text } of rows) {
     await t.step(name, () => {
       const startMs = performance.now();
-      for (let round = 0; round < 10; round++) readPluginOutput(text);
-      assert.ok(performance.now() - startMs < 5000);
+      readPluginOutput(text);
+      assert.ok(performance.now() - startMs < 120_000);
     });
   }
 });

@@ -7,8 +7,8 @@ import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { fixture, newMark, untilGone } from "../support/processes.ts";
 import { observeProgram, type ScriptRun } from "../support/script_check.ts";
 
-/** Far beyond every limit used here, far below the minute that the fixtures sleep. */
-const SOON_MS = 15_000;
+/** Far beyond every limit used here, far below the ten minutes that the fixtures sleep. */
+const SOON_MS = 120_000;
 
 interface Row extends ScriptRun {
   readonly name: string;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../../src/domain/store.ts";
+import { testRandom } from "../../testing/seed.ts";
 import { NAMES, ROWS_KEPT } from "./save_forever.ts";
 import { startSaving } from "./saving_process.ts";
 import { openState, withState, withStatePath } from "./state_directory.ts";
@@ -13,10 +14,11 @@ const BATCHES_MAX = 60;
 
 Deno.test("save() and changeOutbox() persist every acknowledged write once when the process is killed", () =>
   withStatePath(async (path) => {
+    const { below } = testRandom("kills while saving");
     let before = 0;
     for (let round = 0; round < ROUNDS; round++) {
       // Some rounds meet the opening, most of them the saving.
-      const batches = round % 3 === 0 ? 0 : Math.floor(Math.random() * BATCHES_MAX);
+      const batches = round % 3 === 0 ? 0 : Math.floor(below(BATCHES_MAX));
       const child = await startSaving(path);
       for (let batch = 0; batch < batches; batch++) await child.nextBatch();
       const said = Math.max(before, await child.kill());
@@ -37,11 +39,12 @@ Deno.test("save() and changeOutbox() persist every acknowledged write once when 
   }));
 
 Deno.test("openSqliteStore() opens a state whose creation was killed", async () => {
+  const { below } = testRandom("kills while opening");
   for (let round = 0; round < ROUNDS / 3; round++) {
     await withStatePath(async (path) => {
       const child = await startSaving(path);
       // Not to wait for anything: whatever this moment meets must do.
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 25));
+      await new Promise((resolve) => setTimeout(resolve, below(25)));
       const said = await child.kill();
       const { store, quarantined } = await openState(path);
       assert.equal(quarantined, null);

@@ -30,12 +30,12 @@ const SETTINGS = {
 } as const;
 
 /** Longer than any test here. */
-const SOON_MS = 15_000;
+const TIMEOUT_MS = 120_000;
 
 /** A `tcp_connect` check of a port on loopback. */
 export function tcpCheck(
   parameters: Partial<TcpConnectParameters>,
-  timeoutMs = SOON_MS,
+  timeoutMs = TIMEOUT_MS,
 ): CheckOf<"tcp_connect"> {
   return {
     ...SETTINGS,
@@ -54,7 +54,7 @@ export function tcpCheck(
 /** A `tls_certificate` check of a port on loopback: warning from 14 days on, critical from 3 days on. */
 export function certificateCheck(
   parameters: Partial<TlsCertificateParameters> & { readonly port: number },
-  timeoutMs = SOON_MS,
+  timeoutMs = TIMEOUT_MS,
 ): CheckOf<"tls_certificate"> {
   return {
     ...SETTINGS,
@@ -73,7 +73,7 @@ export function certificateCheck(
 /** Returns a `dns_lookup` check of the IP addresses of a name. */
 export function dnsCheck(
   parameters: Partial<DnsLookupParameters>,
-  timeoutMs = SOON_MS,
+  timeoutMs = TIMEOUT_MS,
 ): CheckOf<"dns_lookup"> {
   return {
     ...SETTINGS,

@@ -123,14 +123,14 @@ export async function startRefusing(): Promise<Disposable & { readonly port: num
 /**
  * Waits until no process of this machine has a socket that leads to the port. If the system does not expose them (it
  * has no `/proc`), this returns at once.
- * @throws {Error} If some still do after five seconds.
+ * @throws {Error} If some still do after two minutes.
  */
 export function untilLeft(port: number): Promise<void> {
   return waitingFor(`every socket to leave port ${port}`, lookUntilLeft(port));
 }
 
 async function lookUntilLeft(port: number): Promise<void> {
-  for (const end = performance.now() + 5000; performance.now() < end;) {
+  for (const end = performance.now() + 120_000; performance.now() < end;) {
     if (socketsTo(port) === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

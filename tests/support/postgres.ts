@@ -6,6 +6,7 @@ import {
   type PostgresServerOptions,
   startPostgres,
 } from "../../testing/postgres_server.ts";
+import { testRandom } from "../../testing/seed.ts";
 import { requiresTools } from "../../testing/tools.ts";
 
 export { clientOptions, type PostgresServer, ROLE, startPostgres } from "../../testing/postgres_server.ts";
@@ -15,11 +16,17 @@ export const POSTGRES: { readonly ignore: boolean } = requiresTools("initdb", "p
 
 /** Returns the options of a store. */
 export function storeOptions(members: Partial<PostgresStoreOptions> = {}): PostgresStoreOptions {
-  return { ...clientOptions(), random: () => Math.random(), access: "own", ...members };
+  return { ...clientOptions(), random: testRandom("PostgreSQL").next, access: "own", ...members };
 }
 
-/** Starts one server for all tests of a module, unless PostgreSQL is missing. */
+let common: (() => PostgresServer) | null = null;
+
+/** Returns the server for all tests of a process that need no other one; it is started unless PostgreSQL is missing. */
 export function sharedPostgres(options?: PostgresServerOptions): () => PostgresServer {
+  return options === undefined ? common ??= serverForTests() : serverForTests(options);
+}
+
+function serverForTests(options?: PostgresServerOptions): () => PostgresServer {
   let server: PostgresServer | null = null;
   if (!POSTGRES.ignore) {
     Deno.test.beforeAll(async () => void (server = await startPostgres(options)));

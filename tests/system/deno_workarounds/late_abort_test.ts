@@ -4,6 +4,7 @@ import { abortLate } from "../../../src/system/deno_workarounds/late_abort.ts";
 import { runArguments } from "../../../testing/source.ts";
 import { inTime } from "../../life/in_time.ts";
 import { response, startServer } from "../../support/http_servers.ts";
+import { testRandom } from "../../../testing/seed.ts";
 import { runChild } from "../../../testing/tools.ts";
 import { countResources } from "./resources.ts";
 
@@ -53,10 +54,11 @@ Deno.test(
       await visitor.untilGone();
     });
     using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const { below } = testRandom("aborts");
     let limitMs = 5;
     const meet = async (): Promise<void> => {
       const end = new AbortController();
-      const timer = setTimeout(() => end.abort(), limitMs * Math.random() * 2);
+      const timer = setTimeout(() => end.abort(), below(limitMs * 2));
       try {
         const { body } = await fetch(server.origin, { signal: end.signal, client });
         await body?.cancel();

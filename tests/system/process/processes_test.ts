@@ -22,8 +22,8 @@ const never = new AbortController().signal;
 /** The time that a killed command may take to exit, as in processes.ts. */
 const KILL_WAIT_MS = 1000;
 
-/** Far beyond every limit used here, far below the minute that the fixtures sleep. */
-const SOON_MS = 15_000;
+/** Far beyond every limit used here, far below the ten minutes that the fixtures sleep. */
+const SOON_MS = 120_000;
 
 test("run() ends whatever a program started, and tells how it ended", (add) => {
   const rows: readonly {
