@@ -9,9 +9,16 @@ export const SEED = "TEST_SEED";
 /** The environment variable that sets the size of campaigns: `full`, or a tenth of that. */
 export const CAMPAIGNS = "TEST_CAMPAIGNS";
 
-/** Returns the seed. */
+/**
+ * Returns the seed.
+ *
+ * @throws {RangeError} If it is no whole number.
+ */
 export function testSeed(): number {
-  return Number(Deno.env.get(SEED) ?? 1);
+  const text = Deno.env.get(SEED) ?? "1";
+  const seed = Number(text);
+  if (!Number.isSafeInteger(seed)) throw new RangeError(`${SEED} is "${text}", expected a whole number`);
+  return seed;
 }
 
 /** Returns random decisions that follow from the seed; a name sets them apart from those of other tests. */

@@ -10,6 +10,7 @@ import {
   startNotes,
   type TestPlace,
 } from "../../testing/test_notes.ts";
+import { onUncaught } from "./uncaught.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];
@@ -19,15 +20,12 @@ const original = Deno.test;
 /** The running test, or the last one, with the errors that nothing caught while it ran. */
 let present: { readonly place: TestPlace; readonly uncaught: unknown[] | null } | null = null;
 
-globalThis.addEventListener("error", (event) => catchFor(event, event.error));
-globalThis.addEventListener("unhandledrejection", (event) => catchFor(event, event.reason));
-
-function catchFor(event: Event, error: unknown): void {
-  if (present === null) return;
-  event.preventDefault();
+onUncaught((error) => {
+  if (present === null) return false;
   if (present.uncaught === null) noteFailed({ ...present.place, error: `After its end: ${textOf(error)}` });
   else present.uncaught.push(error);
-}
+  return true;
+});
 
 // All forms: (name, fn), (fn), (name, options, fn), (options, fn), (definition).
 const wrapped = (...parts: unknown[]): void => {

@@ -5,7 +5,7 @@ import { openPostgresStore } from "../../../src/state/postgres/postgres_store.ts
 import { clientOptions, POSTGRES, sharedPostgres, storeOptions } from "../../support/postgres.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { connectToMemory, createMemoryServer } from "../../../testing/simulation/memory_shared_store.ts";
-import { createRandom } from "../../life/chaos/random.ts";
+import { createRandom } from "../../../testing/random.ts";
 import { testSharedStore } from "../conformance_shared.ts";
 import { callAtRandom } from "../random_members.ts";
 

@@ -5,6 +5,7 @@ import { isTlsLeftover } from "../../../src/system/deno_workarounds/tls_leftover
 import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
 import { inTime } from "../../life/in_time.ts";
 import { startServer } from "../../support/http_servers.ts";
+import { nextUncaught } from "../../support/uncaught.ts";
 
 Deno.test("node:tls still rejects data after its end: delete tls_leftovers.ts if this fails", {
   sanitizeOps: false,
@@ -18,20 +19,14 @@ Deno.test("node:tls still rejects data after its end: delete tls_leftovers.ts if
     await visitor.send("more\r\n");
     await visitor.untilGone();
   });
-  const { promise: rejected, resolve } = Promise.withResolvers<unknown>();
-  const onRejection = (event: PromiseRejectionEvent): void => {
-    event.preventDefault();
-    resolve(event.reason);
-  };
-  globalThis.addEventListener("unhandledrejection", onRejection);
+  const uncaught = nextUncaught();
   const stream = new TcpStream(await Deno.connect({ hostname: "127.0.0.1", port: server.port }));
   const socket = connect({ socket: stream as unknown as Socket, host: "localhost" });
   socket.on("error", () => {});
   socket.once("close", () => tlsIsOver.resolve());
   try {
-    assert.ok(isTlsLeftover(await inTime("an error that nobody can catch", rejected)));
+    assert.ok(isTlsLeftover(await inTime("an error that nobody can catch", uncaught)));
   } finally {
-    globalThis.removeEventListener("unhandledrejection", onRejection);
     socket.destroy();
     stream.destroy();
   }
