@@ -34,7 +34,7 @@ import { Dependents } from "./dependents.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { RETRY_OBSOLETE_MS } from "./dropping.ts";
 import { KnownNotifications, notifiedOf } from "./known_notifications.ts";
-import { toOpenChange, toSentOpen } from "./open_sending.ts";
+import { MEMBER_SEQUENCE_MIN, toOpenChange, toSentOpen } from "./open_sending.ts";
 import { OutcomeWriter } from "./outcome_writer.ts";
 import {
   conditionAfter,
@@ -117,7 +117,10 @@ export class Notifying {
     this.#channels = new ConfiguredChannels(config);
     this.#running = byName(config.running);
     this.#dependents = new Dependents(config.running);
-    this.#sequence = kept.notifications.reduce((largest, { sequence }) => Math.max(largest, sequence), 0) + 1;
+    this.#sequence = kept.notifications.reduce(
+      (largest, { sequence }) => Math.max(largest, sequence),
+      member === null ? 0 : MEMBER_SEQUENCE_MIN,
+    ) + 1;
     this.#writer = new OutcomeWriter({
       repository,
       counts: kept.counts,

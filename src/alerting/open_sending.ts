@@ -2,15 +2,18 @@
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 
 const UNREACHABLE = "shared state unreachable";
-const OPEN_SEQUENCE_MIN = 2 ** 52;
+/**
+ * The least sequence that a member gives: behind everything that it receives of a queue, which has the numbers of the
+ * database.
+ */
+export const MEMBER_SEQUENCE_MIN = 2 ** 52;
 
-/** Behind everything that was received of its queue, with the reason why it may be sent twice. */
+/** Returns it with the reason why it may be sent twice. */
 export function toSentOpen(queued: QueuedNotification): QueuedNotification {
   const { notification } = queued;
   const output = notification.output === "" ? UNREACHABLE : `${notification.output} (${UNREACHABLE})`;
   return {
     ...queued,
-    sequence: queued.sequence + OPEN_SEQUENCE_MIN,
     notification: { ...notification, output },
   };
 }

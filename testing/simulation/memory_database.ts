@@ -245,9 +245,9 @@ export class MemoryDatabase {
         removed.flatMap((id) => this.#delete(id, isOwned)).map(({ notification }) => notification.id),
       );
       const sent = new Set(
-        delivered.flatMap((id) => this.#delete(id)).map(({ notification: { check }, channelKey }) =>
-          keyOf({ check, channelKey })
-        ),
+        this.#inOrder(delivered).flatMap((id) => this.#delete(id)).map((
+          { notification: { check }, channelKey },
+        ) => keyOf({ check, channelKey })),
       );
       const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
       for (const notice of notices) this.#insertMoved(notice);
@@ -338,6 +338,18 @@ export class MemoryDatabase {
 
   #setMarker(marker: DeliveryMarker): void {
     this.#connection.run(DELIVERY_MARKERS.upsert, ...DELIVERY_MARKERS.encode(marker));
+  }
+
+  /** Returns those of some ids that have overtaken no notification of their check. */
+  #inOrder(ids: readonly string[]): readonly string[] {
+    const delivered = new Set(ids);
+    const behind = new Set<string>();
+    return ids.length === 0 ? [] : this.#queued().filter((queued) => {
+      const { id, channelKey, messageId, missedProblem, notification: { check } } = queued;
+      const isMerged = messageId === null && missedProblem !== null;
+      if (!delivered.has(id) || isMerged) behind.add(keyOf({ check, channelKey }));
+      return delivered.has(id) && !behind.has(keyOf({ check, channelKey }));
+    }).map(({ id }) => id);
   }
 
   /** Returns the notification, unless it was deleted before, or does not count. */

@@ -279,6 +279,21 @@ export function testSharedStore(
     ]);
   });
 
+  test("changeOutbox() leaves what overtook others of its check without a claim, to be sent again behind them", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    const queued = (id: string, check: string) =>
+      problem(check, { id, notification: notificationOf(check, { id, event: "problem" }) });
+    await one.save([
+      updateOf("web", { queued: [queued("first", "web"), queued("second", "web")] }),
+      updateOf("mail", { queued: [queued("third", "mail")] }),
+    ]);
+    await take(other, "other");
+    const ids = ["second", "third"];
+    const sentOpen = [{ check: "web", channelKey: CHANNEL, messageId: "m", condition: "critical" }] as const;
+    await one.changeOutbox({ ...NOTHING, removed: ids, delivered: ids, sentOpen });
+    assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
+  });
+
   test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
     const [one, other] = [await open(), await open()];
     await queueProblem(one, "web");

@@ -52,6 +52,8 @@ const RECEIVE = `WITH owned AS (${OWNED}),
   RETURNING outbox.id, ${OUTBOX.columns}`;
 
 const DELETE_QUEUED = `DELETE FROM outbox WHERE key = ANY($1::text[]) RETURNING ${OUTBOX.columns}`;
+const SELECT_CHANNELS_OF = `SELECT ${OUTBOX.columns} FROM outbox WHERE state <> 'dropped'
+  AND channel_key IN (SELECT channel_key FROM outbox WHERE key = ANY($1::text[])) ORDER BY id`;
 const DELETE_OWNED = `DELETE FROM outbox WHERE key = ANY($1::text[]) AND channel_key = ANY($2::text[])
   RETURNING ${OUTBOX.columns}`;
 
@@ -119,8 +121,8 @@ async function writeChange(
   const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
   // What a member has merged, moved or dropped after the queue was lost is the next owner's to send.
   const deleted = await deleteQueued(session, DELETE_OWNED, [removed, [...owned]]);
-  // A message that was sent before the queue was lost counts if its notifications were still in the queue.
-  const late = await deleteQueued(session, DELETE_QUEUED, [delivered]);
+  // A message that was sent without a claim counts if its notifications were still in the queue.
+  const late = await deleteDelivered(session, delivered);
   const sent = new Set(late.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })));
   const counts = (marker: CheckChannel): boolean => isOwned(marker) || sent.has(keyOf(marker));
   await insertMoved(session, notices);
@@ -146,6 +148,28 @@ async function deleteQueued(
   if (ids.length === 0) return [];
   const parameters = [ids, ...others].map((texts = []) => arrayText(texts.map(columnText.encode)));
   return (await session.run(sql, parameters)).rows.map(OUTBOX.decode);
+}
+
+/**
+ * Deletes notifications that were delivered without a claim. One that has overtaken others of its check stays: it is sent
+ * again behind them, as a duplicate, so that the receiver hears of the last condition last. So does one that its owner
+ * has merged with an older one meanwhile.
+ */
+async function deleteDelivered(
+  session: Session,
+  ids: readonly string[],
+): Promise<readonly QueuedNotification[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await session.run(SELECT_CHANNELS_OF, [arrayText(ids.map(columnText.encode))]);
+  const delivered = new Set(ids);
+  const isBehind = new Set<string>();
+  const inOrder = rows.map(OUTBOX.decode).filter((queued) => {
+    const place = keyOf({ check: queued.notification.check, channelKey: queued.channelKey });
+    const isMerged = queued.messageId === null && queued.missedProblem !== null;
+    if (!delivered.has(queued.id) || isMerged) isBehind.add(place);
+    return delivered.has(queued.id) && !isBehind.has(place);
+  });
+  return await deleteQueued(session, DELETE_QUEUED, [inOrder.map(({ id }) => id)]);
 }
 
 /**
