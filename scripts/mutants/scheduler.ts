@@ -222,8 +222,8 @@ export const SCHEDULER: FaultyLayer = {
         ],
         [
           "a group is not run again after another call has overtaken it",
-          "!this.#ran.has(name) || overtaken.has(name)",
-          "!this.#ran.has(name)",
+          "!groups.includes(check) || overtaken.has(check.name)",
+          "!groups.includes(check)",
         ],
       ],
     },

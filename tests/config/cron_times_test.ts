@@ -202,6 +202,13 @@ const NAMED: readonly {
     expected: ["2026-03-29T03:00:00+02:00", "2026-03-30T03:00:00+02:00"],
   },
   {
+    name: "a fixed time on a day that a zone has left out does not run",
+    expression: "30 2 * * *",
+    from: "2011-12-29T00:00:00Z",
+    zone: "Pacific/Apia",
+    expected: ["2011-12-29T02:30:00-10:00", "2011-12-31T02:30:00+14:00"],
+  },
+  {
     name: "a zone without changes",
     expression: "30 2 * * *",
     from: SPRING,

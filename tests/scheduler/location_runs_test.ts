@@ -34,6 +34,8 @@ interface Installation {
   readonly clock: FakeClock;
   /** Targets that fail, by location. */
   readonly failing: Map<string, readonly string[]>;
+  /** The locations whose runs take a while; milliseconds. */
+  readonly slow: Map<string, number>;
   /** The runs of the check, such as `fra`, with their time. */
   readonly runs: { readonly location: string; readonly atMs: number }[];
   /** Locations whose member is dead. */
@@ -56,6 +58,7 @@ interface Installation {
 async function startInstallation(checks: readonly Check[] = [locatedCheck()]): Promise<Installation> {
   const clock = createFakeClock();
   const failing = new Map<string, readonly string[]>();
+  const slow = new Map<string, number>();
   const dead = new Set<string>();
   const late = new Set<string>();
   const runs: Installation["runs"] = [];
@@ -90,7 +93,8 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
     ...createProgramSystem(clock, () => ({ condition: "ok", afterMs: 20 })),
     requests: createFakeTargets(clock, (target) => {
       if (target === "http://web/") runs.push({ location, atMs: clock.monotonicMs() });
-      return { status: failing.get(location)?.includes(target) === true ? 500 : 200, afterMs: 20 };
+      const status = failing.get(location)?.includes(target) === true ? 500 : 200;
+      return { status, afterMs: slow.get(location) ?? 20 };
     }).requests,
   });
   const members = new Map<string, LocationRuns>();
@@ -148,6 +152,7 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
   const installation: Installation = {
     clock,
     failing,
+    slow,
     runs,
     dead,
     late,
@@ -363,6 +368,19 @@ Deno.test("a requested check runs at all locations first", async () => {
   await installation.advance(CALL_MS + 3_000);
   assert.deepEqual(installation.runs.slice(0, 3).map(({ location }) => location).sort(), FROM);
   assert.match(installation.results().slice(before).at(-1) ?? "", /^critical: critical from fra, nyc, sgp/);
+  await installation.end();
+});
+
+Deno.test("a requested check has its result once the slowest location has one", async () => {
+  const installation = await startInstallation([locatedCheck({ regularIntervalMs: 10 * MINUTE_MS })]);
+  await installation.advance(11 * MINUTE_MS);
+  const before = installation.results().length;
+  installation.slow.set("sgp", 3_000);
+  installation.scheduler.runNow("web");
+  await installation.advance(CALL_MS + 2_500);
+  assert.equal(installation.results().length, before);
+  await installation.advance(4_000);
+  assert.equal(installation.results().length, before + 1);
   await installation.end();
 });
 

@@ -109,8 +109,17 @@ Deno.test("openStateRepository() continues from the persisted records", async ()
   const second = await openDesk({ store: first.store });
   assert.deepStrictEqual(second.repository.recordOf("mail", NOW), first.repository.recordOf("mail", NOW));
   assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 3);
-  const { notification } = second.recordResult(MAIL, "critical");
+  const { notification } = second.recordResult(MAIL, "critical", { missed: 2 });
   assert.strictEqual(notification?.event, "problem");
+  assert.strictEqual(second.repository.recordOf("mail", NOW).missedRuns, 5);
+});
+
+Deno.test("record() returns the suppression of a problem, and none of a reminder, which is not due later", async () => {
+  const { recordResult } = await openDesk();
+  const check = { ...WEB, annoy: true };
+  assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, "no_notify");
+  assert.strictEqual(recordResult(check, "critical").notification?.event, "problem");
+  assert.strictEqual(recordResult(check, "critical", { suppressedBy: "no_notify" }).suppressed, null);
 });
 
 Deno.test("flush() reads a record that another process wrote, and drops updates of the older one", async () => {
