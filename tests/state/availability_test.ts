@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  addPresent,
   availabilityOf,
   describeFaults,
   describeObserved,
@@ -9,7 +10,7 @@ import {
 } from "../../src/state/availability.ts";
 import type { Rollup } from "../../src/domain/store.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
-import { NOW_MS } from "./records.ts";
+import { NOW_MS, recordOf } from "./records.ts";
 
 const NONE = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
@@ -21,6 +22,16 @@ Deno.test("availabilityOf() counts a warning as up, and divides by the time with
     availability: 0.7 + 0.2,
   });
   assert.deepEqual(availabilityOf(NONE), { observedMs: 0, shares: null, availability: null });
+});
+
+Deno.test("addPresent() counts the time since the last run, up to two intervals", () => {
+  const record = recordOf("web", { intervalMs: HOUR_MS });
+  const { confirmed } = record.condition;
+  for (const [laterMs, addedMs] of [[HOUR_MS, HOUR_MS], [9 * HOUR_MS, 2 * HOUR_MS], [-HOUR_MS, 0]] as const) {
+    const present = { ...record, condition: { ...record.condition, observedAtMs: NOW_MS - laterMs } };
+    assert.equal(addPresent(NONE, present, NOW_MS)[confirmed], addedMs);
+  }
+  assert.deepEqual(addPresent(NONE, null, NOW_MS), NONE);
 });
 
 Deno.test("percent() and describeFaults() never round a failure to zero", () => {

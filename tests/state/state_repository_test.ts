@@ -12,6 +12,7 @@ import {
 import { createMemoryStore } from "../support/memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { queuedOf } from "./records.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -423,8 +424,7 @@ Deno.test("flush() rejects with errors other than those of the store", async () 
 
 Deno.test("flush() writes all known records to the replacement of a damaged store", async () => {
   const { repository, store, fresh, troubles, recordResult } = await openDesk();
-  const quiet = testCheck("ok", { name: "quiet" });
-  recordResult(quiet, "ok");
+  for (const name of ["quiet", "calm"]) recordResult(testCheck("ok", { name }), "ok");
   await repository.flush();
   store.failure = "damaged";
   recordResult(WEB, "critical");
@@ -434,11 +434,26 @@ Deno.test("flush() writes all known records to the replacement of a damaged stor
   const [next] = fresh;
   assert.deepStrictEqual(
     await next?.records(),
-    ["quiet", "web"].map((name) => repository.recordOf(name, NOW)),
+    ["quiet", "calm", "web"].map((name) => repository.recordOf(name, NOW)),
   );
   assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: ok to critical", "web: critical to ok"]);
   const [rollup] = await next?.rollups("web", 0) ?? [];
   assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
+});
+
+Deno.test("amend() lets a pending notification be written as it is now", async () => {
+  const { repository, store } = await openDesk();
+  const queued = queuedOf("a", 1);
+  repository.record(resultOf(WEB, "critical", { output: "", endedAtMs: NOW }), {
+    nowMs: NOW,
+    suppressedBy: null,
+    queue: () => [queued],
+    plan: () => ({ atMs: NOW + MINUTE, intervalMs: MINUTE, missed: 0 }),
+  });
+  repository.amend([{ ...queued, attempts: 7 }]);
+  await repository.flush();
+  const written = store.saved.flat().flatMap((update) => update.queued);
+  assert.deepStrictEqual(written.map(({ attempts }) => attempts), [7]);
 });
 
 Deno.test("flush() retries with each call if no replacement can be opened", async () => {
