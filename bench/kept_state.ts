@@ -81,7 +81,7 @@ export function updateOf(
       condition: {
         confirmed: condition,
         confirmedSinceMs: atMs,
-        leftAtMs: { ok: atMs, unknown: null, warning: null, critical: null },
+        leftAtMs: { pending: atMs, ok: null, unknown: null, warning: null, critical: null },
         atLeast: { ...counts, ok: 100 },
         atMost: { ...counts, critical: 100 },
         observed: condition,

@@ -7,7 +7,7 @@
  * problem.
  */
 import type { ChannelFilters } from "../domain/channel.ts";
-import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import { type Condition, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
 import { isInWindow } from "./maintenance_windows.ts";
@@ -48,7 +48,7 @@ export function hasEscalated(
   state: ConditionState,
   options: FilterOptions,
 ): boolean {
-  return mayComeLater(filters) && conditionFor(filters, state.confirmed) !== "ok" &&
+  return mayComeLater(filters) && conditionFor(filters, state.confirmed ?? "ok") !== "ok" &&
     conditions.every((condition) => condition === "ok") &&
     !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
 }
@@ -65,13 +65,15 @@ function dueAtMs(
   nowMs: number,
 ): number {
   if (conditions === undefined) return (problemBeganAtMs ?? nowMs) + afterMs;
-  const others = CONDITIONS.filter((condition) => !conditions.includes(condition));
+  const others = SHOWN_CONDITIONS.filter((condition) =>
+    condition === "pending" || !conditions.includes(condition)
+  );
   return Math.max(...others.map((condition) => leftAtMs[condition] ?? -Infinity)) + afterMs;
 }
 
 /**
  * Returns the last notified conditions of a channel as the condition machine uses them: the confirmed condition if
- * nothing is due, and none if a problem is postponed, or was dropped when it was decided.
+ * nothing is due. None without a confirmed condition, and if a problem is postponed, or was dropped when it was decided.
  */
 export function knownTo(
   filters: ChannelFilters,
@@ -81,6 +83,7 @@ export function knownTo(
 ): readonly Condition[] {
   const { nowMs } = options;
   const { confirmed } = state;
+  if (confirmed === null) return [];
   const wanted = conditionFor(filters, confirmed);
   return conditions.flatMap((condition) => {
     if (condition === wanted) return [confirmed];

@@ -1,14 +1,14 @@
-import { occurrences } from "../condition/confirm.ts";
-import { dependencyHolds } from "../condition/transition.ts";
+import { dependencyHolds, dueEvent } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
-import { type Condition, severity } from "../domain/condition.ts";
+import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
+import { type Condition, severity, type ShownCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import { silencesOf } from "./silences.ts";
 import { type OpenWindow, openWindow } from "./maintenance_windows.ts";
-import { isInFuture, overdueAtMs } from "./overdue.ts";
+import { isInFuture, overdueAtMs, type Scheduled } from "./overdue.ts";
 
 /** A check for display: from the config, or from the state while the config has errors. */
 export interface ShownCheck extends
@@ -29,10 +29,9 @@ export interface CheckStatus {
   readonly check: ShownCheck;
   /** Its stored record; `null` without data. */
   readonly record: CheckRecord | null;
-  /** The confirmed condition; `unknown` without data, or without recent data. */
-  readonly condition: Condition;
-  /** Whether the condition still means something. `in_future`: the clock was set back behind the last run. */
-  readonly state: "current" | "never_ran" | "overdue" | "in_future";
+  /** The confirmed condition, or `pending`; `unknown` without data, or without recent data. */
+  readonly condition: ShownCondition;
+  readonly state: ResultState;
   readonly maintenance: OpenWindow | null;
   readonly isSilenced: boolean;
   /** The note of an acknowledgement, which may be empty; `null`: the problem is not acknowledged. */
@@ -52,7 +51,7 @@ interface StatusOptions {
 }
 
 /**
- * Returns the present status of a record: a check whose next run is overdue by two intervals, or whose last run is as
+ * Returns the present status of a record: a check without a confirmed condition is `pending`. One whose next run is overdue by two intervals, or whose last run is as
  * far in the future, is `unknown`.
  */
 export function statusOf(
@@ -72,33 +71,40 @@ export function statusOf(
     isSilenced: silencesOf(silenced, silences, { kind: "silence", nowMs }).length > 0,
     acknowledged: acknowledgement?.reason ?? null,
   };
-  if (record === null || record.last === null) {
-    return { ...common, condition: "unknown", state: "never_ran", waitsFor: [] };
-  }
-  const { problemBeganAtMs, confirmed, notified } = record.condition;
+  const { condition, state } = conditionOf(check, record, nowMs);
+  if (record === null || state === "never_ran") return { ...common, condition, state, waitsFor: [] };
+  const { problemBeganAtMs } = record.condition;
   const holds = (name: string): boolean => {
     const dependency = recordOf(name);
     return dependency === null || dependencyHolds(dependency.condition, problemBeganAtMs ?? nowMs);
   };
-  const waitsFor = confirmed === notified ? [] : check.dependsOn.flatMap((dependency) => {
+  const waitsFor = dueEvent(record.condition) === null ? [] : check.dependsOn.flatMap((dependency) => {
     const names = alternativesOf(dependency).filter((name) => inactive?.has(name) !== true);
     return names.every(holds) ? names : [];
   });
-  const state = timeState(check, record, nowMs);
-  return { ...common, condition: state === "current" ? confirmed : "unknown", state, waitsFor };
+  return { ...common, condition, state, waitsFor };
 }
 
 export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[]): ReadonlySet<string> {
   return new Set(checks.filter((check) => !check.active).map((check) => check.name));
 }
 
-function timeState(
-  check: ShownCheck,
-  record: CheckRecord,
+/** Returns what is known now about the condition of a check, from its stored record. */
+export function conditionOf(
+  check: Scheduled & Pick<Check, "timeoutMs">,
+  record: CheckRecord | null,
   nowMs: number,
-): "current" | "overdue" | "in_future" {
-  if (isInFuture(check, record, nowMs)) return "in_future";
-  return nowMs > overdueAtMs(check, record) ? "overdue" : "current";
+): KnownCondition {
+  if (record === null || record.last === null) {
+    return { condition: "unknown", state: "never_ran", last: null };
+  }
+  const state = isInFuture(check, record, nowMs)
+    ? "in_future"
+    : nowMs > overdueAtMs(check, record)
+    ? "overdue"
+    : "current";
+  const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
+  return { condition, state, last: record.last.condition };
 }
 
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
@@ -110,13 +116,15 @@ export function describeStatus(status: CheckStatus, nowMs: number): string {
       : "never ran";
   }
   const { last, condition } = record;
+  const { confirmed } = condition;
+  const count = describeCount(check, record);
   const said = [
-    describeStale(state, nowMs - last.startedAtMs, condition.confirmed),
-    last.condition === condition.confirmed ? "" : `last ${describeCount(check, record)}`,
+    describeStale(state, nowMs - last.startedAtMs, confirmed ?? "pending"),
+    count === "" || confirmed === null ? count : `last ${count}`,
     // The output may be empty.
     last.output,
   ].filter((part) => part !== "").join(": ");
-  const isNotified = condition.notified === condition.confirmed;
+  const isNotified = dueEvent(condition) === null;
   return [
     said,
     isNotified ? "" : `[${describeSuppression(status)}]`,
@@ -138,7 +146,7 @@ function describeSuppression({ isSilenced, maintenance, waitsFor }: CheckStatus)
 }
 
 /** Returns why a condition does not count any more; empty where it does. */
-function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Condition): string {
+function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: ShownCondition): string {
   if (state === "overdue") return `not run for ${describeDuration(agoMs)}, was ${confirmed}`;
   if (state !== "in_future") return "";
   // The clock may also have gone ahead during the run.
@@ -146,13 +154,32 @@ function describeStale(state: CheckStatus["state"], agoMs: number, confirmed: Co
   return `last run is ${describeDuration(-agoMs)} in the future, was ${confirmed}`;
 }
 
-/** The last result with its count, if more of them would confirm another condition: `critical (2 of 3)`. */
-function describeCount(check: ShownCheck, { condition }: CheckRecord): string {
-  const { observed, confirmed } = condition;
-  if (observed === null) return confirmed;
-  const isWorse = severity(observed) > severity(confirmed);
-  const counters = { atLeast: condition.atLeast, atMost: condition.atMost };
-  const seen = isWorse ? occurrences(counters, observed) : condition.atMost[observed];
-  const wanted = isWorse ? check.threshold : check.recoveryThreshold;
-  return `${observed} (${wanted === null ? `${seen} in a row` : `${seen} of ${wanted}`})`;
+/** A last result that is not confirmed. */
+interface UnconfirmedResult {
+  readonly condition: Condition;
+  /** Consecutive results of at least that severity; if it is lower than the confirmed one: of at most that. */
+  readonly results: number;
+  /** How many of them confirm it; `null` if unknown. */
+  readonly threshold: number | null;
+}
+
+/** Returns the last result, if more of them would confirm another condition; `null`: it is the confirmed one. */
+export function unconfirmedOf(
+  check: Pick<ShownCheck, "threshold" | "recoveryThreshold">,
+  { condition: { confirmed, atLeast, atMost }, last }: CheckRecord,
+): UnconfirmedResult | null {
+  if (last === null || last.condition === confirmed) return null;
+  const { condition } = last;
+  return confirmed === null || severity(condition) > severity(confirmed)
+    ? { condition, results: atLeast[condition], threshold: check.threshold }
+    : { condition, results: atMost[condition], threshold: check.recoveryThreshold };
+}
+
+/** The last result with its count, if it is not confirmed: `critical, 2 of 3`; else empty. */
+function describeCount(check: ShownCheck, record: CheckRecord): string {
+  const unconfirmed = unconfirmedOf(check, record);
+  if (unconfirmed === null) return "";
+  const { condition, results, threshold } = unconfirmed;
+  if (threshold === null) return `${condition}, ${results} in a row`;
+  return results < threshold ? `${condition}, ${results} of ${threshold}` : condition;
 }

@@ -7,6 +7,7 @@
  *   then, or if the state can't be written, they are sent.
  * - A notification is due for a channel that was last notified of another condition. A dropped one is due again.
  */
+import { conditionBefore } from "../condition/transition.ts";
 import { channelEntryOf, deliverTo } from "../channels/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { ChannelCount } from "../domain/channel_count.ts";
@@ -177,11 +178,10 @@ export class Notifying {
           hasEscalated(channel, this.#lastNotified(check.name, channel).conditions, state, filtering)
         ),
       queue: (notification, state) =>
-        this.#queue(
-          notification,
-          check,
-          (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
-        ),
+        this.#queue(notification, check, {
+          before: conditionBefore(state),
+          isLeftOut: (channel, conditions) => isLeftOut(channel, conditions, state, filtering),
+        }),
     };
   }
 
@@ -432,7 +432,7 @@ export class Notifying {
     const { confirmed, observedAtMs } = this.#stateOf(check);
     if (this.#member === null && event !== "summary" && observedAtMs !== null) {
       const channel = this.#channels.useOf(check, channelKey) ?? {};
-      return conditionFor(channel, confirmed) === conditionAfter(notification);
+      return conditionFor(channel, confirmed ?? "ok") === conditionAfter(notification);
     }
     return this.#dispatcher.lastOf(check, channelKey)?.id === id;
   }
@@ -491,13 +491,13 @@ export class Notifying {
   #queue(
     notification: Notification,
     check: Check,
-    isLeftOut: QueueOptions["isLeftOut"],
+    ofState: Pick<QueueOptions, "before" | "isLeftOut">,
   ): readonly QueuedNotification[] {
     const queued = queueFor(notification, {
+      ...ofState,
       channels: check.notifications,
       nameOf: (channel) => this.#channels.nameOf(channel),
       lastNotifiedOf: (channel) => this.#lastNotified(check.name, channel),
-      isLeftOut,
       textMaxOf: (channel) => channelEntryOf(channel).textMax,
       sequence: this.#sequence,
       nowMs: this.#options.system.clock.wallMs(),

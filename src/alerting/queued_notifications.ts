@@ -35,6 +35,8 @@ export interface QueueOptions {
   /** The channels of the check, in the config's order. */
   readonly channels: readonly Channel[];
   nameOf(channel: Channel): string;
+  /** The condition of the check before its first problem. */
+  readonly before: "ok" | "pending";
   /** Returns the last notification of a channel, for the check. */
   lastNotifiedOf(channel: Channel): LastNotified;
   /** Returns whether a problem or a change is not due to a channel that was last notified of these conditions. */
@@ -77,7 +79,10 @@ export function queueFor(
 function notificationFor(
   notification: Notification,
   channel: Channel,
-  { lastNotifiedOf, isLeftOut, nowMs }: Pick<QueueOptions, "lastNotifiedOf" | "isLeftOut" | "nowMs">,
+  { before, lastNotifiedOf, isLeftOut, nowMs }: Pick<
+    QueueOptions,
+    "before" | "lastNotifiedOf" | "isLeftOut" | "nowMs"
+  >,
 ): Notification | null {
   const { conditions, isPending } = lastNotifiedOf(channel);
   const wanted = conditionFor(channel, notification.condition);
@@ -90,7 +95,9 @@ function notificationFor(
   if (previous === undefined) return null;
   if (wanted === "ok") return { ...notification, event: "recovery", previous, dependents: 0 };
   if (isLeftOut(channel, conditions)) return null;
-  return { ...notification, event: previous === "ok" ? "problem" : "change", previous };
+  return previous === "ok"
+    ? { ...notification, event: "problem", previous: before }
+    : { ...notification, event: "change", previous };
 }
 
 /** Without the parts that the channel would not send. */

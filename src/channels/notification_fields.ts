@@ -14,7 +14,7 @@ interface NotificationFields {
   readonly title: string | null;
   readonly event: Notification["event"];
   readonly condition: Notification["condition"];
-  readonly previous: Notification["condition"];
+  readonly previous: Notification["previous"];
   readonly output: string;
   readonly detail: string;
   /** ISO 8601, UTC, with milliseconds; so are the other times. */

@@ -1,6 +1,11 @@
 import type { GroupCheck } from "../domain/check.ts";
-import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
-import { type Condition, severity } from "../domain/condition.ts";
+import type {
+  CheckKindEntry,
+  KnownCondition,
+  ObserveContext,
+  ParameterProblem,
+} from "../domain/check_kind.ts";
+import { type Condition, countedAs, mostUrgentFirst, severity } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { quote } from "../shared/quote.ts";
 
@@ -22,46 +27,62 @@ export const groupKind: CheckKindEntry<"group"> = {
 
 const SHOWN_MAX = 10;
 
+interface Member extends KnownCondition {
+  readonly name: string;
+}
+
 /**
  * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough
- * are, else the highest severity beyond those that may fail.
+ * are, else the highest severity beyond those that may fail. A check whose condition is not known now is `unknown`, and
+ * so is an inactive one where a number of checks must be ok.
  */
 function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);
   const { checks, require, atLeast } = check.parameters;
-  const active = checks.flatMap((name) => {
-    const known = context.conditionsOf?.(name) ?? null;
+  const members = checks.flatMap((name): readonly Member[] => {
+    const known = context.conditionOf?.(name) ?? null;
     return known === null ? [] : [{ name, ...known }];
   });
-  const found = active.flatMap(({ name, confirmed: condition, last }) =>
-    condition === null ? [] : [{ name, condition, last }]
-  );
-  if (found.length === 0) {
-    const reason = active.length === 0
-      ? "none of its checks is active"
-      : "none of its checks ran: name them too, or run all";
-    return Promise.resolve(unknownResult(reason));
-  }
-  const needed = Math.min(atLeast ?? (require === "all" ? found.length : 1), found.length);
-  const conditions: readonly Condition[] = found.map(({ condition }) => condition)
-    .toSorted((one, other) => severity(one) - severity(other));
-  const failing = found.filter(({ condition }) => condition !== "ok");
-  const unconfirmed = found.filter(({ condition, last }) =>
-    condition === "ok" && last !== null && last !== "ok"
-  );
-  const okCount = found.length - failing.length;
+  if (members.length === 0) return Promise.resolve(unknownResult("none of its checks is active"));
+  const inactive = checks.length - members.length;
+  const needed = atLeast ?? (require === "all" ? members.length : 1);
+  const conditionOf = (shown: readonly Pick<Member, "condition">[]): Condition => {
+    const conditions = shown.map(({ condition }) => countedAs(condition));
+    for (let index = 0; index < inactive; index++) conditions.push("unknown");
+    return conditions.sort((one, other) => severity(one) - severity(other))[needed - 1] ?? "unknown";
+  };
+  const okCount = members.filter(({ condition }) => condition === "ok").length;
   const expected = okCount >= needed
     ? ""
-    : `, expected ${needed === found.length ? "all" : `at least ${needed}`}`;
-  const output = `${okCount} of ${found.length} ok${describeUnconfirmed(unconfirmed)}${expected}${
-    describeFailing(failing)
-  }`;
-  const metrics = { ok_count: okCount, check_count: found.length };
-  return Promise.resolve(checkResult(conditions[needed - 1] ?? "unknown", output, metrics));
+    : `, expected ${needed === checks.length ? "all" : `at least ${needed}`}`;
+  const output = `${okCount} of ${checks.length} ok${inactive === 0 ? "" : `, ${inactive} inactive`}${
+    describeUnconfirmed(members)
+  }${expected}${describeFailing(members)}`;
+  const condition = conditionOf(members);
+  const isAwaited = awaited(context.conditionOf?.(check.name) ?? null);
+  const later = members.map((member) => isAwaited(member) ? { condition: "ok" as const } : member);
+  return Promise.resolve({
+    ...checkResult(condition, output, { ok_count: okCount, check_count: checks.length }),
+    ...condition === "unknown" && conditionOf(later) === "ok" && { isPreliminary: true },
+  });
 }
 
-/** Checks that count as ok though their last run was not: they have not failed often enough. */
-function describeUnconfirmed(checks: readonly { readonly name: string }[]): string {
+/**
+ * Returns which checks will be known soon, so that the group waits for them: after a start or a long stop those that
+ * did not run since, and until the group has a confirmed condition those that are pending or never ran.
+ */
+function awaited(group: KnownCondition | null): (member: Member) => boolean {
+  const isFirstRun = group === null || group.state !== "current";
+  const isUnconfirmed = group === null || group.state === "never_ran" || group.condition === "pending";
+  return ({ state, condition }) =>
+    isFirstRun && state !== "current" || isUnconfirmed && (state === "never_ran" || condition === "pending");
+}
+
+/** Checks that are ok though their last run was not: they have not failed often enough. */
+function describeUnconfirmed(members: readonly Member[]): string {
+  const checks = members.filter(({ condition, last }) =>
+    condition === "ok" && last !== null && last !== "ok"
+  );
   if (checks.length === 0) return "";
   const shown = checks.slice(0, SHOWN_MAX).map(({ name }) => quote(name));
   const rest = checks.length - shown.length;
@@ -69,14 +90,18 @@ function describeUnconfirmed(checks: readonly { readonly name: string }[]): stri
   return ` (${checks.length} not confirmed yet: ${names})`;
 }
 
-function describeFailing(
-  failing: readonly { readonly name: string; readonly condition: Condition }[],
-): string {
+function describeFailing(members: readonly Member[]): string {
+  const failing = members.filter(({ condition }) => condition !== "ok");
   if (failing.length === 0) return "";
-  const shown = failing.toSorted((one, other) => severity(other.condition) - severity(one.condition))
-    .slice(0, SHOWN_MAX).map(({ name, condition }) => `${quote(name)} is ${condition}`);
+  const shown = failing.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition))
+    .slice(0, SHOWN_MAX).map((member) => `${quote(member.name)} ${describe(member)}`);
   const rest = failing.length - shown.length;
   return `: ${shown.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+function describe({ condition, state }: Member): string {
+  if (state === "never_ran") return "did not run";
+  return state === "overdue" ? "is overdue" : `is ${condition}`;
 }
 
 function* findErrors({ parameters }: GroupCheck): Generator<ParameterProblem> {

@@ -10,6 +10,8 @@ export interface Colors {
   green(text: string): string;
   /** For `warning`. */
   yellow(text: string): string;
+  /** For `pending`. */
+  cyan(text: string): string;
 }
 
 /** The colors of a terminal; without `color` each returns its text as it is. */
@@ -22,5 +24,6 @@ export function createColors(color: boolean): Colors {
     red: paint(31, 39),
     green: paint(32, 39),
     yellow: paint(33, 39),
+    cyan: paint(36, 39),
   };
 }

@@ -1,4 +1,4 @@
-import { type Condition, CONDITIONS, severity } from "../domain/condition.ts";
+import { type Condition, CONDITIONS, severity, type ShownCondition } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
 import { countAtLeast } from "./recent_results.ts";
 
@@ -27,7 +27,7 @@ export interface ConfirmationThresholds {
 }
 
 export interface ConfirmedChange {
-  readonly from: Condition;
+  readonly from: ShownCondition;
   /** The confirmed condition from now on; never the same. */
   readonly to: Condition;
   readonly reason: string;
@@ -55,21 +55,24 @@ export function occurrences(counters: Counters, condition: Condition): number {
 }
 
 /**
- * Moves the confirmed condition: up to the lowest severity of the last `threshold` results if that is higher, down to
+ * Confirms the first `ok` of all at once. Otherwise moves the confirmed condition: up to the lowest severity of the last `threshold` results if that is higher, down to
  * the highest of the last `recoveryThreshold` if that is lower. The last result is among both, so never both apply.
- * `null` if it stays, as it does while there are fewer results than the threshold.
+ * `null` if it stays, as it does while there are fewer results than the threshold. Without any, it moves up as from `ok`.
  *
  * If `within` is more than `threshold`, it moves up to the highest severity that `threshold` of so many results
  * reach, the last one included. `recent`: the results since it was last lowered, see `recent_results.ts`.
  */
 export function confirm(
   counters: Counters,
-  confirmed: Condition,
+  confirmed: Condition | null,
   thresholds: ConfirmationThresholds,
   recent = "",
 ): ConfirmedChange | null {
   const { threshold, recoveryThreshold, within = threshold } = thresholds;
-  const from = severity(confirmed);
+  if (confirmed === null && counters.atMost.ok > 0) {
+    return { from: "pending", to: "ok", reason: "the first result that was ok" };
+  }
+  const from = severity(confirmed ?? "ok");
   const window = within > threshold ? recent.slice(-within) : null;
   const raised = CONDITIONS.findLast((to) =>
     severity(to) > from && counters.atLeast[to] > 0 &&
@@ -79,8 +82,9 @@ export function confirm(
     const reason = window === null
       ? reasonFor(threshold, raised, " or worse")
       : `${threshold} of the last ${window.length} results were ${rangeOf(raised, " or worse")}`;
-    return { from: confirmed, to: raised, reason };
+    return { from: confirmed ?? "pending", to: raised, reason };
   }
+  if (confirmed === null) return null;
   const lowered = CONDITIONS.find((to) => severity(to) < from && counters.atMost[to] >= recoveryThreshold);
   if (lowered !== undefined) {
     return { from: confirmed, to: lowered, reason: reasonFor(recoveryThreshold, lowered, " or better") };

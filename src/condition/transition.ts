@@ -3,11 +3,11 @@
  * caller keeps the state, provides the time and the suppressions, and commits state and notification together.
  *
  * Two rules, one after the other. The confirmed condition follows the check results alone, whatever is suppressed. A
- * notification is due while the confirmed condition differs from the one last notified. A suppressed notification is
+ * notification is due while there is a confirmed condition that differs from the one last notified. A suppressed notification is
  * sent when the suppression ends if it still matters, and dropped otherwise.
  */
 import type { CheckSettings } from "../domain/check.ts";
-import { type Condition, severity } from "../domain/condition.ts";
+import { type Condition, severity, type ShownCondition } from "../domain/condition.ts";
 import type {
   ConditionState,
   ConditionTimes,
@@ -53,6 +53,8 @@ export interface Circumstances {
 /** One check result, received at `nowMs`. */
 export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
+  /** Whether it confirms nothing. @default false */
+  readonly isPreliminary?: boolean;
 }
 
 /** Whether a notification is due, and why. */
@@ -61,7 +63,8 @@ export type Verdict =
     readonly kind: "notify";
     readonly event: NotificationEvent;
     readonly condition: Condition;
-    readonly previous: Condition;
+    /** The condition last notified; `ok` if none was, or `pending` if none was confirmed before the problem. */
+    readonly previous: ShownCondition;
     /** The first result that was not `ok` of the notified problem; in a recovery, of the problem that ended. */
     readonly problemBeganAtMs: number;
     readonly reason: string;
@@ -87,19 +90,22 @@ export interface Transition {
 /**
  * Adds one check result.
  *
- * The first `ok` of a new check causes no notification, since the confirmed condition is `ok` from the start.
+ * The first `ok` of a new check causes no notification, since none counts like a notified `ok`.
  */
 export function transition(
   policy: ConditionPolicy,
   state: ConditionState,
   observed: ObservedResult,
 ): Transition {
-  const { condition, nowMs } = observed;
+  const { condition, isPreliminary = false, nowMs } = observed;
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
   const sinceLowered = Math.min(state.sinceLowered + 1, COUNT_MAX);
-  const change = confirm(counters, state.confirmed, policy, recent.slice(-sinceLowered));
-  const isLowered = change !== null && severity(change.to) < severity(change.from);
+  const change = isPreliminary
+    ? null
+    : confirm(counters, state.confirmed, policy, recent.slice(-sinceLowered));
+  const isLowered = change !== null && change.from !== "pending" &&
+    severity(change.to) < severity(change.from);
   const isFlapping = flaps(recent, state.flappingSinceMs !== null);
   const confirmed = change === null ? state.confirmed : change.to;
   const isFailing = condition !== "ok" || confirmed !== "ok";
@@ -110,7 +116,7 @@ export function transition(
     sinceLowered: isLowered ? 0 : sinceLowered,
     flappingSinceMs: isFlapping ? state.flappingSinceMs ?? nowMs : null,
     confirmed,
-    confirmedSinceMs: change === null ? state.confirmedSinceMs ?? nowMs : nowMs,
+    confirmedSinceMs: change === null ? state.confirmedSinceMs : nowMs,
     leftAtMs: change === null ? state.leftAtMs : { ...state.leftAtMs, [change.from]: nowMs },
     notifiedSinceMs: change === null ? state.notifiedSinceMs : null,
     observed: condition,
@@ -143,11 +149,11 @@ export function review(
   return { ...conclude(policy, state, { ...circumstances, ...decision }), change: null };
 }
 
-const NEVER: ConditionTimes = { ok: null, unknown: null, warning: null, critical: null };
+const NEVER: ConditionTimes = { pending: null, ok: null, unknown: null, warning: null, critical: null };
 
 export function initialState(): ConditionState {
   return {
-    confirmed: "ok",
+    confirmed: null,
     confirmedSinceMs: null,
     leftAtMs: NEVER,
     ...NO_RESULTS,
@@ -167,16 +173,29 @@ export function initialState(): ConditionState {
 
 /** Returns whether the check uses the attentive interval: its last result was not `ok`, or a problem is confirmed. */
 export function isAttentive(state: ConditionState): boolean {
-  return state.confirmed !== "ok" || (state.observed !== null && state.observed !== "ok");
+  return hasProblem(state) || state.observed !== null && state.observed !== "ok";
 }
 
-/** Returns the notification that is due unless it is suppressed; `null`: the confirmed condition was notified. */
+/** Returns whether a problem is confirmed. */
+export function hasProblem({ confirmed }: Pick<ConditionState, "confirmed">): boolean {
+  return confirmed !== null && confirmed !== "ok";
+}
+
+/**
+ * Returns the notification that is due unless it is suppressed; `null`: none is confirmed, or the confirmed one was
+ * notified.
+ */
 export function dueEvent(
   { confirmed, notified }: Pick<ConditionState, "confirmed" | "notified">,
 ): Exclude<NotificationEvent, "reminder"> | null {
-  if (confirmed === notified) return null;
+  if (confirmed === null || confirmed === notified) return null;
   if (confirmed === "ok") return "recovery";
   return notified === "ok" ? "problem" : "change";
+}
+
+/** Returns the condition before the first problem of all, for a receiver that was notified of none. */
+export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
+  return leftAtMs.ok === null ? "pending" : "ok";
 }
 
 /**
@@ -194,7 +213,7 @@ export function dependencyHolds(dependency: ConditionState, problemBeganAtMs: nu
 /** Returns a state that was notified as far as every channel was: of another condition, if one channel was. */
 function withNotified(state: ConditionState, { known }: Circumstances): ConditionState {
   const conditions = known?.(state) ?? [];
-  if (conditions.length === 0) return state;
+  if (conditions.length === 0 || state.confirmed === null) return state;
   const notified = conditions.find((one) => one !== state.confirmed) ?? state.confirmed;
   return notified === state.notified ? state : { ...state, notified };
 }
@@ -204,8 +223,8 @@ function withNotified(state: ConditionState, { known }: Circumstances): Conditio
  * began. Not if its last result was not `ok` and that is not confirmed: more runs would confirm it too early.
  */
 export function dependencyIsUnknown(dependency: ConditionState, problemBeganAtMs: number): boolean {
-  const { confirmed, observed, observedAtMs } = dependency;
-  if (confirmed === "ok" && observed !== null && observed !== "ok") return false;
+  const { observed, observedAtMs } = dependency;
+  if (!hasProblem(dependency) && observed !== null && observed !== "ok") return false;
   return observedAtMs === null || observedAtMs < problemBeganAtMs;
 }
 
@@ -219,7 +238,7 @@ function decideReminder(
   state: ConditionState,
   { nowMs, isAcknowledged = false }: Circumstances,
 ): Decision {
-  if (state.confirmed === "ok") return { event: null, reason: "no problem is confirmed" };
+  if (!hasProblem(state)) return { event: null, reason: "no problem is confirmed" };
   if (state.observed === "ok") return { event: null, reason: "the observation was ok" };
   if (isAcknowledged) return { event: null, reason: "the problem is acknowledged" };
   if (policy.annoy === false) return { event: null, reason: "the problem was notified" };
@@ -261,8 +280,8 @@ function conclude(
   { event, reason, nowMs, ...circumstances }: Circumstances & Decision,
 ): Omit<Transition, "change"> {
   const seen = state.observed === null ? 0 : occurrences(state, state.observed);
-  if (event === null) {
-    const isDecided = circumstances.suppressedBy === null && state.confirmed !== "ok";
+  if (event === null || state.confirmed === null) {
+    const isDecided = circumstances.suppressedBy === null && hasProblem(state);
     const decided = isDecided ? { ...state, notifiedSinceMs: state.notifiedSinceMs ?? nowMs } : state;
     return { state: decided, occurrences: seen, verdict: { kind: "quiet", reason } };
   }
@@ -290,7 +309,7 @@ function conclude(
       kind: "notify",
       event,
       condition: state.confirmed,
-      previous: state.notified,
+      previous: event === "problem" ? conditionBefore(state) : state.notified,
       problemBeganAtMs: began ?? nowMs,
       reason,
     },

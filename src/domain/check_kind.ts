@@ -1,15 +1,19 @@
 import type { CheckKind, CheckOf } from "./check.ts";
-import type { Condition } from "./condition.ts";
+import type { Condition, ShownCondition } from "./condition.ts";
 import type { FileFacts } from "./files.ts";
 import type { JobLog } from "./job_runs.ts";
 import type { RequiredPermissions } from "./runtime_permissions.ts";
 import type { CheckResult } from "./result.ts";
 import type { System } from "./system.ts";
 
+/** Whether the last result still means something. `in_future`: the clock was set back behind the last run. */
+export type ResultState = "current" | "never_ran" | "overdue" | "in_future";
+
 /** Another check, as a check that combines others sees it. */
-export interface KnownConditions {
-  /** `null`: it did not run. */
-  readonly confirmed: Condition | null;
+export interface KnownCondition {
+  /** `unknown` unless it is current. */
+  readonly condition: ShownCondition;
+  readonly state: ResultState;
   /** Of its last run; `null`: there is none. */
   readonly last: Condition | null;
 }
@@ -22,8 +26,8 @@ export interface ObserveContext {
   >;
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  /** Returns the conditions of another check; `null` if it is inactive. Absent: no other check is available. */
-  conditionsOf?(check: string): KnownConditions | null;
+  /** Returns the condition of another check; `null` if it is inactive. Absent: no other check is available. */
+  conditionOf?(check: string): KnownCondition | null;
   /** Called with secrets that the run found, such as a token of a login. */
   hide?(secrets: Iterable<string>): void;
   /** The config's directory, absolute. */

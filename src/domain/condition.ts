@@ -6,6 +6,28 @@ export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
 export type Condition = typeof CONDITIONS[number];
 
+/** A condition as it is shown. `pending`: the check ran, but none of its conditions is confirmed yet. */
+export type ShownCondition = Condition | "pending";
+
+/** In the order in which they are shown, the most urgent last. */
+export const SHOWN_CONDITIONS = [
+  "ok",
+  "pending",
+  "unknown",
+  "warning",
+  "critical",
+] as const satisfies readonly ShownCondition[];
+
+/** Returns the condition that counts, for exit codes and the like: nothing is known about a pending check. */
+export function countedAs(shown: ShownCondition): Condition {
+  return shown === "pending" ? "unknown" : shown;
+}
+
+/** Compares by urgency, the most urgent first. */
+export function mostUrgentFirst(one: ShownCondition, other: ShownCondition): number {
+  return SHOWN_CONDITIONS.indexOf(other) - SHOWN_CONDITIONS.indexOf(one);
+}
+
 /** Returns the severity of a condition: 0 for `ok` to 3 for `critical`. */
 export function severity(condition: Condition): number {
   return CONDITIONS.indexOf(condition);

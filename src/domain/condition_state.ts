@@ -1,4 +1,4 @@
-import type { Condition } from "./condition.ts";
+import type { Condition, ShownCondition } from "./condition.ts";
 
 /** The event of a notification: from `ok` to a problem, between problems, back to `ok`, or a reminder. */
 export type NotificationEvent = "problem" | "change" | "recovery" | "reminder";
@@ -15,8 +15,8 @@ export type Suppression =
 
 export type ConditionCounts = Readonly<Record<Condition, number>>;
 
-/** A time for each condition, milliseconds since 1970; `null`: never. */
-export type ConditionTimes = Readonly<Record<Condition, number | null>>;
+/** A time for each condition, milliseconds since 1970; `null`: never. `pending`: none was confirmed. */
+export type ConditionTimes = Readonly<Record<ShownCondition, number | null>>;
 
 /**
  * The state of one check between two results. A plain value: a restart continues from its JSON. Times are wall time,
@@ -25,9 +25,12 @@ export type ConditionTimes = Readonly<Record<Condition, number | null>>;
  * The attentive interval applies (see `isAttentive` in `src/condition`) while `problemBeganAtMs` is a number.
  */
 export interface ConditionState {
-  /** The confirmed condition; `ok` before the first check result. */
-  readonly confirmed: Condition;
-  /** The time of the check result that confirmed it, or of the first one of all; `null` before the first. */
+  /**
+   * The confirmed condition; `null` while there is none. The first result that is `ok` confirms that at once. Until a
+   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent.
+   */
+  readonly confirmed: Condition | null;
+  /** The time of the check result that confirmed it; `null` without one. */
   readonly confirmedSinceMs: number | null;
   /** When the confirmed condition last changed from each condition to another one. */
   readonly leftAtMs: ConditionTimes;

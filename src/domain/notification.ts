@@ -1,4 +1,4 @@
-import type { Condition } from "./condition.ts";
+import type { Condition, ShownCondition } from "./condition.ts";
 import type { NotificationEvent } from "./condition_state.ts";
 
 /** The renderings of a summary, besides its text. */
@@ -18,7 +18,8 @@ export interface Notification {
   readonly title: string | null;
   readonly event: NotificationEvent | "summary";
   readonly condition: Condition;
-  readonly previous: Condition;
+  /** The condition last notified; `ok` if none was, or `pending` if none was confirmed before the problem. */
+  readonly previous: ShownCondition;
   /** The output of the check result that decided it: one line without secrets, may be empty. */
   readonly output: string;
   /** The further lines of that output, without secrets; often empty. */

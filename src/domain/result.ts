@@ -13,6 +13,8 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
+  /** Whether it confirms nothing yet, since another result is to come soon. @default false */
+  readonly isPreliminary?: boolean;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
 }

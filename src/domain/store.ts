@@ -1,5 +1,5 @@
 import type { ChannelCount } from "./channel_count.ts";
-import type { Condition } from "./condition.ts";
+import type { Condition, ShownCondition } from "./condition.ts";
 import type { ConditionCounts, ConditionState } from "./condition_state.ts";
 import type { LocationVote } from "./location.ts";
 import type { JobFacts, JobRun } from "./job_runs.ts";
@@ -55,7 +55,7 @@ export interface ConditionChange {
   /** When the run that decided it ended; wall time, milliseconds since 1970. */
   readonly atMs: number;
   /** The condition that was confirmed before. */
-  readonly from: Condition;
+  readonly from: ShownCondition;
   /** The condition confirmed from then on; never the same as `from`. */
   readonly to: Condition;
   /** The output of the result that decided it; a store keeps its first 1,024 bytes. */

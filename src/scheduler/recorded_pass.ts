@@ -7,9 +7,10 @@
  * group. So of calls that overlap, the last one sees all results, and its result of the group counts: one that was
  * overtaken runs the group again.
  */
+import { conditionOf } from "../alerting/check_status.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
-import type { KnownConditions } from "../domain/check_kind.ts";
+import type { KnownCondition } from "../domain/check_kind.ts";
 import type { SharedStore } from "../domain/membership.ts";
 import type { Result } from "../domain/result.ts";
 import { StoreError } from "../domain/store.ts";
@@ -53,7 +54,7 @@ export class RecordedPass {
   readonly #running = new Set<string>();
   /** Names of checks whose result was passed on. */
   readonly #ran = new Set<string>();
-  /** Names of checks whose confirmed condition changed. */
+  /** Names of checks whose known condition changed. */
   readonly #changed = new Set<string>();
   /** Decisions and runs of dependencies in progress. */
   readonly #work = new Set<Promise<unknown>>();
@@ -68,7 +69,7 @@ export class RecordedPass {
       ...options,
       runner: this.#freshGroups(options.runner ?? RUN_HERE),
       jobs: isKept ? jobLogOf(repository) : null,
-      conditionsOf: (name) => this.#conditionsOf(name),
+      conditionOf: (name) => this.#conditionOf(name),
       traceOf: (check) => {
         if (options.tracesAll) return "full";
         return mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null;
@@ -116,21 +117,23 @@ export class RecordedPass {
     return this.#options.repository.recordOf(name, this.#options.system.clock.wallMs());
   }
 
-  #conditionsOf(name: string): KnownConditions | null {
-    if (!this.#active.has(name)) return null;
-    const { condition: { confirmed }, last } = this.#recordOf(name);
-    const lastCondition = last?.condition ?? null;
-    return { confirmed: this.#options.isKept ? confirmed : lastCondition, last: lastCondition };
+  #conditionOf(name: string): KnownCondition | null {
+    const check = this.#active.get(name);
+    if (check === undefined) return null;
+    const record = this.#recordOf(name);
+    const known = conditionOf(check, record, this.#options.system.clock.wallMs());
+    // Without a state, the results of this pass are all that there is.
+    return this.#options.isKept || known.last === null ? known : { ...known, condition: known.last };
   }
 
   #record(result: Result): Recorded {
     const { system, repository, notifying } = this.#options;
     const { check } = result;
     const nowMs = system.clock.wallMs();
-    const { confirmed } = this.#recordOf(check.name).condition;
+    const before = this.#conditionOf(check.name);
     const entry = recordRequested(repository, result, { nowMs, ...notifying.deciding(check, nowMs) });
     this.#send(entry);
-    if (entry.record.condition.confirmed !== confirmed) this.#changed.add(check.name);
+    if (before?.condition !== this.#conditionOf(check.name)?.condition) this.#changed.add(check.name);
     this.#running.delete(check.name);
     this.#do(this.#suppressed.recorded(check, entry));
     return entry;

@@ -26,7 +26,7 @@ export function createLimiters({ process, network }: Limits): Limiters {
 
 export type RunOptions = Pick<
   PassOptions,
-  "system" | "jobs" | "conditionsOf" | "directory" | "signal" | "redact" | "traceOf"
+  "system" | "jobs" | "conditionOf" | "directory" | "signal" | "redact" | "traceOf"
 >;
 
 export interface CheckRunner {
@@ -49,7 +49,7 @@ export interface PassOptions {
   readonly system: ObserveContext["system"];
   /** The runs that jobs recorded; `null` without a state. */
   readonly jobs: JobLog | null;
-  readonly conditionsOf?: ObserveContext["conditionsOf"];
+  readonly conditionOf?: ObserveContext["conditionOf"];
   /** The config's directory, absolute. */
   readonly directory: string;
   /** How many checks run at a time; the others wait. */
@@ -149,7 +149,7 @@ export async function runCheck(
   check: Check,
   options: RunOptions,
 ): Promise<Result> {
-  const { jobs, conditionsOf, directory, signal, redact } = options;
+  const { jobs, conditionOf, directory, signal, redact } = options;
   signal.throwIfAborted();
   const depth = options.traceOf?.(check) ?? null;
   const traced = depth === null
@@ -163,7 +163,7 @@ export async function runCheck(
   const context: ObserveContext = {
     system,
     jobs,
-    ...conditionsOf !== undefined && { conditionsOf },
+    ...conditionOf !== undefined && { conditionOf },
     hide: (secrets) => void ownSecrets.push(...secrets),
     directory,
     signal,

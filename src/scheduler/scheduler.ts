@@ -5,6 +5,8 @@
  * Times are on one line (see `schedule_time.ts`). A step of the wall clock does not move it until `#followClock`
  * handles it, whenever a timer fires or a run ends.
  */
+import { conditionOf } from "../alerting/check_status.ts";
+import { hasProblem } from "../condition/transition.ts";
 import { endsWithin } from "../shared/deadline.ts";
 import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -14,7 +16,7 @@ import type { Notification } from "../domain/notification.ts";
 import type { Redact } from "../shared/redact.ts";
 import type { Result } from "../domain/result.ts";
 import type { CheckRecord } from "../domain/store.ts";
-import type { KnownConditions, ObserveContext } from "../domain/check_kind.ts";
+import type { KnownCondition, ObserveContext } from "../domain/check_kind.ts";
 import { startPersisting, type WriteSchedule } from "../state/write_schedule.ts";
 import { createLagReporter, type LagSummary } from "./scheduling_lag.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
@@ -124,8 +126,8 @@ export class Scheduler {
   #groups = new Map<string, string[]>();
   /** Groups of which a check changed during their run. */
   readonly #changed = new Set<string>();
-  /** Names of the checks that run, here or elsewhere. */
-  #active: ReadonlySet<string> = new Set();
+  /** The checks that run, here or elsewhere, by name. */
+  #active: ReadonlyMap<string, Check> = new Map();
   #config: ScheduledConfig;
   /** The common options of all runs: the system without the secrets of the config, and the like. */
   #common: Omit<RunOptions, "signal">;
@@ -210,7 +212,20 @@ export class Scheduler {
 
   /** Runs the groups that combine a check whose confirmed condition changed, here or elsewhere. */
   runGroupsOf(name: string): void {
-    for (const group of this.#groups.get(name) ?? []) {
+    this.#runGroups(this.#groups.get(name) ?? []);
+  }
+
+  /** Runs the groups that combine a check whose condition is known again, once those of its other checks are. */
+  #runKnownGroupsOf(name: string): void {
+    const isKnown = (check: string): boolean => (this.#conditionOf(check)?.state ?? "current") === "current";
+    this.#runGroups((this.#groups.get(name) ?? []).filter((group) => {
+      const check = this.#active.get(group);
+      return check !== undefined && combinedChecks(check).every(isKnown);
+    }));
+  }
+
+  #runGroups(groups: readonly string[]): void {
+    for (const group of groups) {
       const slot = this.#slots.get(group);
       if (slot === undefined) continue;
       if (slot.task.state.status === "idle") this.#happen(slot, { event: "requested" });
@@ -244,7 +259,7 @@ export class Scheduler {
   #adopt(config: ScheduledConfig): void {
     this.#config = config;
     this.#common = this.#commonTo(config);
-    const names = new Set(config.checks.map((check) => check.name));
+    const names = new Map(config.checks.map((check) => [check.name, check]));
     this.#active = names;
     this.#groups = new Map();
     for (const check of config.checks) {
@@ -361,7 +376,7 @@ export class Scheduler {
     const { name } = slot.task.check;
     const result = await this.#observe(slot, signal);
     // Another process may have silenced the check meanwhile.
-    if (result !== null && (result.condition !== "ok" || this.#recordOf(name).condition.confirmed !== "ok")) {
+    if (result !== null && (result.condition !== "ok" || hasProblem(this.#recordOf(name).condition))) {
       await this.#options.notifying.refresh();
     }
     this.#followClock();
@@ -408,6 +423,7 @@ export class Scheduler {
     // A reload may have changed the effect of a check result, for example by the threshold.
     const result = observed.check === check ? observed : { ...observed, check };
     const nowMs = this.#time.nowMs();
+    const before = this.#conditionOf(check.name);
     const { confirmed } = repository.recordOf(check.name, nowMs).condition;
     const entry = repository.record(result, {
       nowMs,
@@ -422,24 +438,24 @@ export class Scheduler {
     onEvent({ event: "result", result, entry, lateMs });
     this.#send(entry);
     this.#suppressed.recorded(check, entry).catch(onBug);
-    if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
+    if (before?.state !== "current") this.#runKnownGroupsOf(check.name);
+    else if (entry.record.condition.confirmed !== confirmed) this.runGroupsOf(check.name);
   }
 
   #commonTo({ directory, redact }: ScheduledConfig): Omit<RunOptions, "signal"> {
     return {
       system: withoutSecrets(this.#options.system, redact),
       jobs: this.#options.jobs,
-      conditionsOf: this.#conditionsOf,
+      conditionOf: this.#conditionOf,
       traceOf: (check) => mayConfirmProblem(check, this.#recordOf(check.name)) ? "brief" : null,
       directory,
       redact,
     };
   }
 
-  readonly #conditionsOf = (name: string): KnownConditions | null => {
-    if (!this.#active.has(name)) return null;
-    const { condition: { confirmed }, last } = this.#recordOf(name);
-    return { confirmed, last: last?.condition ?? null };
+  readonly #conditionOf = (name: string): KnownCondition | null => {
+    const check = this.#active.get(name);
+    return check === undefined ? null : conditionOf(check, this.#recordOf(name), this.#time.nowMs());
   };
 
   /** Sends a notification once it is written, or the store was found unable to write it. */

@@ -1,4 +1,5 @@
 import { mayComeLater } from "../alerting/channel_filters.ts";
+import { hasProblem } from "../condition/transition.ts";
 import type { Check } from "../domain/check.ts";
 import type { Recorded, StateRepository } from "../state/state_repository.ts";
 import type { Notifying } from "../alerting/notifying.ts";
@@ -66,8 +67,7 @@ export class SuppressedChecks {
   }
 
   #note(check: Check, { suppressed, record }: Recorded, runsParents: boolean): void {
-    const mayEscalate = record.condition.confirmed !== "ok" &&
-      check.notifications.some(mayComeLater);
+    const mayEscalate = hasProblem(record.condition) && check.notifications.some(mayComeLater);
     if (suppressed === null && !mayEscalate) this.#suppressed.delete(check.name);
     else this.#suppressed.add(check.name);
     if (suppressed === "dependency" && runsParents) this.#runParents(check);

@@ -3,14 +3,14 @@
  * `{ "{{condition}}": { "critical": 5, "*": 3 } }`, chooses one of its values.
  */
 import type { JsonTemplate } from "../domain/channel.ts";
-import { CONDITIONS } from "../domain/condition.ts";
+import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import type { Notification } from "../domain/notification.ts";
 import { fillTemplate, onlyFieldOf, type TemplateField } from "./template.ts";
 
 export const CHOOSING_FIELDS: Readonly<Partial<Record<TemplateField, readonly string[]>>> = {
   event: ["problem", "change", "recovery", "reminder", "summary"] satisfies readonly Notification["event"][],
   condition: CONDITIONS,
-  previous: CONDITIONS,
+  previous: SHOWN_CONDITIONS,
   action: ["trigger", "resolve"],
   severity: ["info", "error", "warning", "critical"],
   flapping: ["true", "false"],

@@ -73,8 +73,8 @@ export function addPresent(
   record: CheckRecord | null,
   nowMs: number,
 ): ConditionCounts {
-  if (record === null || record.condition.observedAtMs === null) return lastedMs;
-  const { confirmed, observedAtMs } = record.condition;
+  const { confirmed = null, observedAtMs = null } = record?.condition ?? {};
+  if (record === null || confirmed === null || observedAtMs === null) return lastedMs;
   const sinceMs = Math.max(0, Math.min(nowMs - observedAtMs, 2 * record.intervalMs));
   return { ...lastedMs, [confirmed]: lastedMs[confirmed] + sinceMs };
 }

@@ -2,7 +2,7 @@
  * How values are stored, in columns and in the JSON of a column. Encoding copies the declared keys alone: a check with
  * its secrets that hangs on a result is not persisted. Decoding validates, and throws an {@linkcode UnreadableRowError}.
  */
-import { type Condition, CONDITIONS } from "../domain/condition.ts";
+import { type Condition, CONDITIONS, SHOWN_CONDITIONS, type ShownCondition } from "../domain/condition.ts";
 
 /** A row that no monitor can have written. */
 export class UnreadableRowError extends Error {
@@ -66,6 +66,9 @@ export function word<T extends string>(
 
 /** A condition, by its name. */
 export const condition: Codec<Condition, Condition> = word(CONDITIONS, "a condition");
+
+/** A condition, or that none was confirmed. */
+export const shownCondition: Codec<ShownCondition, ShownCondition> = word(SHOWN_CONDITIONS, "a condition");
 
 /** A value or `null`. */
 export function nullable<T, Stored>({ encode, decode }: Codec<T, Stored>): Codec<T | null, Stored | null> {

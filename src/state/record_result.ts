@@ -69,17 +69,19 @@ export function recordResult(
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
   const { nowMs } = options;
-  const { check, condition, output } = result;
+  const { check, condition, output, isPreliminary = false } = result;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
+    isPreliminary,
   });
   const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });
   const update: CheckUpdate = {
     record,
     rollup: rollupEntryOf(before, record, result, nowMs),
-    change: change === null ? null : {
+    // That a new check is ok is no news.
+    change: change === null || change.from === "pending" && change.to === "ok" ? null : {
       name: check.name,
       atMs: nowMs,
       from: change.from,
@@ -164,11 +166,11 @@ function rollupEntryOf(
 ): RollupEntry {
   const { confirmed, observedAtMs } = before.condition;
   // Beyond two intervals there is no data.
-  const lastedMs = observedAtMs === null
+  const lastedMs = observedAtMs === null || confirmed === null
     ? 0
     : Math.max(0, Math.min(nowMs - observedAtMs, 2 * before.intervalMs));
   const failedStreak = after.condition.atLeast.unknown;
-  return { atMs: nowMs, condition, durationMs, lastedMs, lasted: confirmed, failedStreak };
+  return { atMs: nowMs, condition, durationMs, lastedMs, lasted: confirmed ?? "unknown", failedStreak };
 }
 
 /** The consequences of a decision; the record is that after it. */

@@ -8,7 +8,7 @@ import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import type { Channel, ChannelFilters } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { type Condition, CONDITIONS } from "../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, type ShownCondition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import type { ConditionChange } from "../../src/domain/store.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
@@ -96,6 +96,7 @@ for (const seed of SEEDS) {
       for (const [check, condition] of confirmed) {
         const last = items.findLast((item) => item.check === check);
         const known = last === undefined || last.event === "recovery" ? "ok" : last.condition;
+        assert.ok(condition !== null, `${check} has run`);
         const isWanted = filters.conditions?.includes(condition) ?? true;
         const has = checks.some(({ name, notifications }) =>
           name === check && notifications.some(({ key }) => key === channel)
@@ -147,7 +148,8 @@ function beginOf(
   const until = changes.filter((change) => change.atMs <= atMs).toSorted((one, other) =>
     one.atMs - other.atMs
   );
-  const last = until.findLast(({ from, to }) => !conditions.includes(from) && conditions.includes(to));
+  const isListed = (shown: ShownCondition): boolean => conditions.some((condition) => condition === shown);
+  const last = until.findLast(({ from, to }) => !isListed(from) && isListed(to));
   return last?.atMs ?? assert.fail("it was never one of them");
 }
 
@@ -155,7 +157,7 @@ interface Trace {
   readonly checks: readonly Check[];
   readonly arrivals: readonly Arrival[];
   /** In the end, of the checks that nothing suppresses then. */
-  readonly confirmed: ReadonlyMap<string, Condition>;
+  readonly confirmed: ReadonlyMap<string, Condition | null>;
   readonly acknowledgements: number;
   /** The notifications of the model, by check and channel. */
   readonly due: ReadonlyMap<string, ReadonlyMap<string, readonly ExpectedNotification[]>>;

@@ -45,6 +45,7 @@ function last(condition: Condition, isPending = false): LastNotified {
 const OPTIONS: QueueOptions = {
   channels: [channel("one"), channel("two")],
   nameOf: (channel) => `${channel.kind} ${channel.key}`,
+  before: "ok",
   lastNotifiedOf: () => last("ok"),
   isLeftOut: () => false,
   textMaxOf: () => ({ output: 100, detail: 100 }),
@@ -135,6 +136,18 @@ Deno.test("queueFor() queues only for channels that were last notified of anothe
       );
     });
   }
+});
+
+Deno.test("queueFor() names pending before the problem of a check that never was ok", () => {
+  const made = queueFor(notification("change"), {
+    ...OPTIONS,
+    before: "pending",
+    lastNotifiedOf: ({ key }) => last(key === "one" ? "ok" : "warning"),
+  });
+  assert.deepEqual(made.map((row) => [row.notification.event, row.notification.previous]), [
+    ["problem", "pending"],
+    ["change", "warning"],
+  ]);
 });
 
 Deno.test("queueFor() names no dependents in a recovery, even if the check is not ok", () => {

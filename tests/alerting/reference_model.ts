@@ -5,7 +5,7 @@
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { type Condition, severity } from "../../src/domain/condition.ts";
+import { type Condition, severity, type ShownCondition } from "../../src/domain/condition.ts";
 import type { NotificationEvent } from "../../src/domain/condition_state.ts";
 
 /** A notification that the model expects. */
@@ -13,7 +13,7 @@ export interface ExpectedNotification {
   readonly check: string;
   readonly event: NotificationEvent;
   readonly condition: Condition;
-  readonly previous: Condition;
+  readonly previous: ShownCondition;
   readonly decidedAtMs: number;
   readonly problemBeganAtMs: number;
 }
@@ -56,7 +56,9 @@ export interface Observed {
 
 interface Known {
   readonly history: Condition[];
+  /** Like `ok` before the first confirmed condition, since nothing is due then either. */
   confirmed: Condition;
+  wasOk: boolean;
   notified: Condition;
   notifiedAtMs: number;
   /** Since the last notification that is none. */
@@ -112,11 +114,13 @@ export function createReferenceModel(): ReferenceModel {
       decidedAtMs: now.confirmed === "ok" ? now.changes.at(-1)?.atMs ?? nowMs : nowMs,
       problemBeganAtMs: (now.confirmed === "ok" ? now.notifiedBeganAtMs : now.beganAtMs) ?? nowMs,
     };
+    const before = (sent: NotificationEvent, previous: Condition): ShownCondition =>
+      sent === "problem" && !now.wasOk ? "pending" : previous;
     const byChannel = new Map<string, ExpectedNotification>();
     for (const { channel, event: own, isReminded, previous, condition } of due) {
       const sent = own ?? (isReminded && !isChange && event === "reminder" ? event : null);
       if (sent === null) continue;
-      byChannel.set(channel.key, { ...news, event: sent, previous });
+      byChannel.set(channel.key, { ...news, event: sent, previous: before(sent, previous) });
       now.byChannel.set(channel.key, condition);
     }
     if (isChange && now.decidedAtMs === null) {
@@ -127,7 +131,7 @@ export function createReferenceModel(): ReferenceModel {
     if (isChange || event !== null) now.notifiedBeganAtMs = news.problemBeganAtMs;
     // A reminder is next if something else is due to a channel at the same time.
     if (event === null || event === "reminder" && isChange) return { notification: null, news, byChannel };
-    const notification: ExpectedNotification = { ...news, event, previous: now.notified };
+    const notification: ExpectedNotification = { ...news, event, previous: before(event, now.notified) };
     now.notified = now.confirmed;
     now.notifiedAtMs = nowMs;
     now.reminders = event === "reminder" ? now.reminders + 1 : 0;
@@ -145,7 +149,7 @@ export function createReferenceModel(): ReferenceModel {
         now.changes.push({ atMs: nowMs, to: now.confirmed });
         now.decidedAtMs = null;
       }
-      if (condition === "ok" && now.confirmed === "ok") now.beganAtMs = null;
+      if (condition === "ok" && now.confirmed === "ok") [now.beganAtMs, now.wasOk] = [null, true];
       else now.beganAtMs ??= nowMs;
       const isFlapping = changesOften(now);
       if (isFlapping && !now.isFlapping) now.flappingSinceMs = nowMs;
@@ -217,6 +221,7 @@ function unseen(): Known {
   return {
     history: [],
     confirmed: "ok",
+    wasOk: false,
     notified: "ok",
     notifiedAtMs: -Infinity,
     reminders: 0,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { groupKind } from "../../src/checks/group.ts";
 import type { GroupCheck, GroupParameters } from "../../src/domain/check.ts";
-import type { KnownConditions, ObserveContext } from "../../src/domain/check_kind.ts";
-import type { Condition } from "../../src/domain/condition.ts";
+import type { KnownCondition, ObserveContext } from "../../src/domain/check_kind.ts";
+import { type Condition, countedAs, type ShownCondition } from "../../src/domain/condition.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
@@ -16,13 +16,20 @@ async function groupOf(parameters: Partial<GroupParameters>): Promise<GroupCheck
   return { ...check, parameters: { ...check.parameters, ...parameters } };
 }
 
+function current(condition: ShownCondition, last = countedAs(condition)): KnownCondition {
+  return { condition, state: "current", last };
+}
+
+const NEVER_RAN: KnownCondition = { condition: "unknown", state: "never_ran", last: null };
+const OVERDUE: KnownCondition = { condition: "unknown", state: "overdue", last: "ok" };
+
 function contextOf(conditions: Readonly<Record<string, Condition>>): ObserveContext {
   return {
     system: createMemorySystem(),
     jobs: null,
-    conditionsOf: (name) => {
+    conditionOf: (name) => {
       const condition = conditions[name];
-      return condition === undefined ? null : { confirmed: condition, last: condition };
+      return condition === undefined ? null : current(condition);
     },
     directory: "/",
     signal: new AbortController().signal,
@@ -63,26 +70,69 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       });
     });
   }
-  await t.step("inactive checks are ignored", async () => {
-    const check = await groupOf({ checks: ["a", "gone", "b"], atLeast: 3 });
-    const result = await groupKind.observe(check, contextOf({ a: "ok", b: "critical" }));
-    assert.equal(result.output, '1 of 2 ok, expected all: "b" is critical');
+  await t.step("inactive checks are left out, but not counted as ok", async () => {
+    const checks = ["a", "gone", "b"];
+    const all = await groupKind.observe(await groupOf({ checks }), contextOf({ a: "ok", b: "ok" }));
+    assert.deepEqual([all.condition, all.output], ["ok", "2 of 3 ok, 1 inactive"]);
+    const check = await groupOf({ checks, atLeast: 3 });
+    const result = await groupKind.observe(check, contextOf({ a: "ok", b: "ok" }));
+    assert.deepEqual([result.condition, result.output], ["unknown", "2 of 3 ok, 1 inactive, expected all"]);
     const none = await groupKind.observe(check, contextOf({}));
     assert.deepEqual([none.condition, none.output], ["unknown", "none of its checks is active"]);
   });
-  await t.step("checks that did not run are ignored", async () => {
-    const check = await groupOf({ checks: ["a", "b"] });
-    const conditionsOf = (): KnownConditions => ({ confirmed: null, last: null });
-    const { condition, output } = await groupKind.observe(check, { ...contextOf({}), conditionsOf });
-    assert.deepEqual([condition, output], ["unknown", "none of its checks ran: name them too, or run all"]);
+  await t.step("checks whose condition is not known are unknown", async () => {
+    const known: Readonly<Record<string, KnownCondition>> = {
+      ok: current("ok"),
+      pending: current("pending", "critical"),
+      late: OVERDUE,
+      never: NEVER_RAN,
+      ahead: { condition: "unknown", state: "in_future", last: "ok" },
+    };
+    const observe = async (parameters: Partial<GroupParameters>): Promise<readonly string[]> => {
+      const check = await groupOf({ checks: Object.keys(known), ...parameters });
+      const conditionOf = (name: string): KnownCondition => known[name] ?? current("ok");
+      const { condition, output } = await groupKind.observe(check, { ...contextOf({}), conditionOf });
+      return [condition, output];
+    };
+    const others = '"late" is overdue, "never" did not run, "ahead" is unknown, "pending" is pending';
+    assert.deepEqual(await observe({}), ["unknown", `1 of 5 ok, expected all: ${others}`]);
+    assert.deepEqual(await observe({ require: "any" }), ["ok", `1 of 5 ok: ${others}`]);
+    assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", `1 of 5 ok, expected at least 2: ${others}`]);
+  });
+  await t.step("a result that only waits for checks is preliminary", async () => {
+    const rows: readonly (readonly [
+      group: KnownCondition,
+      members: readonly KnownCondition[],
+      isPreliminary: boolean,
+    ])[] = [
+      // After a start or a long stop, the others run soon.
+      [NEVER_RAN, [current("ok"), NEVER_RAN], true],
+      [OVERDUE, [OVERDUE, OVERDUE], true],
+      [OVERDUE, [current("unknown"), OVERDUE], false],
+      [OVERDUE, [current("pending"), OVERDUE], false],
+      // As long as nothing is confirmed, neither is that of a check that did not run or fails for the first time.
+      [NEVER_RAN, [current("pending"), NEVER_RAN], true],
+      [current("pending"), [current("pending"), NEVER_RAN], true],
+      [current("pending"), [current("ok"), OVERDUE], false],
+      [current("pending"), [current("critical"), NEVER_RAN], false],
+      // Later, it is news.
+      [current("ok"), [current("pending"), current("ok")], false],
+      [current("ok"), [current("ok"), OVERDUE], false],
+      [current("ok"), [NEVER_RAN, current("ok")], false],
+    ];
+    for (const [group, [a, b], isPreliminary] of rows) {
+      const conditionOf = (name: string): KnownCondition =>
+        (name === "g" ? group : name === "a" ? a : b) ?? group;
+      const check = await groupOf({ checks: ["a", "b"] });
+      const result = await groupKind.observe(check, { ...contextOf({}), conditionOf });
+      assert.equal(result.isPreliminary ?? false, isPreliminary, JSON.stringify([group, a, b]));
+    }
   });
   await t.step("failures that are not confirmed yet are listed", async () => {
     const check = await groupOf({ checks: ["a", "b", "c"] });
-    const conditionsOf = (name: string): KnownConditions => ({
-      confirmed: name === "c" ? "critical" : "ok",
-      last: name === "a" ? "ok" : "critical",
-    });
-    const { output } = await groupKind.observe(check, { ...contextOf({}), conditionsOf });
+    const conditionOf = (name: string): KnownCondition =>
+      current(name === "c" ? "critical" : "ok", name === "a" ? "ok" : "critical");
+    const { output } = await groupKind.observe(check, { ...contextOf({}), conditionOf });
     assert.equal(output, '2 of 3 ok (1 not confirmed yet: "b"), expected all: "c" is critical');
   });
   await t.step("a long list is cut", async () => {

@@ -27,7 +27,7 @@ Deno.test("transition() notifies of nothing but a move of the confirmed conditio
   fc.assert(
     fc.property(steps({ suppressed: false, changing: true }), (history) => {
       for (const { verdict, change } of runMachine(history)) {
-        const moved = change !== null;
+        const moved = change !== null && !(change.from === "pending" && change.to === "ok");
         const notified = verdict.kind === "notify" && verdict.event !== "reminder";
         assert.equal(notified, moved);
       }
@@ -39,11 +39,13 @@ Deno.test("transition() notifies of nothing but a move of the confirmed conditio
 Deno.test("transition() notifies of each event with the conditions that it names", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true }), (history) => {
+      let wasOk = false;
       for (const { verdict, state } of runMachine(history)) {
+        wasOk ||= state.confirmed === "ok";
         if (verdict.kind !== "notify") continue;
         assert.equal(verdict.condition, state.confirmed);
         assert.equal(verdict.condition, state.notified);
-        assert.equal(verdict.event === "problem", verdict.previous === "ok");
+        assert.equal(verdict.event === "problem", verdict.previous === (wasOk ? "ok" : "pending"));
         assert.equal(verdict.event === "recovery", verdict.condition === "ok");
         assert.equal(verdict.event === "reminder", verdict.previous === verdict.condition);
       }
@@ -145,8 +147,9 @@ Deno.test("transition() keeps the invariants of the state, and does not mutate i
         state = deepFreeze(JSON.parse(JSON.stringify(transition(step.policy, state, step).state)));
         assert.equal(isAttentive(state), state.problemBeganAtMs !== null);
         assert.ok(state.notified === "ok" || state.notifiedProblemBeganAtMs !== null);
-        assert.ok(state.confirmedSinceMs !== null && state.confirmedSinceMs <= step.nowMs);
-        assert.ok(state.confirmed === "ok" || state.leftAtMs.ok !== null);
+        assert.equal(state.confirmed === null, state.confirmedSinceMs === null);
+        assert.equal(state.confirmed === null, state.leftAtMs.pending === null);
+        assert.ok((state.confirmedSinceMs ?? 0) <= step.nowMs);
         assert.ok(CONDITIONS.every((condition) => state.atLeast[condition] + state.atMost[condition] > 0));
       }
       assert.deepEqual(state, runMachine(history).at(-1)?.state ?? initialState());
@@ -161,7 +164,7 @@ interface Step extends ObservedResult {
 
 /** The values of the machine and of the definition that must agree after each result. */
 interface Sent {
-  readonly confirmed: Condition;
+  readonly confirmed: Condition | null;
   readonly occurrences: number;
   readonly problemBeganAtMs: number | null;
   readonly notified: Condition;
@@ -238,7 +241,7 @@ function sent({ state, occurrences, verdict }: Transition): Sent {
 function runDefinition(history: readonly Step[]): Sent[] {
   const results: Sent[] = [];
   const isFailing: boolean[] = [];
-  let confirmed: Condition = "ok";
+  let confirmed: Condition | null = null;
   let notified: Condition = "ok";
   let notifiedAtMs = -Infinity;
   let reminders = 0;
@@ -249,14 +252,15 @@ function runDefinition(history: readonly Step[]): Sent[] {
     const seen = history.slice(0, index + 1);
     const conditions = seen.map(({ condition }) => condition);
     const next = confirmByDefinition(conditions, confirmed, { ...step.policy, loweredAt });
-    if (severity(next) < severity(confirmed)) loweredAt = seen.length;
+    if (confirmed !== null && next !== null && severity(next) < severity(confirmed)) loweredAt = seen.length;
     confirmed = next;
     const percent = changePercentByDefinition(conditions);
     const isFlapping: boolean = percent >= (flappingSinceMs === null ? 20 : 5);
     flappingSinceMs = isFlapping ? flappingSinceMs ?? step.nowMs : null;
     const isQuiet = step.policy.flapping === "once" && flappingSinceMs !== null &&
       notifiedAtMs >= flappingSinceMs;
-    isFailing.push(confirmed !== "ok" || step.condition !== "ok");
+    const hasProblem = confirmed !== null && confirmed !== "ok";
+    isFailing.push(hasProblem || step.condition !== "ok");
     const firstFailing = history[isFailing.lastIndexOf(false) + 1];
     const began = isFailing.at(-1) === true ? firstFailing?.nowMs ?? null : null;
     const like = (condition: Condition) =>
@@ -264,9 +268,9 @@ function runDefinition(history: readonly Step[]): Sent[] {
     const inARow = seen.length - 1 - seen.findLastIndex(({ condition }) => !like(condition));
 
     let event: string | null = null;
-    if (confirmed !== notified) {
+    if (confirmed !== null && confirmed !== notified) {
       event = confirmed === "ok" ? "recovery" : notified === "ok" ? "problem" : "change";
-    } else if (confirmed !== "ok" && step.condition !== "ok") {
+    } else if (hasProblem && step.condition !== "ok") {
       const { annoy } = step.policy;
       const intervals = typeof annoy === "boolean" ? [] : [annoy].flat();
       const intervalMs = intervals[Math.min(reminders, intervals.length - 1)] ?? Infinity;
@@ -274,7 +278,7 @@ function runDefinition(history: readonly Step[]): Sent[] {
       if (due) event = "reminder";
     }
     let verdict = "quiet";
-    if (event !== null) {
+    if (confirmed !== null && event !== null) {
       const isSuppressed = step.suppressedBy === null
         ? isQuiet
         : step.suppressedBy === "no_notify" || event !== "recovery";
@@ -295,18 +299,20 @@ function runDefinition(history: readonly Step[]): Sent[] {
 
 function confirmByDefinition(
   seen: readonly Condition[],
-  confirmed: Condition,
+  confirmed: Condition | null,
   { threshold, recoveryThreshold, within = threshold, loweredAt }: ConditionPolicy & {
     readonly loweredAt: number;
   },
-): Condition {
+): Condition | null {
   const bySeverity = (conditions: readonly Condition[]) =>
     conditions.toSorted((one, other) => severity(one) - severity(other));
   const lowest = seen.length < threshold ? undefined : bySeverity(seen.slice(-threshold)).at(0);
   const last = seen.at(-1) ?? "ok";
+  if (confirmed === null && last === "ok") return "ok";
   const reached = bySeverity(seen.slice(loweredAt).slice(-within)).at(-threshold) ?? "ok";
   const raised = within > threshold ? severity(reached) < severity(last) ? reached : last : lowest ?? "ok";
-  if (severity(raised) > severity(confirmed)) return raised;
+  if (severity(raised) > severity(confirmed ?? "ok")) return raised;
+  if (confirmed === null) return null;
   const highest = seen.length < recoveryThreshold
     ? undefined
     : bySeverity(seen.slice(-recoveryThreshold)).at(-1);

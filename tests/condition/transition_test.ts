@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Annoy } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
+import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
 import {
   type ConditionPolicy,
@@ -88,6 +88,93 @@ Deno.test("transition() returns problems, changes, recoveries and reminders", as
     },
   ];
   for (const row of table) await t.step(row.name, () => assert.equal(tell(row), row.events));
+});
+
+Deno.test("transition() confirms nothing before the first ok or the threshold", async (t) => {
+  const table: readonly {
+    readonly name: string;
+    readonly trace: Trace;
+    /** The confirmed conditions; `-` for none. */
+    readonly confirmed: string;
+    readonly events: string;
+  }[] = [
+    {
+      name: "the first ok at once, without a notification",
+      trace: { observed: "O O" },
+      confirmed: "ok ok",
+      events: "- -",
+    },
+    {
+      name: "failures are pending until the threshold",
+      trace: { observed: "C C C" },
+      confirmed: "- - critical",
+      events: "- - problem:critical",
+    },
+    {
+      name: "an ok after failures",
+      trace: { observed: "C C O C" },
+      confirmed: "- - ok ok",
+      events: "- - - -",
+    },
+    {
+      name: "the lowest severity of the failures",
+      trace: { observed: "U C W" },
+      confirmed: "- - unknown",
+      events: "- - problem:unknown",
+    },
+    {
+      name: "with a threshold of 1",
+      trace: { threshold: 1, recoveryThreshold: 3, observed: "W O O O" },
+      confirmed: "warning warning warning ok",
+      events: "problem:warning - - recovery:ok",
+    },
+    {
+      name: "no reminder while it is pending",
+      trace: { annoy: true, observed: "W W" },
+      confirmed: "- -",
+      events: "- -",
+    },
+  ];
+  for (const { name, trace, confirmed, events } of table) {
+    await t.step(name, () => {
+      const states = run(trace).map(({ state }) => state);
+      assert.equal(states.map((state) => state.confirmed ?? "-").join(" "), confirmed);
+      for (const state of states) {
+        const isPending = state.confirmed === null;
+        assert.deepEqual([state.confirmedSinceMs, state.leftAtMs.pending].map((ms) => ms === null), [
+          isPending,
+          isPending,
+        ]);
+        assert.equal(isPending && dueEvent(state) !== null, false);
+      }
+      assert.equal(tell(trace), events);
+    });
+  }
+  await t.step("a result that is preliminary", () => {
+    const policy = policyOf({ threshold: 1 });
+    const options = { suppressedBy: null, nowMs: START_MS };
+    const seen = transition(policy, initialState(), {
+      condition: "unknown",
+      isPreliminary: true,
+      ...options,
+    });
+    assert.deepEqual([seen.state.confirmed, seen.change, seen.verdict.kind], [null, null, "quiet"]);
+    const next = transition(policy, seen.state, { condition: "unknown", ...options });
+    assert.equal(next.state.confirmed, "unknown");
+  });
+});
+
+Deno.test("transition() names the condition before a problem", () => {
+  const previousOf = (trace: Trace): readonly string[] =>
+    run(trace).flatMap(({ verdict }) => verdict.kind === "notify" ? [verdict.previous] : []);
+  assert.deepEqual(previousOf({ threshold: 1, observed: "W C O C" }), [
+    "pending",
+    "warning",
+    "critical",
+    "ok",
+  ]);
+  assert.deepEqual(previousOf({ threshold: 1, observed: "W/silence W" }), ["pending"]);
+  assert.deepEqual(previousOf({ threshold: 1, observed: "O W/silence W" }), ["ok"]);
 });
 
 Deno.test("transition() suppresses notifications, and sends them when the suppression ends", async (t) => {
@@ -295,14 +382,14 @@ Deno.test("transition() and review() use the channel that was last notified the 
     name: string;
     state: ConditionState;
     known: readonly Condition[];
-    expected: readonly [event: string, previous: Condition] | null;
+    expected: readonly [event: string, previous: ShownCondition] | null;
   }[] = [
     { name: "all were notified", state: wasCritical, known: ["critical", "critical"], expected: null },
     {
       name: "one was never notified",
       state: wasCritical,
       known: ["critical", "ok"],
-      expected: ["problem", "ok"],
+      expected: ["problem", "pending"],
     },
     {
       name: "one was notified of an earlier condition",
@@ -341,7 +428,8 @@ Deno.test("transition() and review() use the channel that was last notified the 
         known: () => known,
       });
       assert.equal(suppressed.verdict.kind, expected === null ? "quiet" : "suppressed");
-      assert.equal(suppressed.state.notified, expected?.[1] ?? state.confirmed, "it is still due");
+      const still = expected === null ? state.confirmed : known.find((one) => one !== state.confirmed);
+      assert.equal(suppressed.state.notified, still, "it is still due");
     });
   }
 });
@@ -369,7 +457,7 @@ Deno.test("review() returns suppressed notifications without a new result", asyn
       kind: "notify",
       event: "problem",
       condition: "warning",
-      previous: "ok",
+      previous: "pending",
       problemBeganAtMs: START_MS,
       reason: "it was suppressed until now",
     });
@@ -424,7 +512,8 @@ Deno.test("isAttentive() returns true from the first result that is not ok until
   const table: readonly { name: string; observed: string; attentive: boolean }[] = [
     { name: "no data", observed: "", attentive: false },
     { name: "ok", observed: "O", attentive: false },
-    { name: "a first result that is not ok", observed: "O U", attentive: true },
+    { name: "a first result that is not ok", observed: "U", attentive: true },
+    { name: "a result that is not ok", observed: "O U", attentive: true },
     { name: "a transient failure that is over", observed: "W O", attentive: false },
     { name: "a confirmed problem, last result ok", observed: "W W W O O", attentive: true },
     { name: "a recovery", observed: "W W W O O O", attentive: false },
@@ -455,6 +544,7 @@ Deno.test("dependencyIsUnknown() returns true for a parent without a result sinc
     { name: "a result since", observed: "O O O", beganMinutes: 1, isUnknown: false },
     { name: "a problem since", observed: "W W W", beganMinutes: 1, isUnknown: false },
     { name: "a failure that is not confirmed yet", observed: "O W", beganMinutes: 5, isUnknown: false },
+    { name: "a failure of a check that is pending", observed: "W", beganMinutes: 5, isUnknown: false },
   ];
   for (const { name, observed, beganMinutes, isUnknown } of table) {
     await t.step(name, () => {
@@ -473,6 +563,7 @@ Deno.test("dependencyHolds() returns true until a parent was ok since the proble
     { name: "ok since the problem began", observed: "O O O", beganMinutes: 1, holds: false },
     { name: "ok as the problem began", observed: "O O", beganMinutes: 1, holds: false },
     { name: "last result not ok", observed: "O O W", beganMinutes: 1, holds: true },
+    { name: "pending", observed: "W W", beganMinutes: 0, holds: true },
     { name: "a confirmed problem, last result ok", observed: "W W W O", beganMinutes: 1, holds: true },
   ];
   for (const { name, observed, beganMinutes, holds } of table) {

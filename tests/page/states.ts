@@ -24,8 +24,8 @@ import { createMemoryStore } from "../support/memory_store.ts";
 /** A check with its past. */
 interface Shown {
   readonly check: Check;
-  /** `null`: it never ran. */
-  readonly confirmed: Condition | null;
+  /** `null`: it never ran; `pending`: it failed once. */
+  readonly confirmed: Condition | "pending" | null;
   readonly last?: Partial<KeptResult>;
   readonly sinceMs?: number;
   readonly trace?: string;
@@ -67,6 +67,12 @@ const CRITICAL: Shown = {
   trace: TRACE,
 };
 
+const STARTING: Shown = {
+  check: checkOf("starting", { title: "Never succeeded" }),
+  confirmed: "pending",
+  last: { condition: "critical", output: "connection refused" },
+};
+
 const ALWAYS = { fromMinute: 0, toMinute: 12 * 60, timeZone: "UTC" } as const;
 const LONG = "a_name_without_any_space_that_goes_on_and_on_".repeat(4);
 
@@ -86,6 +92,7 @@ const EVERYTHING: readonly Shown[] = [
   },
   { check: checkOf("overdue", { title: "Not run for a while" }), confirmed: "ok", isOverdue: true },
   { check: checkOf("new", { title: "Never ran" }), confirmed: null },
+  STARTING,
   {
     check: checkOf("flapping", { title: "Flapping service", tags: ["website"] }),
     confirmed: "ok",
@@ -151,6 +158,10 @@ interface PageState {
 export const PAGE_STATES: Readonly<Record<string, PageState>> = {
   everything: { shown: EVERYTHING, facts: { text: TEXT } },
   ok: { shown: OK },
+  pending: {
+    shown: [STARTING, { ...STARTING, check: checkOf("second", { title: "Neither" }) }],
+    silences: [],
+  },
   public: { shown: EVERYTHING, facts: { text: TEXT }, public: ["website"] },
   live: { shown: EVERYTHING, facts: { isLive: true } },
   one_check: { shown: [CRITICAL], facts: { isLive: true, isOfOneCheck: true } },
@@ -180,6 +191,7 @@ export async function writeState({ shown, facts, public: tags, silences }: PageS
 function updatesOf(shown: Shown, index: number): readonly CheckUpdate[] {
   const { check, confirmed, last, sinceMs = NOW_MS - 40 * DAY_MS, trace = "", isOverdue = false } = shown;
   if (confirmed === null) return [];
+  if (confirmed === "pending") return [pendingUpdateOf(shown)];
   const condition = last?.condition ?? confirmed;
   const startedAtMs = NOW_MS - (isOverdue ? 3 * HOUR_MS : 30_000);
   const record = recordOf(check.name, {
@@ -226,4 +238,27 @@ function updatesOf(shown: Shown, index: number): readonly CheckUpdate[] {
     }),
     ...check.name === "mail" ? [updateOf(check.name, { record, queued: [queuedOf("a", 1)] })] : [],
   ];
+}
+
+/** One run, which failed. */
+function pendingUpdateOf({ check, last }: Shown): CheckUpdate {
+  const record = recordOf(check.name);
+  const endedAtMs = NOW_MS - 30_000;
+  return updateOf(check.name, {
+    record: {
+      ...record,
+      condition: {
+        ...record.condition,
+        confirmed: null,
+        confirmedSinceMs: null,
+        leftAtMs: { ...record.condition.leftAtMs, pending: null, ok: null },
+        atLeast: { ok: 1, unknown: 1, warning: 1, critical: 1 },
+        observed: "critical",
+        observedAtMs: endedAtMs,
+      },
+      last: resultOf({ detail: "", metrics: {}, ...last, startedAtMs: endedAtMs }),
+      nextRunAtMs: endedAtMs + 60_000,
+    },
+    rollup: entryOf(endedAtMs, { condition: "critical", lastedMs: 0, failedStreak: 1 }),
+  });
 }

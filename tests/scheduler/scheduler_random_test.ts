@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
+import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
@@ -212,7 +212,7 @@ function changesOf(
 
 interface Notified {
   readonly name: string;
-  readonly from: Condition;
+  readonly from: ShownCondition;
   readonly to: Condition;
 }
 
@@ -228,10 +228,11 @@ function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Notifi
   const confirmed = new Map<string, Condition>();
   const moves: Notified[] = [];
   for (const { name, entry } of harnesses.flatMap((harness) => harness.runs())) {
-    const from = confirmed.get(name) ?? "ok";
+    const from = confirmed.get(name) ?? "pending";
     const to = entry.record.condition.confirmed;
+    if (to === null) continue;
     confirmed.set(name, to);
-    if (from !== to) moves.push({ name, from, to });
+    if (from !== to && !(from === "pending" && to === "ok")) moves.push({ name, from, to });
   }
   return moves;
 }

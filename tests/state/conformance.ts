@@ -58,9 +58,9 @@ export function testStore(
   test("keeps every member of a record", async (store) => {
     const never = recordOf("never ran", {
       condition: {
-        confirmed: "ok",
+        confirmed: null,
         confirmedSinceMs: null,
-        leftAtMs: { ok: null, unknown: null, warning: null, critical: null },
+        leftAtMs: { pending: null, ok: null, unknown: null, warning: null, critical: null },
         atLeast: countsOf("ok", 0),
         atMost: countsOf("ok", 0),
         observed: null,

@@ -25,7 +25,13 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
     condition: {
       confirmed: "warning",
       confirmedSinceMs: NOW_MS - 60_000,
-      leftAtMs: { ok: NOW_MS - 60_000, unknown: null, warning: null, critical: NOW_MS - 900_000 },
+      leftAtMs: {
+        pending: NOW_MS - HOUR_MS,
+        ok: NOW_MS - 60_000,
+        unknown: null,
+        warning: null,
+        critical: NOW_MS - 900_000,
+      },
       atLeast: { ok: 9, unknown: 4, warning: 3, critical: 0 },
       atMost: { ok: 0, unknown: 0, warning: 3, critical: 9 },
       observed: "warning",

@@ -181,7 +181,7 @@ Deno.test("openStateRepository() rejects if the store can't be read, and replace
     recordResult(WEB, "warning");
     await repository.flush();
     assert.strictEqual(fresh.length, 1);
-    assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to warning"]);
+    assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to warning"]);
   });
 });
 
@@ -189,7 +189,7 @@ Deno.test("recordOf() returns a new record for a check that never ran", async ()
   const { repository } = await openDesk();
   const { condition, last, nextRunAtMs, seenAtMs } = repository.recordOf("new", NOW);
   assert.deepStrictEqual([condition.confirmed, condition.observed, last, nextRunAtMs, seenAtMs], [
-    "ok",
+    null,
     null,
     null,
     null,
@@ -203,7 +203,7 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
   assert.deepStrictEqual([first.occurrences, first.notification, first.record.condition.confirmed], [
     1,
     null,
-    "ok",
+    null,
   ]);
   const { occurrences, notification, record } = recordResult(MAIL, "critical", {
     output: "no answer",
@@ -216,7 +216,7 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     title: null,
     event: "problem",
     condition: "warning",
-    previous: "ok",
+    previous: "pending",
     output: "no answer",
     detail: "",
     problemBeganAtMs: NOW,
@@ -388,7 +388,7 @@ Deno.test("flush() keeps a failed batch pending, calls onFailure once, and write
         0,
         false,
       ]);
-      assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical", "web: critical to ok"]);
+      assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
       assert.deepStrictEqual(
         await store.records(),
         ["web", "mail"].map((name) => repository.recordOf(name, NOW)),
@@ -411,7 +411,7 @@ Deno.test("flush() writes updates recorded during a failing write after the fail
   await flushed;
   store.failure = null;
   await repository.flush();
-  assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical", "web: critical to ok"]);
+  assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
 });
 
 Deno.test("flush() rejects with errors other than those of the store", async () => {
@@ -436,7 +436,7 @@ Deno.test("flush() writes all known records to the replacement of a damaged stor
     await next?.records(),
     ["quiet", "calm", "web"].map((name) => repository.recordOf(name, NOW)),
   );
-  assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: ok to critical", "web: critical to ok"]);
+  assert.deepStrictEqual(changesIn(next?.saved ?? []), ["web: pending to critical", "web: critical to ok"]);
   const [rollup] = await next?.rollups("web", 0) ?? [];
   assert.deepStrictEqual(rollup?.observed, { ok: 1, unknown: 0, warning: 0, critical: 1 });
 });
@@ -471,7 +471,7 @@ Deno.test("flush() retries with each call if no replacement can be opened", asyn
   recordResult(MAIL, "ok");
   await repository.flush();
   assert.deepStrictEqual([troubles, fresh.length, repository.pending], [["damaged", null], 1, 0]);
-  assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: ok to critical"]);
+  assert.deepStrictEqual(changesIn(fresh[0]?.saved ?? []), ["web: pending to critical"]);
   assert.strictEqual((await fresh[0]?.records())?.length, 2);
 });
 
@@ -556,7 +556,7 @@ Deno.test("record() aggregates how long the confirmed condition has lasted, up t
       await repository.flush();
       const rollup = store.saved[0]?.at(-1)?.rollup;
       assert.strictEqual(rollup?.lastedMs, expected);
-      assert.strictEqual(rollup?.lasted, sinceMs === null ? "ok" : "critical");
+      if (sinceMs !== null) assert.strictEqual(rollup?.lasted, "critical");
     });
   }
 });
@@ -645,7 +645,8 @@ Deno.test("finish() writes pending updates, and prunes to the end in the first p
       recordResult(WEB, "critical", { nowMs: NOW + 30 * MINUTE });
       await repository.finish([WEB], NOW + 30 * MINUTE);
       assert.strictEqual(store.pruned, expected);
-      assert.deepStrictEqual(changesIn(store.saved), ["web: ok to critical"]);
+      const from = lastMs === null ? "pending" : "ok";
+      assert.deepStrictEqual(changesIn(store.saved), [`web: ${from} to critical`]);
     });
   }
 });
@@ -700,8 +701,9 @@ Deno.test("flush() writes every change once and every run in its roll-up, whatev
           const { record, notification } = desk.recordResult(check, step.condition, { nowMs });
           results++;
           const after = record.condition.confirmed;
-          if (before !== after) expected.push(`${check.name}: ${before} to ${after}`);
-          assert.strictEqual(notification !== null, before !== after);
+          const isNews = before !== after && !(before === null && after === "ok");
+          if (isNews) expected.push(`${check.name}: ${before ?? "pending"} to ${after}`);
+          assert.strictEqual(notification !== null, isNews);
         }
       }
       store.failure = null;

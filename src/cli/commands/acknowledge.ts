@@ -1,3 +1,4 @@
+import { hasProblem } from "../../condition/transition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { System } from "../../domain/system.ts";
 import { UNTIL_OK_MS_MAX } from "../../alerting/silences.ts";
@@ -54,7 +55,7 @@ async function runAcknowledge(invocation: Invocation, system: System): Promise<n
   const untilMs = readEnd(invocation, { timeZone, nowMs }) ?? nowMs + UNTIL_OK_MS_MAX;
   const reason = optionValue(invocation, "note") ?? "";
   await withSilences(invocation, system, async ({ store, names }) => {
-    const problems = (await store.records()).filter(({ condition }) => condition.confirmed !== "ok");
+    const problems = (await store.records()).filter(({ condition }) => hasProblem(condition));
     const { chosen, without } = chooseProblems(problems, names);
     const acknowledgements = chosen.map(({ check, problemBeganAtMs }): Silence => ({
       id: `acknowledgement ${check}`,

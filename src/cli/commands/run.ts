@@ -10,6 +10,7 @@ import {
   REPORT_FORMATS,
   UsageError,
 } from "../command_definition.ts";
+import type { CheckFields } from "../formats/check_fields.ts";
 import { askService } from "../control_client.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import { OutputError } from "../failure.ts";
@@ -53,14 +54,18 @@ async function runChecksNow(invocation: Invocation, system: System): Promise<num
   system.stdout.write(
     format === "json"
       ? `${jsonText({ checks: results }, { indent: 2 })}\n`
-      : results.map(({ name, condition, output, confirmed }) =>
-        printable(
-          `${condition.toUpperCase()} ${name}: ${output === "" ? "no output" : output}` +
-            (confirmed === condition ? "" : ` (confirmed: ${confirmed})`),
-        ) + "\n"
-      ).join(""),
+      : results.map((result) => `${describeResult(result)}\n`).join(""),
   );
   return results.length === 0
     ? EXIT.ok
     : exitCodeOf(results.map(({ condition }) => condition), failRule("warning"));
+}
+
+function describeResult(
+  { name, condition, output, confirmed, occurrences, threshold }: CheckFields,
+): string {
+  const said = `${condition.toUpperCase()} ${name}: ${output === "" ? "no output" : output}`;
+  if (confirmed === condition) return printable(said);
+  const what = confirmed === null ? `pending: ${occurrences} of ${threshold}` : `confirmed: ${confirmed}`;
+  return printable(`${said} (${what})`);
 }

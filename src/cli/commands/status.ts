@@ -1,4 +1,4 @@
-import { CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
+import { countedAs, highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
@@ -53,8 +53,8 @@ export const statusCommand: Command = {
   operandKind: "check",
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
-    "It works with and without a running monitor. A check counts as unknown if it has no data or its next run is " +
-    "overdue. Named checks are shown with their last and next run.",
+    "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (it failed, " +
+    "and nothing is confirmed yet) or its next run is overdue. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
     CONFIG_OPTION,
@@ -108,11 +108,11 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     statusOf(check, { recordOf, inactive, silences: notifications.silences, nowMs })
   );
   const fails = failRule("warning");
-  const conditions = statuses.map((status) => status.condition);
+  const conditions = statuses.map((status) => countedAs(status.condition));
   if (format === "plugin") {
     const { PLUGIN_WITHOUT_CHECKS, renderPlugin } = await import("../formats/plugin.ts");
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    system.stdout.write(renderPlugin(items, [], { fails }));
+    system.stdout.write(renderPlugin(items, [], { fails, counted: SHOWN_CONDITIONS }));
     return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
   }
   const all: StatusSnapshot = {
@@ -180,7 +180,7 @@ function renderPretty(
 ): string {
   const { nowMs, all, columns } = options;
   const rows = statuses
-    .toSorted((one, other) => severity(one.condition) - severity(other.condition))
+    .toSorted((one, other) => mostUrgentFirst(other.condition, one.condition))
     .map((status) => toRow(status, options));
   const trouble = describeMonitorTrouble(monitor, { nowMs, hasErrors: configError !== null });
   const running = describeMonitor(monitor, nowMs);
@@ -207,7 +207,7 @@ function countStatuses(
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
   if (statuses.length === 0) return `no active checks${inactive}`;
   const paints = conditionPaints(colors);
-  const counts = CONDITIONS.flatMap((condition) => {
+  const counts = SHOWN_CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;
     return count === 0 ? [] : [paints[condition](`${count} ${condition}`)];
   });
@@ -226,7 +226,8 @@ function toRow(status: CheckStatus, { nowMs, colors, detailed }: PrettyOptions):
     return { ...row, duration: "", output: describeStatus(status, nowMs) };
   }
   const { last } = record;
-  const since = describeDuration(Math.max(0, nowMs - (record.condition.confirmedSinceMs ?? nowMs)));
+  const { confirmedSinceMs, problemBeganAtMs } = record.condition;
+  const since = describeDuration(Math.max(0, nowMs - (confirmedSinceMs ?? problemBeganAtMs ?? nowMs)));
   return {
     ...row,
     duration: state === "current" ? since : "",
@@ -242,9 +243,12 @@ function describeRuns(
 ): readonly string[] {
   const ago = (ms: number): string =>
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
+  const { confirmed, confirmedSinceMs, notified } = condition;
   return [
-    `confirmed ${condition.confirmed} since ${isoSeconds(condition.confirmedSinceMs ?? nowMs)}` +
-    (condition.notified === condition.confirmed ? "" : `, last notified ${condition.notified}`),
+    confirmed === null
+      ? "no condition is confirmed yet"
+      : `confirmed ${confirmed} since ${isoSeconds(confirmedSinceMs ?? nowMs)}` +
+        (notified === confirmed ? "" : `, last notified ${notified}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
     ...(nextRunAtMs === null ? [] : [`next run ${nextRunAtMs > nowMs ? "" : "was due "}${ago(nextRunAtMs)}`]),

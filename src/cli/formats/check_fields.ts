@@ -26,7 +26,8 @@ export interface CheckFields {
   readonly occurrences: number;
   /** How many results in a row raise the confirmed condition. */
   readonly threshold: number;
-  readonly confirmed: Condition;
+  /** `null`: none, the check is pending. */
+  readonly confirmed: Condition | null;
   readonly tags: readonly string[];
   /** The result at each location; absent if the check did not run at locations. */
   readonly locations?: readonly LocationFields[];

@@ -1,9 +1,10 @@
-import type { Condition } from "../../domain/condition.ts";
+import type { ShownCondition } from "../../domain/condition.ts";
 import type { Colors } from "../color.ts";
 
-export function conditionPaints(colors: Colors): Readonly<Record<Condition, (text: string) => string>> {
+export function conditionPaints(colors: Colors): Readonly<Record<ShownCondition, (text: string) => string>> {
   return {
     ok: colors.green,
+    pending: colors.cyan,
     unknown: colors.bold,
     warning: colors.yellow,
     critical: (text) => colors.bold(colors.red(text)),

@@ -5,7 +5,8 @@ export interface RunRecord {
   readonly result: Result;
   /** Consecutive check results of at least this severity; for `ok`: that were `ok`. 1 or more. */
   readonly occurrences: number;
-  readonly confirmed: Condition;
+  /** `null`: none, the check is pending. */
+  readonly confirmed: Condition | null;
 }
 
 export interface RunSummary {

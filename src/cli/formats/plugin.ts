@@ -1,4 +1,12 @@
-import { type Condition, CONDITIONS, highestSeverity, severity } from "../../domain/condition.ts";
+import {
+  type Condition,
+  CONDITIONS,
+  countedAs,
+  highestSeverity,
+  mostUrgentFirst,
+  SHOWN_CONDITIONS,
+  type ShownCondition,
+} from "../../domain/condition.ts";
 import { truncateBytes } from "../../shared/truncate.ts";
 import { printable } from "../../shared/printable.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
@@ -25,7 +33,7 @@ interface Problem {
 
 export interface PluginItem {
   readonly name: string;
-  readonly condition: Condition;
+  readonly condition: ShownCondition;
   /** One line for people; may be empty. */
   readonly output: string;
   /** The duration of the run; `null`: no run has current numbers. */
@@ -54,11 +62,11 @@ export const pluginFormat: Format = {
 export function renderPlugin(
   items: readonly PluginItem[],
   unfinished: readonly string[],
-  options: Pick<FormatOptions, "fails">,
+  { fails, counted = CONDITIONS }: PluginOptions,
 ): string {
-  const answer: Answer = { items, unfinished };
+  const answer: Answer = { items, unfinished, counted };
   const problems = findProblems(answer);
-  const status = statusLine(answer, problems, options);
+  const status = statusLine(answer, problems, { fails });
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
   const lines = problems.map((problem) =>
     truncateBytes(
@@ -69,7 +77,12 @@ export function renderPlugin(
   return [`${status} | ${performance}`, ...lines].map((line) => `${line}\n`).join("");
 }
 
-interface Answer {
+interface PluginOptions extends Pick<FormatOptions, "fails"> {
+  /** The conditions whose checks are counted in the performance data. @default those of results */
+  readonly counted?: readonly ShownCondition[];
+}
+
+interface Answer extends Required<Pick<PluginOptions, "counted">> {
   readonly items: readonly PluginItem[];
   readonly unfinished: readonly string[];
 }
@@ -88,7 +101,7 @@ function itemsOf({ records }: RunSummary): readonly PluginItem[] {
 function findProblems({ items, unfinished }: Answer): readonly Problem[] {
   const problems = items
     .filter((item) => item.condition !== "ok")
-    .toSorted((a, b) => severity(b.condition) - severity(a.condition));
+    .toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
   return [
     ...problems.map(({ name, condition, output }) => ({
       word: condition.toUpperCase(),
@@ -105,7 +118,7 @@ function statusLine(
   { fails }: Pick<FormatOptions, "fails">,
 ): string {
   const { items, unfinished } = answer;
-  const failing = items.map((item) => item.condition).filter(fails);
+  const failing = items.map((item) => countedAs(item.condition)).filter(fails);
   if (unfinished.length > 0) failing.push("unknown");
   if (items.length + unfinished.length === 0) failing.push(PLUGIN_WITHOUT_CHECKS);
   const head = `MONITOR ${highestSeverity(failing).toUpperCase()} - ${countText(answer)}`;
@@ -124,10 +137,10 @@ function statusLine(
 }
 
 /** Such as `2 of 5 checks critical, 1 warning`. */
-function countText({ items, unfinished }: Answer): string {
+function countText({ items, unfinished }: Pick<Answer, "items" | "unfinished">): string {
   const total = items.length + unfinished.length;
   if (total === 0) return "no check to run";
-  const parts = CONDITIONS.toReversed()
+  const parts = SHOWN_CONDITIONS.toReversed()
     .map((condition) => ({ count: countOf(items, condition), word: condition as string }))
     .filter(({ count, word }) => word !== "ok" && count > 0);
   if (unfinished.length > 0) {
@@ -143,15 +156,15 @@ function countText({ items, unfinished }: Answer): string {
     .join(", ");
 }
 
-function countOf(items: readonly PluginItem[], wanted: Condition): number {
+function countOf(items: readonly PluginItem[], wanted: ShownCondition): number {
   return items.filter(({ condition }) => condition === wanted).length;
 }
 
 /** The counts first: a core that keeps only so much cuts at the end. */
-function performanceData({ items, unfinished }: Answer): readonly PerformanceDatum[] {
+function performanceData({ items, unfinished, counted }: Answer): readonly PerformanceDatum[] {
   const total = String(items.length + unfinished.length);
   return withUniqueLabels([
-    ...CONDITIONS.map((condition) => ({
+    ...counted.map((condition) => ({
       label: condition,
       value: String(countOf(items, condition)),
       unit: "",

@@ -1,5 +1,5 @@
 import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../state/availability.ts";
-import { type Condition, CONDITIONS, highestSeverity } from "../../domain/condition.ts";
+import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
@@ -169,9 +169,8 @@ function toDays(sums: readonly RollupSum[], nowMs: number): readonly PageDay[] {
 }
 
 function toSlot(sum: RollupSum | undefined): PageSlot {
-  return sum === undefined
-    ? { highest: null, failedRuns: 0 }
-    : { highest: highestOf(sum), failedRuns: sum.failedRuns };
+  if (sum === undefined) return { highest: null, failedRuns: 0 };
+  return { highest: highestOf(sum) ?? (sum.failedRuns > 0 ? "pending" : null), failedRuns: sum.failedRuns };
 }
 
 /** Adds the confirmed condition to the present hour and day, though it has not lasted until another run. */
@@ -181,7 +180,8 @@ function withPresent<Slot extends PageSlot>(
 ): readonly Slot[] {
   const present = slots.at(-1);
   if (present === undefined || state !== "current") return slots;
-  return slots.with(-1, { ...present, highest: highestSeverity([condition, present.highest ?? condition]) });
+  const [highest = condition] = [condition, present.highest ?? condition].sort(mostUrgentFirst);
+  return slots.with(-1, { ...present, highest });
 }
 
 const HIGHEST_FIRST = CONDITIONS.toReversed();

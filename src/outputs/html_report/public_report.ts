@@ -19,7 +19,7 @@ export function publicStatus<Status extends CheckStatus>(status: Status): Status
     ...status,
     record: record === null ? null : {
       ...record,
-      condition: { ...record.condition, notified: record.condition.confirmed },
+      condition: { ...record.condition, notified: record.condition.confirmed ?? "ok" },
       last: record.last === null ? null : publicResult(record.last),
     },
     waitsFor: [],

@@ -1,4 +1,4 @@
-import type { Condition } from "../../domain/condition.ts";
+import type { ShownCondition } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import { durationText } from "../../shared/duration_text.ts";
@@ -65,8 +65,9 @@ export function renderCheck(status: PageCheck, options: ItemOptions): string {
   ].join("");
 }
 
-const CONDITION_WORDS: Readonly<Record<Condition, string>> = {
+const CONDITION_WORDS: Readonly<Record<ShownCondition, string>> = {
   ok: "Ok",
+  pending: "Pending",
   unknown: "Unknown",
   warning: "Warning",
   critical: "Critical",
@@ -94,10 +95,10 @@ function renderSince(
 ): string {
   if (record === null || record.last === null) return "";
   if (state !== "current") return `, last run ${time(record.last.startedAtMs)}`;
-  const { confirmedSinceMs } = record.condition;
-  if (confirmedSinceMs === null) return "";
-  const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - confirmedSinceMs))}`;
-  return ` since ${time(confirmedSinceMs)}${lasted}`;
+  const sinceMs = record.condition.confirmedSinceMs ?? record.condition.problemBeganAtMs;
+  if (sinceMs === null) return "";
+  const lasted = condition === "ok" ? "" : `, for ${describeDuration(Math.max(0, nowMs - sinceMs))}`;
+  return ` since ${time(sinceMs)}${lasted}`;
 }
 
 function renderMarks(status: PageCheck, { time }: ItemOptions): string {

@@ -1,18 +1,21 @@
 /** The head of the page, and its content security policy. */
-import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { htmlLine } from "./html_text.ts";
 import { TEXT_MAX } from "./render_check.ts";
-import type { ReportSnapshot } from "./snapshot.ts";
+import { notOk, type ReportSnapshot } from "./snapshot.ts";
 import { STYLE } from "./style.ts";
 
 /** Returns everything above the visible part. */
-export function renderHead(snapshot: ReportSnapshot, problemCount: number): string {
+export function renderHead(snapshot: ReportSnapshot): string {
   const { checks, notRunning, isOfOneCheck } = snapshot;
-  const highest = CONDITIONS.findLast((condition) => checks.some((status) => status.condition === condition));
+  const highest = SHOWN_CONDITIONS.findLast((condition) =>
+    checks.some((status) => status.condition === condition)
+  );
+  const others = notOk(checks);
   const subject = isOfOneCheck === true ? checks[0]?.check.title ?? checks[0]?.check.name : undefined;
   const title = [
     ...notRunning === null ? [] : ["not running"],
-    ...problemCount === 0 ? [] : [isOfOneCheck === true ? highest : `${problemCount} not ok`],
+    ...others === null ? [] : [isOfOneCheck === true ? highest : `${others.count} ${others.word}`],
     ...subject === undefined ? [] : [subject],
     pageTitle(snapshot),
   ].join(": ");
@@ -65,13 +68,14 @@ function renderRefresh(snapshot: ReportSnapshot): string {
 }
 
 /** A browser that is not given one asks the server for it. */
-function icon(condition: Condition): string {
+function icon(condition: ShownCondition): string {
   const { color, shape } = ICONS[condition];
   return `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%23${color}' d='${shape}'/%3E%3C/svg%3E`;
 }
 
-const ICONS: Readonly<Record<Condition, { readonly color: string; readonly shape: string }>> = {
+const ICONS: Readonly<Record<ShownCondition, { readonly color: string; readonly shape: string }>> = {
   ok: { color: "1a7f37", shape: "M8 1a7 7 0 1 0 .1 0z" },
+  pending: { color: "2f9ab5", shape: "M8 1a7 7 0 1 0 .1 0zM8 4a4 4 0 1 1-.1 0z" },
   unknown: { color: "9a6ee0", shape: "M8 0l8 8-8 8-8-8z" },
   warning: { color: "d98e00", shape: "M8 1l8 14H0z" },
   critical: { color: "d33a30", shape: "M1 1h14v14H1z" },

@@ -1,11 +1,11 @@
 /** The top of the page: the overall status, the subject of the page, and links to its parts. */
-import { CONDITIONS } from "../../domain/condition.ts";
+import { SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { exactDuration } from "../../domain/duration.ts";
 import { countText } from "./count_text.ts";
 import { htmlLine } from "./html_text.ts";
 import { TEXT_MAX } from "./render_check.ts";
 import { rootOf } from "./render_head.ts";
-import { DAYS_SHOWN, isUnconfirmed, type ReportSnapshot } from "./snapshot.ts";
+import { DAYS_SHOWN, isUnconfirmed, notOk, type ReportSnapshot } from "./snapshot.ts";
 import { type TimeText, zoneOffset } from "./time_text.ts";
 
 export function renderHeader(
@@ -35,9 +35,9 @@ function renderLinks(snapshot: ReportSnapshot): string {
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   return [
-    ...CONDITIONS.toReversed().flatMap((condition) => {
+    ...SHOWN_CONDITIONS.toReversed().flatMap((condition) => {
       const number = checks.filter((status) => status.condition === condition).length;
-      const id = condition === "ok" ? "ok" : "problems";
+      const id = condition === "ok" || condition === "pending" ? condition : "problems";
       return number === 0 ? [] : [[id, `${countText(number)} ${condition}`]];
     }),
     ...unconfirmed > 0 ? [["unconfirmed", `${countText(unconfirmed)} not confirmed`]] : [],
@@ -59,11 +59,12 @@ function describeZone(timeZone: string, nowMs: number): string {
 
 function headline({ checks }: ReportSnapshot): string {
   const total = checks.length;
-  const problems = checks.filter(({ condition }) => condition !== "ok").length;
+  const others = notOk(checks);
   if (total === 0) return "No active checks";
-  if (problems === 0) return total === 1 ? "The check is ok" : `All ${countText(total)} checks are ok`;
-  if (total === 1) return "The check is not ok";
-  return `${countText(problems)} of ${countText(total)} checks ${problems === 1 ? "is" : "are"} not ok`;
+  if (others === null) return total === 1 ? "The check is ok" : `All ${countText(total)} checks are ok`;
+  const { count, word } = others;
+  if (total === 1) return `The check is ${word}`;
+  return `${countText(count)} of ${countText(total)} checks ${count === 1 ? "is" : "are"} ${word}`;
 }
 
 function renderRenewal({ intervalMs, notRunning }: ReportSnapshot): string {
@@ -97,7 +98,7 @@ function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): strin
   return `<details><summary>How to read this page</summary>
 <p><b>Availability</b> is the share of the observed time in which ok was confirmed, in the last 24 hours, 7 days and ${DAYS_SHOWN} days. "4 min observed" means that there is no data for the rest. The next line has the shares of the other conditions and the failed runs, including those below the threshold.</p>
 <p><b>The line</b> is the mean duration of ${point} in the last ${DAYS_SHOWN} days, from 0 to the number next to it.</p>
-<p><b>The strips</b> are the last ${DAYS_SHOWN} days in UTC, the last 24 hours, and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest. A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
+<p><b>The strips</b> are the last ${DAYS_SHOWN} days in UTC, the last 24 hours, and the last 50 runs. Of a day or an hour they show the highest confirmed severity: ok, unknown, warning, critical, from the lowest to the tallest, or that runs failed and nothing was confirmed yet (pending). A dark line in ok means failed runs: too few to be confirmed, or confirmed by the last of them. Of a run they show its own condition. A gap means no data. Point at anything that is not ok to see when it was.</p>
 ${isPublic === true ? "" : "<p>Every change of a check: <code>monitor history NAME</code></p>\n"}</details>
 `;
 }

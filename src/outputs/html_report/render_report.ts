@@ -5,7 +5,7 @@
  * All text from outside this file is escaped by `html_text.ts`.
  */
 import { describeHeartbeat } from "../json/monitor_fields.ts";
-import { severity } from "../../domain/condition.ts";
+import { mostUrgentFirst } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Announcement } from "../../domain/page_text.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
@@ -29,20 +29,22 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   const plainTime = createPlainTime(timeZone);
   const time = toTimeText(plainTime);
   const scale = pageScale(checks.length, snapshot.isOfOneCheck === true);
-  const sorted = checks.toSorted((one, other) => severity(other.condition) - severity(one.condition));
-  const problems = sorted.filter(({ condition }) => condition !== "ok");
+  const sorted = checks.toSorted((one, other) => mostUrgentFirst(one.condition, other.condition));
+  const problems = sorted.filter(({ condition }) => condition !== "ok" && condition !== "pending");
+  const pending = sorted.filter(({ condition }) => condition === "pending");
   const unconfirmed = sorted.filter((status) => status.condition === "ok" && isUnconfirmed(status));
   const fine = sorted.filter((status) => status.condition === "ok" && !isUnconfirmed(status));
   const groups = groupsOf(fine);
   const isGrouped = groups.some(({ tag }) => tag !== null);
   const item = { snapshot, plainTime, time, scale, roomOf: shareOut(snapshot, scale) };
 
-  yield renderHead(snapshot, problems.length);
+  yield renderHead(snapshot);
   yield renderHeader(snapshot, { time, daysPerPoint: scale.daysPerPoint });
   yield "<main>\n";
   yield renderAnnouncements(snapshot, plainTime(nowMs));
   if (checks.length > 0) yield renderAxis(nowMs, plainTime);
   yield* renderSection("problems", "Problems", problems, { ...item, hasTags: true });
+  yield* renderSection("pending", "Pending", pending, { ...item, hasTags: true });
   yield* renderSection("unconfirmed", "Failing, not confirmed", unconfirmed, { ...item, hasTags: true });
   const [dropped = [], undelivered = []] = [true, false].map((isDropped) =>
     snapshot.rows.filter(({ state }) => (state === "dropped") === isDropped).map((row) =>
@@ -165,7 +167,7 @@ function heading(id: string, text: string): string {
 function shareOut({ checks }: ReportSnapshot, scale: PageScale): (status: PageCheck) => Room {
   const places = new Map(
     checks.toSorted((one, other) =>
-      severity(other.condition) - severity(one.condition) || lastChangeMs(other) - lastChangeMs(one)
+      mostUrgentFirst(one.condition, other.condition) || lastChangeMs(other) - lastChangeMs(one)
     ).map((status, place) => [status, place]),
   );
   return (status) => {

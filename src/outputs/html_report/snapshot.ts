@@ -1,5 +1,5 @@
 import type { Availability, RunCounts } from "../../state/availability.ts";
-import type { Condition } from "../../domain/condition.ts";
+import type { ShownCondition } from "../../domain/condition.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { PageText } from "../../domain/page_text.ts";
@@ -14,8 +14,8 @@ export const HOURS_SHOWN = 24;
 
 /** An hour of a check, or a day in UTC. */
 export interface PageSlot {
-  /** The highest severity that was confirmed for some of it; `null` without data. */
-  readonly highest: Condition | null;
+  /** The highest severity that was confirmed for some of it; `pending` if runs failed and none was; `null` without data. */
+  readonly highest: ShownCondition | null;
   /** How many runs were not ok, confirmed or not. */
   readonly failedRuns: number;
 }
@@ -83,8 +83,19 @@ export interface ReportSnapshot {
   readonly isKept: boolean;
 }
 
-/** Returns whether a check fails, or recovers, without being confirmed as such yet. */
+/** Returns whether a check with a confirmed condition fails, or recovers, without being confirmed as such yet. */
 export function isUnconfirmed({ record, state }: PageCheck): boolean {
   return state === "current" && record !== null && record.last !== null &&
+    record.condition.confirmed !== null &&
     record.last.condition !== record.condition.confirmed;
+}
+
+/** Returns how many checks are not ok, and what they are: pending if that is all; `null`: all are ok. */
+export function notOk(
+  checks: readonly Pick<PageCheck, "condition">[],
+): { readonly count: number; readonly word: "pending" | "not ok" } | null {
+  const others = checks.filter(({ condition }) => condition !== "ok");
+  if (others.length === 0) return null;
+  const word = others.every(({ condition }) => condition === "pending") ? "pending" : "not ok";
+  return { count: others.length, word };
 }

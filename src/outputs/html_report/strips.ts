@@ -4,7 +4,7 @@
  * so equal slots in a row are one stroke, a strip has one path a condition, and only slots that are not ok have a
  * tooltip.
  */
-import { type Condition, CONDITIONS } from "../../domain/condition.ts";
+import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { durationText } from "../../shared/duration_text.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { RECENT_RUNS_MAX } from "../../state/retention.ts";
@@ -19,8 +19,9 @@ const MIDDLES = { days: 24, hours: 37, runs: 50 } as const;
 const HEIGHT = 56;
 
 /** The classes of the strokes; short, since they are on every check. */
-export const STROKE_CLASSES: Readonly<Record<Condition, string>> = {
+export const STROKE_CLASSES: Readonly<Record<ShownCondition, string>> = {
   ok: "k",
+  pending: "p",
   unknown: "u",
   warning: "w",
   critical: "x",
@@ -106,7 +107,7 @@ function stripOf(
   };
 }
 
-const NOT_OK: readonly Condition[] = CONDITIONS.filter((condition) => condition !== "ok");
+const NOT_OK: readonly ShownCondition[] = SHOWN_CONDITIONS.filter((condition) => condition !== "ok");
 
 /** Slots in a row. */
 interface Stretch {

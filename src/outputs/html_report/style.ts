@@ -3,13 +3,13 @@ import { DAYS_SHOWN, HOURS_SHOWN } from "./snapshot.ts";
 
 /**
  * The page's only style sheet. Colors come in two sets, and each color of a condition has a word and a height with
- * it. `k u w x` are the conditions, see `STROKE_CLASSES`. On a wall screen everything is larger, to be read from afar.
+ * it. `k p u w x` are the conditions, see `STROKE_CLASSES`. On a wall screen everything is larger, to be read from afar.
  */
 export const STYLE: string = `
 :root{color-scheme:light dark;--back:#fff;--card:#f6f7f9;--text:#1c2126;--soft:#545d66;--rule:#d3d8de;--link:#0a55a8;
-  --k:#1a7f37;--u:#6b41a1;--w:#8f5f00;--x:#b3261e;--on:#fff}
+  --k:#1a7f37;--p:#1c6b80;--u:#6b41a1;--w:#8f5f00;--x:#b3261e;--on:#fff}
 @media (prefers-color-scheme:dark){:root{--back:#14171a;--card:#1d2125;--text:#e7eaed;--soft:#a7b0b9;--rule:#3a4148;
-  --link:#8ec1ff;--k:#5fbf6e;--u:#c4a1f7;--w:#e3ab45;--x:#ff8d85;--on:#14171a}}
+  --link:#8ec1ff;--k:#5fbf6e;--p:#6cc3d8;--u:#c4a1f7;--w:#e3ab45;--x:#ff8d85;--on:#14171a}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:100rem;padding:1rem;background:var(--back);color:var(--text);
   font:1rem/1.4 system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
@@ -31,6 +31,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .c>li{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.1rem .6rem;align-items:start;margin:0 0 .5rem;
   padding:.6rem .8rem;background:var(--card);border-left:.4rem solid var(--k)}
 .c>li>*{grid-column:1/-1}
+.c>.p{border-color:var(--p)}
 .c>.u{border-color:var(--u)}
 .c>.w{border-color:var(--w)}
 .c>.x{border-color:var(--x)}
@@ -38,7 +39,8 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .s,.n,.m,.a,.f,summary,time{color:var(--soft);font-size:.875rem}
 .n{font-family:ui-monospace,monospace;font-size:.8125rem}
 .s b{color:var(--k)}
-.u>.s b,.w>.s b,.x>.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--x);color:var(--on)}
+.p>.s b,.u>.s b,.w>.s b,.x>.s b{padding:.05rem .45rem;border-radius:.25rem;background:var(--x);color:var(--on)}
+.p>.s b{background:var(--p)}
 .u>.s b{background:var(--u)}
 .w>.s b{background:var(--w)}
 .s em{display:inline-block;padding:0 .4rem;border:1px solid;border-radius:.25rem;color:var(--text);font-style:normal}
@@ -58,6 +60,7 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;margin:.6rem 0}
 .a::before{content:""/"Availability";font-size:0;grid-column:1/-1}
 #live:not(.z){position:absolute;margin:0;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 path{fill:none;stroke:var(--k);stroke-width:4}
+path.p{stroke:var(--p);stroke-width:5}
 path.u{stroke:var(--u);stroke-width:6}
 path.w{stroke:var(--w);stroke-width:8}
 path.x{stroke:var(--x);stroke-width:12}

@@ -1,17 +1,18 @@
-import type { Condition } from "../../domain/condition.ts";
+import type { ShownCondition } from "../../domain/condition.ts";
 import { textWidth } from "../../shared/text_width.ts";
 import { htmlLine } from "../html_report/html_text.ts";
 
 const NAME_MAX = 60;
-const COLORS: Readonly<Record<Condition, string>> = {
+const COLORS: Readonly<Record<ShownCondition, string>> = {
   ok: "1a7f37",
+  pending: "1c6b80",
   unknown: "6b41a1",
   warning: "8f5f00",
   critical: "b3261e",
 };
 
 /** Renders a check's condition as a small picture (SVG). */
-export function renderBadge(name: string, condition: Condition): string {
+export function renderBadge(name: string, condition: ShownCondition): string {
   const label = htmlLine(name, NAME_MAX);
   const [left, right] = [widthOf(name.slice(0, NAME_MAX)), widthOf(condition)];
   const text = (x: number, width: number, words: string): string =>

@@ -1,4 +1,4 @@
-import { highestSeverity } from "../../domain/condition.ts";
+import { countedAs, highestSeverity } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
@@ -93,7 +93,7 @@ export class Views {
       },
       monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
       configError: null,
-    }, highestSeverity(statuses.map(({ condition }) => condition)));
+    }, highestSeverity(statuses.map(({ condition }) => countedAs(condition))));
   }
 
   /** A check's part of that. */

@@ -1,5 +1,5 @@
 import type { Condition } from "../../domain/condition.ts";
-import type { CheckStatus } from "../../alerting/check_status.ts";
+import { type CheckStatus, unconfirmedOf } from "../../alerting/check_status.ts";
 import { queuedNotificationFields, type QueuedNotifications } from "../../alerting/outbox_status.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { isoTime, roundedMs } from "../../shared/json_values.ts";
@@ -35,6 +35,7 @@ export function checkJson(status: CheckStatus): string {
 }
 
 function checkFields({ check, record, condition, state, maintenance, acknowledged }: CheckStatus): unknown {
+  const unconfirmed = record === null ? null : unconfirmedOf(check, record);
   return {
     name: check.name,
     title: check.title ?? null,
@@ -43,6 +44,11 @@ function checkFields({ check, record, condition, state, maintenance, acknowledge
     state,
     confirmed: record?.condition.confirmed ?? null,
     confirmed_since: time(record?.condition.confirmedSinceMs),
+    unconfirmed: unconfirmed === null ? null : {
+      condition: unconfirmed.condition,
+      results: unconfirmed.results,
+      threshold: unconfirmed.threshold,
+    },
     notified: record?.condition.notified ?? null,
     last: !record?.last ? null : {
       condition: record.last.condition,

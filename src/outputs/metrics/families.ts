@@ -37,10 +37,14 @@ export const FAMILIES = {
   checks: gauge("monitor_checks", "Active checks of the config."),
   inactiveChecks: gauge("monitor_checks_inactive", "Inactive checks of the config."),
   checkInfo: gauge("monitor_check_info", "An active check with its kind and title; always 1."),
+  status: gauge(
+    "monitor_check_status",
+    "Condition as status shows it: ok, pending, unknown, warning, critical; always 1.",
+  ),
   condition: gauge("monitor_check_condition", `Condition of the last run: ${CODES}.`),
   confirmed: gauge(
     "monitor_check_confirmed_condition",
-    `Confirmed condition: ${CODES}.`,
+    `Confirmed condition: ${CODES} or overdue; none while the check is pending.`,
   ),
   confirmedSince: gauge(
     "monitor_check_confirmed_timestamp_seconds",

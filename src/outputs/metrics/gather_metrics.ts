@@ -1,7 +1,7 @@
 import type { ChannelCount } from "../../domain/channel_count.ts";
 import type { QueuedNotification } from "../../domain/outbox.ts";
 import type { StateRepository } from "../../state/state_repository.ts";
-import { isInFuture } from "../../alerting/overdue.ts";
+import { conditionOf } from "../../alerting/check_status.ts";
 import type { Notifying } from "../../alerting/notifying.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import type { ChannelMetrics, CheckMetrics, MetricValues, SharingMetrics } from "./render_metrics.ts";
@@ -43,7 +43,7 @@ export function gatherMetrics(
     checks: active.map((check) => {
       const record = repository.recordOf(check.name, nowMs);
       const suppressedBy = SUPPRESSIONS[notifying.suppressedBy(check, nowMs) ?? "none"] ?? null;
-      return { check, record, suppressedBy, isInFuture: isInFuture(check, record, nowMs) };
+      return { check, record, suppressedBy, known: conditionOf(check, record, nowMs) };
     }),
     inactiveChecks: config.checks.length - active.length,
     channels: channelsOf(notifying, nowMs),

@@ -1,4 +1,5 @@
 import type { Check } from "../../domain/check.ts";
+import type { KnownCondition } from "../../domain/check_kind.ts";
 import { type Condition, CONDITION_CODES, CONDITIONS } from "../../domain/condition.ts";
 import type { LocationVote } from "../../domain/location.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
@@ -29,8 +30,8 @@ export interface ChannelMetrics {
 export interface CheckMetrics {
   readonly check: Check;
   readonly record: CheckRecord;
-  /** Whether its last run is in the future, so that its condition has no meaning. */
-  readonly isInFuture: boolean;
+  /** What is known about it now. */
+  readonly known: KnownCondition;
   /** `null`: neither suppresses its notifications. */
   readonly suppressedBy: "silence" | "maintenance" | null;
 }
@@ -126,12 +127,22 @@ function addChecks(exposition: Exposition, all: readonly LabelledCheck[]): void 
       1,
     ]),
   );
-  const codeOf = (condition: Condition, { isInFuture }: CheckMetrics): number =>
-    CONDITION_CODES[isInFuture ? "unknown" : condition];
-  exposition.add(FAMILIES.condition, seen.map((one) => [one.label, codeOf(one.last.condition, one)]));
+  exposition.add(
+    FAMILIES.status,
+    all.map(({ label, known }) => [`${label},${labelText("condition", known.condition)}`, 1]),
+  );
+  exposition.add(
+    FAMILIES.condition,
+    seen.map(({ label, last, known }) => [
+      label,
+      CONDITION_CODES[known.state === "in_future" ? "unknown" : last.condition],
+    ]),
+  );
   exposition.add(
     FAMILIES.confirmed,
-    seen.map((one) => [one.label, codeOf(one.record.condition.confirmed, one)]),
+    seen.map((
+      { label, known },
+    ) => [label, known.condition === "pending" ? NaN : CONDITION_CODES[known.condition]]),
   );
   exposition.add(
     FAMILIES.confirmedSince,

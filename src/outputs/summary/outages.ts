@@ -1,4 +1,4 @@
-import { type Condition, highestSeverity } from "../../domain/condition.ts";
+import { type Condition, highestSeverity, type ShownCondition } from "../../domain/condition.ts";
 import type { CheckRecord, ConditionChange } from "../../domain/store.ts";
 import type { Outage } from "./summary.ts";
 
@@ -22,7 +22,7 @@ export interface Period {
 }
 
 /** Returns whether a confirmed condition is downtime: a warning is none, and `unknown` is no uptime. */
-export function isDown(condition: Condition): boolean {
+export function isDown(condition: ShownCondition): condition is "critical" | "unknown" {
   return condition === "critical" || condition === "unknown";
 }
 
@@ -32,7 +32,7 @@ type OutageSpan = Omit<Outage, "name" | "title">;
 export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period): readonly OutageSpan[] {
   const outages: OutageSpan[] = [];
   const first = stateAtBegin(history, sinceMs);
-  let open = isDown(first.to) ? toOutage(first) : null;
+  let open = isDown(first.to) ? toOutage({ ...first, to: first.to }) : null;
   for (const change of history.changes.toReversed()) {
     if (change.atMs > untilMs) break;
     if (!isDown(change.to)) {
@@ -43,19 +43,21 @@ export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period):
   return open === null ? outages : [...outages, { ...open, toMs: untilMs, isStillDown: true }];
 }
 
-type Begin = Pick<ShortChange, "atMs" | "to" | "output">;
+interface Begin extends Pick<ShortChange, "atMs" | "output"> {
+  readonly to: ShownCondition;
+}
 
 /** Returns the change that led to the condition at the begin. */
 function stateAtBegin({ record, changes, earlier }: ChangeHistory, sinceMs: number): Begin {
   if (earlier !== null) return earlier;
   const next = changes.at(-1);
   if (next !== undefined) return { atMs: sinceMs, to: next.from, output: "" };
-  if (record === null) return { atMs: sinceMs, to: "ok", output: "" };
+  if (record === null) return { atMs: sinceMs, to: "pending", output: "" };
   const { confirmed, confirmedSinceMs } = record.condition;
-  return { atMs: confirmedSinceMs ?? sinceMs, to: confirmed, output: record.last?.output ?? "" };
+  return { atMs: confirmedSinceMs ?? sinceMs, to: confirmed ?? "pending", output: record.last?.output ?? "" };
 }
 
-function toOutage({ atMs, to, output }: Begin): OutageSpan {
+function toOutage({ atMs, to, output }: Pick<ShortChange, "atMs" | "to" | "output">): OutageSpan {
   return { condition: to, fromMs: atMs, toMs: atMs, isStillDown: false, output };
 }
 

@@ -23,6 +23,7 @@ import {
   number,
   object,
   optional,
+  shownCondition,
   text,
   word,
 } from "../codec.ts";
@@ -52,6 +53,7 @@ const COUNTS: Codec<ConditionCounts> = object({
 });
 
 const TIMES: Codec<ConditionTimes> = object({
+  pending: nullable(number),
   ok: nullable(number),
   unknown: nullable(number),
   warning: nullable(number),
@@ -59,7 +61,7 @@ const TIMES: Codec<ConditionTimes> = object({
 });
 
 const CONDITION_STATE: Codec<ConditionState> = object({
-  confirmed: condition,
+  confirmed: nullable(condition),
   confirmedSinceMs: nullable(number),
   leftAtMs: TIMES,
   atLeast: COUNTS,
@@ -131,7 +133,7 @@ const RECENT_RUNS: Table<{ readonly checkId: number; readonly runs: Uint8Array }
 export const CHANGES: Table<Omit<ConditionChange, "name"> & { readonly checkId: number }> = table("changes", {
   checkId: reference("check_id", "checks"),
   atMs: integer("at_ms"),
-  from: field("from_condition", "TEXT NOT NULL", condition),
+  from: field("from_condition", "TEXT NOT NULL", shownCondition),
   to: field("to_condition", "TEXT NOT NULL", condition),
   output: string("output"),
   trace: string("trace"),
@@ -157,7 +159,7 @@ const NOTIFICATION: Codec<Notification> = object({
   title: nullable(text),
   event: word<Notification["event"]>(["problem", "change", "recovery", "reminder", "summary"]),
   condition,
-  previous: condition,
+  previous: shownCondition,
   output: text,
   detail: text,
   problemBeganAtMs: number,

@@ -281,7 +281,7 @@ Deno.test("monitor status --format plugin prints the state as one plugin", async
   assert.equal(
     text,
     `MONITOR CRITICAL - 1 of 3 checks critical, 2 unknown: web (${output}), disk (not run for 10 s, ` +
-      "was ok: 5 GB free), new (never ran) | 'ok'=0;;;0;3 'unknown'=2;;;0;3 'warning'=0;;;0;3 " +
+      "was ok: 5 GB free), new (never ran) | 'ok'=0;;;0;3 'pending'=0;;;0;3 'unknown'=2;;;0;3 'warning'=0;;;0;3 " +
       `'critical'=1;;;0;3 'web::duration'=0.012s 'web::time'=1s\nCRITICAL web: ${output}\n` +
       "UNKNOWN disk: not run for 10 s, was ok: 5 GB free\nUNKNOWN new: never ran\n",
   );

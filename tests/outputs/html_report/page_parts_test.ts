@@ -9,9 +9,9 @@ async function textOf(name: string): Promise<string> {
 
 Deno.test("writeReport() shows title, description and announcements of the config, the latest first", async () => {
   const html = await writeState(PAGE_STATES["everything"] ?? assert.fail());
-  assert.match(html, /<title>9 not ok: Status of example\.org<\/title>/);
+  assert.match(html, /<title>10 not ok: Status of example\.org<\/title>/);
   const text = await textOf("everything");
-  assert.match(text, /^ Status of example\.org 9 of 15 checks are not ok Shop, API and jobs/);
+  assert.match(text, /^ Status of example\.org 10 of 16 checks are not ok Shop, API and jobs/);
   assert.match(
     text,
     / Announcements 2026-01-31 09:30 We are looking into slow responses of the shop\. 2026-01-30 The database moves to a new server on Sunday\. 11-03 12-03 01-02 today/,
@@ -24,6 +24,7 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
   const text = await textOf("everything");
   const headings = [
     "Problems (9)",
+    "Pending (1)",
     "Failing, not confirmed (1)",
     "Pending notifications (1)",
     "Silences (1)",
@@ -37,13 +38,34 @@ Deno.test("writeReport() shows problems first, then failures that are not confir
   assert.deepEqual(headings.toSorted((one, other) => text.indexOf(one) - text.indexOf(other)), headings);
   assert.match(
     text,
-    /Flapping service flapping · website Ok since .{16} critical, not confirmed last critical \(1 of 3\): connection refused/,
+    /Flapping service flapping · website Ok since .{16} critical, not confirmed last critical, 1 of 3: connection refused/,
+  );
+  assert.match(
+    text,
+    /Never succeeded starting Pending since .{16} , for 2 min critical, 1 of 3: connection refused/,
   );
   assert.match(text, /A silenced problem silenced Critical since .{16} , for 3 d silenced /);
   assert.match(
     text,
     /In its maintenance window maintained Warning since .{16} , for 10 min maintenance until 2026-01-31 13:00 /,
   );
+});
+
+Deno.test("writeReport() shows checks without a confirmed condition as pending, and nothing as ok", async () => {
+  const html = await writeState(PAGE_STATES["pending"] ?? assert.fail());
+  assert.match(html, /<title>2 pending: monitor on host\.example<\/title>/);
+  assert.match(html, /<link rel=icon href="data:image\/svg\+xml,[^"]*%232f9ab5/);
+  assert.match(html, /<h1>2 of 2 checks are pending<\/h1>/);
+  assert.match(html, /<nav aria-label=Sections><a href=#pending>2 pending<\/a><\/nav>/);
+  assert.equal(html.match(/<li class=p>/g)?.length, 2);
+  assert.match(html, /<path class=p /);
+  const text = html.slice(html.indexOf("<main>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  assert.doesNotMatch(text, /\bok\b/i);
+  const one = await writeState({ shown: (PAGE_STATES["pending"]?.shown ?? []).slice(0, 1) });
+  assert.match(one, /<h1>The check is pending<\/h1>/);
+  const ok = PAGE_STATES["ok"]?.shown ?? [];
+  const mixed = await writeState({ shown: [...ok, ...PAGE_STATES["pending"]?.shown ?? []] });
+  assert.match(mixed, /<h1>2 of 6 checks are pending<\/h1>/);
 });
 
 Deno.test("writeReport() reloads a file at its interval, and a live page only without JavaScript", async () => {

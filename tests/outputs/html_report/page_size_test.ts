@@ -1,6 +1,6 @@
 /** How large a page gets. */
 import assert from "node:assert/strict";
-import { type Condition, CONDITIONS } from "../../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, countedAs } from "../../../src/domain/condition.ts";
 import { statusOf } from "../../../src/alerting/check_status.ts";
 import { availabilityOf } from "../../../src/state/availability.ts";
 import { renderReport } from "../../../src/outputs/html_report/render_report.ts";
@@ -99,7 +99,7 @@ function checkAt(index: number, random: () => number): PageCheck {
     ),
     recent: Array.from({ length: 50 }, (_, place) => ({
       endedAtMs: NOW_MS - place * 60_000,
-      condition: slot(hourFaults).highest ?? "ok",
+      condition: countedAs(slot(hourFaults).highest ?? "ok"),
       durationMs: 84,
     })),
     changes: Array.from({ length: 5 }, (_, place) =>

@@ -43,7 +43,7 @@ Deno.test("writeReport() shows only checks with its tags on a public page, witho
     "<p class=n>shop",
     "silenced",
     "notified",
-    "pending",
+    "Pending notifications",
     "Inactive",
     "monitor history",
   ];

@@ -113,6 +113,7 @@ Deno.test("renderMetrics() writes every family", async () => {
     "monitor_checks 1",
     "monitor_checks_inactive 2",
     'monitor_check_info{check="web",kind="test",title="Our \\"site\\""} 1',
+    'monitor_check_status{check="web",condition="warning"} 1',
     'monitor_check_condition{check="web"} 1',
     'monitor_check_confirmed_condition{check="web"} 1',
     'monitor_check_confirmed_timestamp_seconds{check="web"} 1769853540',
@@ -163,10 +164,31 @@ Deno.test("renderMetrics() prints conditions as exit codes", async (t) => {
 });
 
 Deno.test("renderMetrics() prints unknown for a check whose last run lies in the future", async () => {
-  const checks = [{ ...checkOf("web", { condition: "ok" }), isInFuture: true }];
+  const known = { condition: "unknown", state: "in_future", last: "ok" } as const;
+  const checks = [{ ...checkOf("web", { condition: "ok" }), known }];
   const samples = samplesOf(await renderMetrics(valuesOf({ checks }), noPause));
+  assert.ok(samples.includes('monitor_check_status{check="web",condition="unknown"} 1'));
   assert.ok(samples.includes('monitor_check_condition{check="web"} 3'));
   assert.ok(samples.includes('monitor_check_confirmed_condition{check="web"} 3'));
+});
+
+Deno.test("renderMetrics() prints no confirmed condition of ok for a check that is pending or overdue", async (t) => {
+  const rows = {
+    pending: { condition: "pending", state: "current" },
+    overdue: { condition: "unknown", state: "overdue" },
+  } as const;
+  for (const [name, row] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const checks = [{ ...checkOf("web", { condition: "ok" }), known: { ...row, last: "ok" as const } }];
+      const samples = samplesOf(await renderMetrics(valuesOf({ checks }), noPause));
+      assert.ok(samples.includes(`monitor_check_status{check="web",condition="${row.condition}"} 1`));
+      const confirmed = samples.filter((sample) => sample.startsWith("monitor_check_confirmed_condition"));
+      assert.deepEqual(
+        confirmed,
+        name === "pending" ? [] : ['monitor_check_confirmed_condition{check="web"} 3'],
+      );
+    });
+  }
 });
 
 Deno.test("renderMetrics() omits values without data", async () => {

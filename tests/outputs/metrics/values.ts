@@ -39,7 +39,7 @@ export function checkOf(
   return {
     check: { ...testCheck("ok", { name }), ...(title !== undefined && { title }) },
     record: recordOf(name, { last: resultOf(last) }),
-    isInFuture: false,
+    known: { condition: "warning", state: "current", last: "warning" },
     suppressedBy: "maintenance",
   };
 }
