@@ -168,18 +168,28 @@ export const CHECKS: FaultyLayer = {
       faults: [
         [
           "a group requires one check too few",
-          "conditions[needed - 1]",
-          "conditions[Math.max(0, needed - 2)]",
+          "severity(other))[needed - 1]",
+          "severity(other))[Math.max(0, needed - 2)]",
         ],
         [
           "a group of any requires all",
-          'require === "all" ? found.length : 1',
-          'require === "any" ? found.length : 1',
+          'require === "all" ? members.length : 1',
+          'require === "any" ? members.length : 1',
         ],
         [
           "a group fails with a check that is not confirmed yet",
-          "active.flatMap(({ name, confirmed: condition, last }) =>",
-          "active.flatMap(({ name, last: condition, last }) =>",
+          "const conditions = shown.map(({ condition }) => countedAs(condition));",
+          "const conditions = shown.map(({ condition, last }) => last ?? countedAs(condition));",
+        ],
+        [
+          "a group counts inactive checks as ok",
+          'conditions.push("unknown")',
+          'conditions.push("ok")',
+        ],
+        [
+          "a group does not wait for checks that did not run since a start",
+          'isFirstRun && state !== "current"',
+          'isFirstRun && state === "current"',
         ],
       ],
     },

@@ -23,6 +23,11 @@ export const CONDITION: FaultyLayer = {
           "counters.atMost[to] >= recoveryThreshold",
           "counters.atMost[to] >= threshold",
         ],
+        [
+          "the first ok of a check waits for the threshold",
+          "confirmed === null && counters.atMost.ok > 0",
+          "confirmed === null && counters.atMost.ok >= recoveryThreshold",
+        ],
         ["within counts one result too few", "recent.slice(-within)", "recent.slice(1 - within)"],
         [
           "a problem is raised to the lowest severity only",
@@ -151,13 +156,24 @@ export const CONDITION: FaultyLayer = {
         ],
         [
           "a failing dependency is run again before it is confirmed",
-          'if (confirmed === "ok" && observed !== null && observed !== "ok") return false;',
-          'if (confirmed === "ok" && observed !== null && observed !== "ok") return true;',
+          'if (!hasProblem(dependency) && observed !== null && observed !== "ok") return false;',
+          'if (!hasProblem(dependency) && observed !== null && observed !== "ok") return true;',
         ],
         [
           "a result that is not confirmed yet does not shorten the interval",
-          'return state.confirmed !== "ok" || (state.observed !== null',
-          'return state.confirmed !== "ok" && (state.observed !== null',
+          "return hasProblem(state) || state.observed !== null",
+          "return hasProblem(state) && state.observed !== null",
+        ],
+        ["a check is ok before its first result", "confirmed: null,", 'confirmed: "ok",'],
+        [
+          "a preliminary result confirms a condition",
+          "const change = isPreliminary",
+          "const change = isPreliminary && false",
+        ],
+        [
+          "a problem of a check that never was ok says that it was",
+          'return leftAtMs.ok === null ? "pending" : "ok";',
+          'return leftAtMs.ok === null ? "ok" : "ok";',
         ],
         [
           "a problem begins anew with each result",

@@ -217,8 +217,8 @@ export const SCHEDULER: FaultyLayer = {
       faults: [
         [
           "a group in a single run without a state waits for confirmation",
-          "confirmed: this.#options.isKept ? confirmed : lastCondition",
-          "confirmed: this.#options.isKept ? confirmed : confirmed",
+          "return this.#options.isKept || known.last === null ? known",
+          "return this.#options.isKept || known.last !== null ? known",
         ],
         [
           "a group is not run again after another call has overtaken it",
