@@ -111,7 +111,7 @@ export function assertNotifiedInOrder(
     place = end + 1;
     const isEnd = own.event === "recovery";
     const expected = first?.event === "problem" && !isEnd
-      ? { ...own, event: "problem", previous: "ok" }
+      ? { ...own, event: "problem", previous: first.previous }
       : own;
     assert.deepEqual(notified(notification), expected, `${where}: notification ${end} of ${due.length}`);
   };

@@ -38,7 +38,7 @@ test("monitor check --once --due: counts are kept between calls, and only a noti
       assert.deepEqual(said, [
         "",
         "",
-        "[TIME] CRITICAL: web: status is 500, expected 200 (was ok, 3 results in a row since [TIME])\n",
+        "[TIME] CRITICAL: web: status is 500, expected 200 (was pending, 3 results in a row since [TIME])\n",
         "",
         "",
         "[TIME] OK, recovered: web: status is 200 (was critical since [TIME])\n",

@@ -78,8 +78,9 @@ export function assertAllNotified(
     const own = merged.pop();
     assert.ok(own !== undefined, `invented, or told twice: ${JSON.stringify(one)}`);
     assert.deepEqual(merged.filter(({ to }) => to === "ok"), [], "these were never told");
-    const isMergedProblem = merged[0]?.from === "ok" && event === "problem";
-    assert.deepEqual(one, isMergedProblem ? { ...own, from: "ok" } : own);
+    const from = merged[0]?.from ?? "";
+    const isMergedProblem = ["ok", "pending"].includes(from) && event === "problem";
+    assert.deepEqual(one, isMergedProblem ? { ...own, from } : own);
   }
   assert.deepEqual(left, [], "these were never told");
 }

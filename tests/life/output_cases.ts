@@ -16,7 +16,9 @@ test("monitor check: pretty prints a line at the start and one for each notifica
   withHarness(async (harness) => {
     harness.writeConfig({ fine: OK, bad: BAD, off: { ...OK, active: false } });
     const program = harness.start(["check", "--log-level", "debug"]);
-    await program.stdout.next(/ CRITICAL: The bad one \(bad\): it is gone \(was ok, 1 result since .*\)$/);
+    await program.stdout.next(
+      / CRITICAL: The bad one \(bad\): it is gone \(was pending, 1 result since .*\)$/,
+    );
     await program.stderr.next(/Z debug: fine: ok: all is well confirmed=ok duration_ms=\d+ late_ms=\d+$/);
     program.signal("SIGTERM");
     const { code, stdout, stderr } = await program.end();
@@ -86,7 +88,7 @@ test("monitor check --format ndjson: every line of stdout is an event, and conso
       title: "The bad one",
       event: "problem",
       condition: "critical",
-      previous: "ok",
+      previous: "pending",
       output: "it is gone",
       detail: "",
       problem_began_at: "",

@@ -41,7 +41,7 @@ simulate("a call by cron prints only notifications, and exits by what it has see
       assert.deepEqual(said, [
         [2, ""],
         [2, ""],
-        [2, "[TIME] CRITICAL: web: it is critical (was ok, 3 results in a row since [TIME])\n"],
+        [2, "[TIME] CRITICAL: web: it is critical (was pending, 3 results in a row since [TIME])\n"],
         [2, ""],
         [0, ""],
         [0, "[TIME] OK, recovered: web: it is ok (was critical since [TIME])\n"],

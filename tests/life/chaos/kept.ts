@@ -140,14 +140,20 @@ function describeModel(model: Model): ReadonlyMap<string, string> {
     const counts = CONDITIONS.map((condition) => runs[condition]);
     return [[
       name,
-      describe({ output: lastToken, confirmed, notified: confirmed, runs: counts, rolled: counts.join(" ") }),
+      describe({
+        output: lastToken,
+        confirmed: confirmed === "pending" ? null : confirmed,
+        notified: confirmed === "pending" ? "ok" : confirmed,
+        runs: counts,
+        rolled: counts.join(" "),
+      }),
     ]];
   }));
 }
 
 interface Described {
   readonly output: string;
-  readonly confirmed: string;
+  readonly confirmed: string | null;
   readonly notified: string;
   readonly runs: readonly number[];
   readonly rolled: string;

@@ -2,7 +2,7 @@
  * The consequences of the checks' results, as simply as possible: no counters, only the last results. Values are
  * immutable, so that any number of them can be tried out.
  */
-import { type Condition, severity } from "../../../src/domain/condition.ts";
+import { type Condition, severity, type ShownCondition } from "../../../src/domain/condition.ts";
 
 /** A check of the campaign. */
 export interface FakeCheck {
@@ -23,7 +23,7 @@ export interface Shown {
 /** A change of a confirmed condition; the token is that of the run that decided it. */
 export interface ModelChange {
   readonly check: string;
-  readonly from: Condition;
+  readonly from: ShownCondition;
   readonly to: Condition;
   readonly token: string;
   /** The round in which it was kept. @default not kept */
@@ -34,7 +34,7 @@ export interface ModelChange {
 export interface CheckModel {
   /** The last results, as many as any threshold requires. */
   readonly recent: readonly Condition[];
-  readonly confirmed: Condition;
+  readonly confirmed: ShownCondition;
   readonly runs: Readonly<Record<Condition, number>>;
   readonly lastToken: string | null;
 }
@@ -44,7 +44,7 @@ export type Model = ReadonlyMap<string, CheckModel>;
 
 const UNSEEN: CheckModel = {
   recent: [],
-  confirmed: "ok",
+  confirmed: "pending",
   runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
   lastToken: null,
 };
@@ -68,7 +68,10 @@ export function observe(
     if (thresholds === undefined) throw new Error(`there is no check "${check}"`);
     const recent = [...before.recent, condition].slice(-RECENT_COUNT);
     const confirmed = settle(recent, before.confirmed, thresholds);
-    if (confirmed !== before.confirmed) changes.push({ check, from: before.confirmed, to: confirmed, token });
+    const isFirstOk = before.confirmed === "pending" && confirmed === "ok";
+    if (confirmed !== before.confirmed && confirmed !== "pending" && !isFirstOk) {
+      changes.push({ check, from: before.confirmed, to: confirmed, token });
+    }
     const runs = { ...before.runs, [condition]: before.runs[condition] + 1 };
     next.set(check, { recent, confirmed, runs, lastToken: token });
   }
@@ -78,15 +81,18 @@ export function observe(
 const RECENT_COUNT = 5;
 
 /**
- * Raises it to the lowest of the last T if that is higher, lowers it to the highest of the last R if that is lower.
+ * Confirms the first `ok` at once. Raises it to the lowest of the last T if that is higher, lowers it to the highest of the last R if that is lower.
  */
 function settle(
   recent: readonly Condition[],
-  confirmed: Condition,
+  confirmed: ShownCondition,
   { threshold, recoveryThreshold }: FakeCheck,
-): Condition {
+): ShownCondition {
   const last = (count: number): readonly Condition[] =>
     recent.length < count ? [] : recent.slice(-count).sort((one, other) => severity(one) - severity(other));
+  if (confirmed === "pending") {
+    return recent.at(-1) === "ok" ? "ok" : last(threshold)[0] ?? "pending";
+  }
   const lowest = last(threshold)[0] ?? confirmed;
   const highest = last(recoveryThreshold).at(-1) ?? confirmed;
   if (severity(lowest) > severity(confirmed)) return lowest;

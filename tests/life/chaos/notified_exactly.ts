@@ -180,7 +180,7 @@ class Notifying {
 
   /** Returns whether the problem of a change began with one that was not sent before, according to the monitor. */
   #mayBeUntold(end: number): boolean {
-    const begin = this.#changes.slice(0, end + 1).findLastIndex(({ from }) => from === "ok");
+    const begin = this.#changes.slice(0, end + 1).findLastIndex(({ from }) => isNoProblem(from));
     const notified = this.#notifiedIn[begin];
     return notified === undefined || this.#mayBeRepeated(notified);
   }
@@ -198,7 +198,7 @@ class Notifying {
     assert.equal(item.condition, change.to, where);
     // A change that could not be stored follows the last stored one.
     const last = end ?? this.#changes.findLastIndex(({ round: changedIn = 0 }) => changedIn <= round);
-    const isMergedProblem = item.previous === "ok" && this.#mayBeUntold(last);
+    const isMergedProblem = item.previous !== null && isNoProblem(item.previous) && this.#mayBeUntold(last);
     if (item.previous !== null && !isMergedProblem && !this.#wasEdited(-1, round)) {
       assert.equal(item.previous, change.from, where);
     }
@@ -220,7 +220,7 @@ class Notifying {
     end: number,
     { where, round }: { readonly where: string; readonly round: number },
   ): readonly number[] {
-    const begin = this.#changes.slice(0, end).findLastIndex(({ from }) => from === "ok");
+    const begin = this.#changes.slice(0, end).findLastIndex(({ from }) => isNoProblem(from));
     assert.ok(begin >= 0, `${where}: the end of nothing`);
     if (item.missedToken !== null && !this.#wasEdited(-1, round)) {
       const tokens = this.#changes.slice(begin, end).map(({ token }) => token);
@@ -236,4 +236,8 @@ class Notifying {
       : undefined;
     return unkept.find((change) => change.check === this.#name && change.token === token) ?? renewed;
   }
+}
+
+function isNoProblem(condition: string): boolean {
+  return condition === "ok" || condition === "pending";
 }

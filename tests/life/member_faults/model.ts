@@ -112,7 +112,8 @@ function compareDecisions(
   { periods, facts, report }: Comparison & { readonly facts: Facts },
 ): readonly number[] {
   const decided: number[] = [];
-  let condition = "ok";
+  // The first ok is no change.
+  let condition = changes[0]?.from === "pending" ? "pending" : "ok";
   for (const { from, to, output } of changes) {
     const index = periodIn(output, (decided.at(-1) ?? -1) + 1, periods);
     if (from !== condition) report(`changed from ${from} to ${to}, but was ${condition}`);
