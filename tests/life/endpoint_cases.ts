@@ -109,7 +109,7 @@ test("it serves what the commands print, badges and a feed", () =>
     assert.match((await get(`${origin}/badge/web%2Fshop.svg`)).text, /^<svg[^]*Shop &lt;&amp;&gt;: critical/);
     assert.match(
       (await get(`${origin}/feed.atom`)).text,
-      /<title>Shop &lt;&amp;&gt;: ok to critical<\/title>/,
+      /<title>Shop &lt;&amp;&gt;: pending to critical<\/title>/,
     );
     assert.deepEqual(await get(`${origin}/healthz`).then(({ status, text }) => [status, text]), [
       200,
