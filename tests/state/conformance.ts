@@ -522,7 +522,7 @@ export function testStore(
   test("adds up the roll-ups of each check to one sum", async (store) => {
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS - 3 * HOUR_MS) }),
-      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30 }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30, failedStreak: 1 }) }),
       updateOf("web", {
         rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical", failedStreak: 2 }),
       }),
