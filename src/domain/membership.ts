@@ -72,6 +72,11 @@ export interface HeartbeatReply {
   readonly queues: readonly QueueRow[];
   /** Those whose end is still to come. */
   readonly silences: readonly Silence[];
+  /**
+   * The checks of which a channel may have been notified of another condition than their record has, as by a member that
+   * sent without the database.
+   */
+  readonly uncertain: readonly string[];
 }
 
 /** The connection of a member on which it sends its heartbeats. Every method rejects with a `StoreError`. */

@@ -29,6 +29,8 @@ export class CheckShare {
   #here: ReadonlySet<string> | null = null;
   #dependencies: { readonly of: ReadonlySet<string>; readonly names: readonly string[] } | null = null;
   readonly #overtaken = new Set<string>();
+  /** As of the last heartbeat, see {@linkcode noteUncertain}. */
+  #uncertain: ReadonlySet<string> = new Set();
   #shownAtMs = -Infinity;
 
   constructor(options: CheckShareOptions) {
@@ -75,6 +77,15 @@ export class CheckShare {
   /** At the next {@linkcode follow}, reads the delivery markers of checks again that another member has overtaken. */
   overtaken(checks: readonly string[]): void {
     for (const check of checks) this.#overtaken.add(check);
+  }
+
+  /**
+   * Follows the checks of which a channel may have been notified of another condition than their record has. A new one
+   * was sent by a member without the database, which may never run the check again: its delivery markers are read.
+   */
+  noteUncertain(checks: readonly string[]): void {
+    this.overtaken(checks.filter((check) => this.#runs.has(check) && !this.#uncertain.has(check)));
+    this.#uncertain = new Set(checks);
   }
 
   /**

@@ -84,6 +84,8 @@ export class Member implements WorkShare {
   #isWithdrawn = false;
   #hasEnded = false;
   #cancel = (): void => {};
+  /** The heartbeat in progress, or the last one. */
+  #beating: Promise<void> = Promise.resolve();
   #following: Promise<void> = Promise.resolve();
   #isFollowPlanned = false;
 
@@ -184,7 +186,6 @@ export class Member implements WorkShare {
   /** Leaves its checks to others, and keeps the queues. */
   async withdraw(): Promise<void> {
     this.#isWithdrawn = true;
-    this.#cancel();
     await this.#beat();
   }
 
@@ -208,7 +209,14 @@ export class Member implements WorkShare {
     }
   }
 
-  async #beat(): Promise<void> {
+  /** Sends a heartbeat behind the one in progress, and plans the next one. */
+  #beat(): Promise<void> {
+    return this.#beating = this.#beating.then(() => this.#beatOnce());
+  }
+
+  async #beatOnce(): Promise<void> {
+    this.#cancel();
+    if (this.#hasEnded) return;
     const { heartbeats, clock, host, onSuperseded, onBug, follower } = this.#options;
     const sent = this.#now();
     let reply: HeartbeatReply | null = null;
@@ -234,6 +242,7 @@ export class Member implements WorkShare {
     if (reply !== null) {
       this.#lastSent = sent;
       this.#queues = reply.queues;
+      this.#checkShare.noteUncertain(reply.uncertain);
       follower.silence(reply.silences);
       this.#report(before);
       this.#look();

@@ -151,6 +151,7 @@ export class MemoryDatabase {
       members: [...this.#members.values()].map(({ heartbeat }) => heartbeat),
       queues: [...this.#queues.values()],
       silences,
+      uncertain: [...new Set(this.#markers().filter(({ certain }) => !certain).map(({ check }) => check))],
     });
     if (isSuperseded) return reply;
     const heartbeat = structuredClone({ ...own, count: (present?.count ?? 0) + 1 });

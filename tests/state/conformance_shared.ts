@@ -105,6 +105,7 @@ export function testSharedStore(
           members: [],
           queues: [],
           silences: [],
+          uncertain: [],
         });
         await heartbeats.beat({ ...a, host: "b\0", id: "2", location: "fra" }, true);
         await heartbeats.beat(a, false);
@@ -180,6 +181,21 @@ export function testSharedStore(
     await next.changeOutbox({ ...NOTHING, removed: ["id of web"] });
     await pruneAll(next, Date.now());
     assert.equal((await dead.takeQueue(QUEUE, "dead"))?.queue.token, 1);
+  });
+
+  test("beat() returns the checks with an uncertain marker, each once", async ({ open, openHeartbeats }) => {
+    const store = await open();
+    const heartbeats = openHeartbeats();
+    await take(store, "1");
+    const marker = { channelKey: CHANNEL, messageId: "m", condition: "critical" } as const;
+    await store.changeOutbox({
+      ...NOTHING,
+      markers: [{ ...marker, check: "web\0", certain: false }, { ...marker, check: "mail", certain: true }],
+      sentOpen: [{ ...marker, check: "web\0", channelKey: "another" }],
+    });
+    const own = { host: "a", id: "1", config: "c", active: "c", location: null, looks: [] };
+    assert.deepEqual((await heartbeats.beat(own, true)).uncertain, ["web\0"]);
+    await heartbeats.close();
   });
 
   test("beat() returns the early looks that members call for", async ({ open, openHeartbeats }) => {

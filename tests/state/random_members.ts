@@ -64,7 +64,9 @@ const ALL = { sinceMs: 0, limit: 1_000 };
 function plain(value: unknown): unknown {
   const text = JSON.stringify(value, (key, item) => {
     if (["silentForMs", "ageMs", "sequence"].includes(key)) return undefined;
-    return ["members", "queues", "markers"].includes(key) && Array.isArray(item) ? sorted(item) : item;
+    return ["members", "queues", "markers", "uncertain"].includes(key) && Array.isArray(item)
+      ? sorted(item)
+      : item;
   });
   const parsed = text === undefined ? null : JSON.parse(text);
   return Array.isArray(parsed) &&

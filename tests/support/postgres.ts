@@ -14,9 +14,12 @@ export { clientOptions, type PostgresServer, ROLE, startPostgres } from "../../t
 /** The requirements of a test that starts a server. */
 export const POSTGRES: { readonly ignore: boolean } = requiresTools("initdb", "postgres");
 
-/** Returns the options of a store. */
+let stores = 0;
+
+/** Returns the options of a store, as another process has them: no two make the same versions of records. */
 export function storeOptions(members: Partial<PostgresStoreOptions> = {}): PostgresStoreOptions {
-  return { ...clientOptions(), random: testRandom("PostgreSQL").next, access: "own", ...members };
+  const random = testRandom(`PostgreSQL ${stores++}`).next;
+  return { ...clientOptions(), random, access: "own", ...members };
 }
 
 let common: (() => PostgresServer) | null = null;

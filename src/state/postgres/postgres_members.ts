@@ -23,7 +23,8 @@ const BEAT = `WITH beat AS (
   SELECT (SELECT count(*) FROM beat)::integer AS written,
     (SELECT coalesce(json_agg(members), '[]') FROM members)::text AS members,
     (SELECT coalesce(json_agg(queues), '[]') FROM queues)::text AS queues,
-    (SELECT coalesce(json_agg(silences ORDER BY until_ms, id), '[]') FROM silences WHERE until_ms > $7)::text AS silences`;
+    (SELECT coalesce(json_agg(silences ORDER BY until_ms, id), '[]') FROM silences WHERE until_ms > $7)::text AS silences,
+    (SELECT coalesce(json_agg(DISTINCT check_name), '[]') FROM delivery_markers WHERE certain = 0)::text AS uncertain`;
 
 const LEAVE = "DELETE FROM members WHERE host = $1 AND process = $2";
 
@@ -60,6 +61,7 @@ export function openHeartbeats(
           members: rowsIn(MEMBERS, row["members"]),
           queues: rowsIn(QUEUES, row["queues"]),
           silences: rowsIn(SILENCES, row["silences"]),
+          uncertain: json(list(columnText)).decode(row["uncertain"], "uncertain"),
         };
       }),
     leave: ({ host, id }) => write(async () => void await client.query(LEAVE, [columnText.encode(host), id])),

@@ -53,6 +53,8 @@ export const CREATE_SCHEMA: readonly string[] = [
   ...[...TABLES, MEMBERS, QUEUES, LOCATION_RESULTS].map(createTable),
   ...CREATE_INDEXES,
   "CREATE INDEX outbox_by_channel ON outbox (channel_key, id)",
+  // Each heartbeat reads them.
+  "CREATE INDEX delivery_markers_uncertain ON delivery_markers (check_name) WHERE certain = 0",
   "INSERT INTO meta (schema_version) VALUES (0)",
 ];
 
