@@ -145,7 +145,7 @@ Deno.test("deciding() sends a recovery only to channels that were sent the probl
     await clock.advance(MINUTE);
     await observe(both, "ok");
     await drain();
-    assert.deepEqual(lines.map((line) => / ([A-Z]+)\b/.exec(line)?.[1]), ["CRITICAL", "OK"]);
+    assert.deepEqual(lines.map((line) => / UTC ([A-Z]+)\b/.exec(line)?.[1]), ["CRITICAL", "OK"]);
     await assert.rejects(Deno.stat(`${directory}/told`), Deno.errors.NotFound);
     assert.deepEqual(notifying.queued, []);
     await observe(both, "critical");

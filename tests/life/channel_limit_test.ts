@@ -62,7 +62,7 @@ Deno.test("an outage costs as many text messages as the limit of the channel, al
     assert.equal(textsOf(service, "page.example.org").length, CHECK_COUNT, "a channel without a limit");
     assert.match(
       service.log,
-      /the limit of sms is reached: notifications are pending until 2026-03-23T09:05/,
+      /the limit of sms is reached: notifications are pending until 2026-03-23 09:05/,
     );
     assert.equal(service.log.split("the limit of sms").length, 2, "logged once");
   }

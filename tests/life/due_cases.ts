@@ -32,7 +32,7 @@ test("monitor check --once --due: counts are kept between calls, and only a noti
         const { code, stdout, stderr } = await callUntilAsked(harness, target);
         assert.equal(stderr, "");
         codes.push(code);
-        said.push(stdout.replaceAll(/\d{4}-\S+Z/g, "[TIME]"));
+        said.push(stdout.replaceAll(/\d{4}-\S+ \S+ UTC/g, "[TIME]"));
       }
       assert.deepEqual(codes, [2, 2, 2, 2, 0, 0], "the exit code is what was seen");
       assert.deepEqual(said, [

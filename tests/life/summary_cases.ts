@@ -10,7 +10,7 @@ const test = concurrentTests("summaries");
 const CALL = ["check", "--once", "--due"];
 const STATE = "state.sqlite";
 const DAY_MS = 24 * 3_600_000;
-const SENTENCE = /^\S+Z Summary: (.+)$/m;
+const SENTENCE = /^\S+ \S+ UTC Summary: (.+)$/m;
 
 function writeConfig(harness: Harness, notifications: readonly unknown[] = [CONSOLE]): void {
   harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
