@@ -371,6 +371,14 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     },
     { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
     {
+      name: "is tried once if forced, and delays later notifications of its check",
+      queued: "a:r a",
+      events: ["forced", "rejected"],
+      sent: ["a"],
+      status: "rejected 3600",
+      single: true,
+    },
+    {
       name: "delays later notifications of its check",
       queued: "a:r",
       events: ["+a", 3, "woke"],
@@ -472,4 +480,35 @@ Deno.test("the outcome of a message does not count for notifications that a relo
     .flatMap((effect) => effect.kind === "persist" ? [effect.change] : []);
   assert.deepEqual(changes.flatMap(({ removed }) => removed), [left.id]);
   assert.deepEqual(changes.flatMap(({ markers }) => markers.map(({ check }) => check)), ["b"]);
+});
+
+/** Returns the ids of each message until all notifications are delivered. */
+function messagesOf(added: readonly QueuedNotification[]): readonly (readonly string[])[] {
+  const messages: (readonly string[])[] = [];
+  let queue = EMPTY_QUEUE;
+  const act = (event: QueueEvent): void => {
+    const step = transitionQueue(queue, event, contextAt(2 * SECOND, true));
+    queue = step.queue;
+    for (const effect of step.effects) {
+      if (effect.kind === "deliver") messages.push(effect.message.notifications.map(({ id }) => id));
+    }
+  };
+  act({ kind: "added", notifications: added });
+  act({ kind: "woke", isForced: true });
+  for (let count = 0; queue.status.kind === "sending" && count < 10; count++) {
+    act({ kind: "delivered", note: null });
+  }
+  return messages;
+}
+
+Deno.test("a summary is sent by itself, also by a channel that batches", () => {
+  const queued = notifications("summary a b").map((one, index) =>
+    index > 0 ? one : { ...one, notification: { ...one.notification, event: "summary" as const } }
+  );
+  assert.deepEqual(messagesOf(queued), [["summary0"], ["a1", "b2"]]);
+});
+
+Deno.test("a message has at most 1,000 notifications", () => {
+  const names = Array.from({ length: 1001 }, (_, index) => `check-${index}-`);
+  assert.deepEqual(messagesOf(notifications(names.join(" "))).map(({ length }) => length), [1000, 1]);
 });
