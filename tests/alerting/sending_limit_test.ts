@@ -9,12 +9,13 @@ import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createRandom } from "../../testing/random.ts";
 import { notificationOf, queuedOf } from "../state/records.ts";
 import { createMemoryOutbox, type MemoryOutbox } from "../support/memory_outbox.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = 1_800_000_000_000;
-const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3 4").split(" ").map(Number);
+const SEEDS = (Deno.env.get("TRACE_SEEDS") ?? "1 2 3 4").split(" ").slice(0, campaign(10)).map(Number);
 
 const OK: Delivery = { delivered: true, note: null };
 const DOWN: Delivery = {

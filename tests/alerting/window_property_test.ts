@@ -12,6 +12,7 @@ import {
   WEEKDAYS,
 } from "../../src/domain/maintenance_window.ts";
 import { createWallClock, isNaivelyOpen, MINUTE } from "./naive_windows.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const DAY = 24 * 60 * MINUTE;
 
@@ -65,11 +66,11 @@ Deno.test("isInWindow() and openWindow() agree with a minute by minute definitio
       const naive = ranges === undefined ? others : { ...others, daysOfMonth: ranges };
       assertOpenMinutes(window, fromMs, (ms) => isNaivelyOpen(naive, shownAt(ms)));
     }),
-    { numRuns: 100 },
+    { numRuns: campaign(100) },
   );
 });
 
-Deno.test("isInWindow() agrees with the definition over five years", () => {
+Deno.test("isInWindow() agrees with the definition over years", () => {
   const windows: readonly CalendarWindow[] = [
     {
       days: ["sun"],
@@ -90,7 +91,7 @@ Deno.test("isInWindow() agrees with the definition over five years", () => {
   for (const { daysOfMonth = [], ...window } of windows) {
     const shownAt = createWallClock(window.timeZone);
     const naive = { ...window, daysOfMonth: daysOfMonth.map(({ from, to }) => [from, to] as const) };
-    for (let ms = Date.UTC(2023, 11, 1); ms < Date.UTC(2028, 11, 1); ms += 30 * MINUTE) {
+    for (let ms = Date.UTC(2028 - campaign(5), 11, 1); ms < Date.UTC(2028, 11, 1); ms += 30 * MINUTE) {
       const expected = isNaivelyOpen(naive, shownAt(ms));
       assert.strictEqual(isInWindow([{ ...window, daysOfMonth }], ms), expected, new Date(ms).toISOString());
     }
@@ -194,6 +195,6 @@ Deno.test("readTime() begins with the first minute that shows the time and ends 
       assert.strictEqual(readTime(text, { timeZone, edge: "from" }), showing[0] ?? changeMs, title);
       assert.strictEqual(readTime(text, { timeZone, edge: "until" }), showing.at(-1) ?? changeMs, title);
     }),
-    { numRuns: 60, examples: [["America/New_York", Date.UTC(2026, 10, 1), 60]] },
+    { numRuns: campaign(60), examples: [["America/New_York", Date.UTC(2026, 10, 1), 60]] },
   );
 });

@@ -13,13 +13,14 @@ import {
   type Transition,
   transition,
 } from "../../src/condition/transition.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("transition() agrees with DESIGN 4 worked out over the whole history", () => {
   fc.assert(
     fc.property(steps({ suppressed: true, changing: true, once: true }), (history) => {
       assert.deepEqual(runMachine(history).map(sent), runDefinition(history));
     }),
-    { numRuns: 3000 },
+    { numRuns: campaign(3000) },
   );
 });
 
@@ -32,7 +33,7 @@ Deno.test("transition() notifies of nothing but a move of the confirmed conditio
         assert.equal(notified, moved);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -50,7 +51,7 @@ Deno.test("transition() notifies of each event with the conditions that it names
         assert.equal(verdict.event === "reminder", verdict.previous === verdict.condition);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -63,7 +64,7 @@ Deno.test("transition() returns a recovery only after enough consecutive ok resu
         assert.ok(before.every((step) => step.condition === "ok"));
       });
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -90,7 +91,7 @@ Deno.test("transition() with thresholds of 2 or more never sends a single deviat
       const verdicts = runMachine(history).slice(settling).map(({ verdict }) => verdict.kind);
       assert.deepEqual(new Set(verdicts), new Set(["quiet"]));
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -107,7 +108,7 @@ Deno.test("transition() sends no notification while suppressed, and none is due 
         }
       });
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -121,7 +122,7 @@ Deno.test("review() returns the suppressed notification that the next check resu
       assert.equal(dueEvent(after), null);
       assert.deepEqual({ ...after, ...notificationFields(state) }, state);
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 
@@ -154,7 +155,7 @@ Deno.test("transition() keeps the invariants of the state, and does not mutate i
       }
       assert.deepEqual(state, runMachine(history).at(-1)?.state ?? initialState());
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 

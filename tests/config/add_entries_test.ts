@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { addEntries } from "../../src/config/add_entries.ts";
 import { parseText } from "../../src/config/syntax.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const NEW = { kind: "x" };
 
@@ -101,6 +102,6 @@ Deno.test("addEntries() changes no value and removes no comment, however a confi
       assert.equal(added.split(/\/\/ c|\/\* c/).length, text.split(/\/\/ c|\/\* c/).length);
       assert.equal(addEntries(text, [["n", NEW], ["m", [1]]]), added);
     }),
-    { numRuns: 2000 },
+    { numRuns: campaign(2000) },
   );
 });

@@ -3,6 +3,7 @@ import { CronExpressionParser } from "cron-parser";
 import { createCronReader } from "../../src/config/cron_times.ts";
 import type { CronTimes } from "../../src/domain/schedule.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const createCronTimes = createCronReader();
 
@@ -85,7 +86,7 @@ for (const zone of ZONES) {
     // The second library fails at some changes of half an hour (below), so it is restarted after each.
     const ends = [...changes.map(({ atMs }) => atMs - DAY), TO];
     const starts = [FROM, ...changes.map(({ atMs }) => atMs + DAY)];
-    for (const expression of WHOLE) {
+    for (const expression of WHOLE.slice(0, campaign(30))) {
       let count = 0;
       for (const [index, fromMs] of starts.entries()) {
         const toMs = ends[index] ?? TO;

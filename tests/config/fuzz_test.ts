@@ -4,6 +4,7 @@ import { shortOrFull } from "../../testing/full_form.ts";
 import { type Json, replaceNth, textDamages, valueDamages } from "./damages.ts";
 import { generatedConfigs } from "./configs.ts";
 import { loadAnything } from "./load_anything.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("loadConfig() returns a config or located errors for a mutated config", async () => {
   await fc.assert(
@@ -15,7 +16,7 @@ Deno.test("loadConfig() returns a config or located errors for a mutated config"
         await loadAnything(damage(JSON.stringify(config, null, indent)));
       },
     ),
-    { numRuns: shortOrFull(300, 10_000) },
+    { numRuns: shortOrFull(campaign(300), 10_000) },
   );
 });
 
@@ -30,7 +31,7 @@ Deno.test("loadConfig() returns located errors for a config of wrong values", as
         await loadAnything(JSON.stringify(value, null, 1), { shape });
       },
     ),
-    { numRuns: shortOrFull(300, 10_000) },
+    { numRuns: shortOrFull(campaign(300), 10_000) },
   );
 });
 
@@ -39,7 +40,7 @@ Deno.test("loadConfig() never throws for any JSON value", async () => {
     fc.asyncProperty(fc.json(), async (text) => {
       await loadAnything(text);
     }),
-    { numRuns: shortOrFull(200, 5_000) },
+    { numRuns: shortOrFull(campaign(200), 5_000) },
   );
 });
 
@@ -48,7 +49,7 @@ Deno.test("loadConfig() never throws for any bytes", async () => {
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       await loadAnything(text.toWellFormed());
     }),
-    { numRuns: shortOrFull(200, 5_000) },
+    { numRuns: shortOrFull(campaign(200), 5_000) },
   );
 });
 
@@ -84,6 +85,6 @@ Deno.test("loadConfig() never prints the value of a placeholder", async () => {
         }
       },
     ),
-    { numRuns: shortOrFull(300, 10_000) },
+    { numRuns: shortOrFull(campaign(300), 10_000) },
   );
 });

@@ -11,13 +11,14 @@ import { load, problemsOf } from "../../testing/config_system.ts";
 import { type Json, textDamages, valueDamages } from "./damages.ts";
 import { CATEGORIES, HOSTILE_DOCUMENTS, HOSTILE_NAMES, NUMBERS } from "../../testing/hostile_configs.ts";
 import { loadAnything } from "./load_anything.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const MACHINE = { environment: { A: "b", X: "sw0rdf1sh", PATH: "/bin:/usr/bin" } };
 
 Deno.test("loadConfig() returns a config or located errors for each hostile config", async (t) => {
   for (const [name, make] of Object.entries(HOSTILE_DOCUMENTS)) {
     await t.step(name, async () => {
-      for (const size of [1, 20_000]) await loadAnything(make(size), MACHINE);
+      for (const size of [1, campaign(20_000)]) await loadAnything(make(size), MACHINE);
     });
   }
 });
@@ -29,7 +30,7 @@ Deno.test("loadConfig() returns more errors than a call accepts arguments", asyn
     "look-alikes": 1_600_000,
     "missing commas": 400_000,
   };
-  for (const [name, size] of Object.entries(rows)) {
+  for (const [name, size] of Object.entries(rows).slice(-campaign(4))) {
     await t.step(name, async () => void await loadAnything(HOSTILE_DOCUMENTS[name]?.(size) ?? "", MACHINE));
   }
 });
@@ -39,10 +40,11 @@ Deno.test("loadConfig() stops after a maximum of errors, and notes it", async ()
   await assert.rejects(load(text), { message: /: 1000 errors or more$/ });
 });
 
-Deno.test("loadConfig() accepts 100,000 checks", async () => {
-  const checks = Array.from({ length: 100_000 }, (_, index) => `"c${index}":{"kind":"test","parameters":{}}`);
+Deno.test("loadConfig() accepts very many checks", async () => {
+  const count = campaign(100_000);
+  const checks = Array.from({ length: count }, (_, index) => `"c${index}":{"kind":"test","parameters":{}}`);
   const { checks: loaded } = await load(`{"defaults":{},"checks":{${checks.join(",")}}}`);
-  assert.equal(loaded.length, 100_000);
+  assert.equal(loaded.length, count);
 });
 
 Deno.test("CATEGORIES has a character of each", () => {
@@ -263,7 +265,7 @@ Deno.test("loadConfig() never throws for any schedule, and a valid one has a nex
 });
 
 function roundsOf(few: number): number {
-  return Number(Deno.env.get("CONFIG_ROUNDS") ?? few);
+  return Number(Deno.env.get("CONFIG_ROUNDS") ?? campaign(few));
 }
 
 function configsBelow(directory: URL): readonly string[] {

@@ -3,6 +3,7 @@ import fc from "../support/property.ts";
 import { createPlacer, positionOf } from "../../src/config/positions.ts";
 import type { ConfigPath } from "../../src/config/problem.ts";
 import { type JsonValue, parseText } from "../../src/config/syntax.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("positionOf() counts lines that end with LF, CRLF or CR", () => {
   const text = "a\nbc\r\nd\re\n\nf";
@@ -84,7 +85,7 @@ Deno.test("createPlacer() locates every value of any text", () => {
         assert.ok(text.startsWith(JSON.stringify(name), place({ path, at: "name", message: "" }).offset));
       }
     }),
-    { numRuns: 500 },
+    { numRuns: campaign(500) },
   );
 });
 

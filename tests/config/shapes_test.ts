@@ -4,6 +4,7 @@ import type { Check } from "../../src/domain/check.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { generatedConfigs } from "./configs.ts";
 import { load, problemsOf, withCheck } from "../../testing/config_system.ts";
+import { campaign } from "../../testing/seed.ts";
 
 for (const shape of ["a", "b"] as const) {
   const name = `profile ${shape}`;
@@ -13,7 +14,7 @@ for (const shape of ["a", "b"] as const) {
       fc.asyncProperty(generatedConfigs(shape), async ({ config, checks }) => {
         assert.deepEqual(plain((await load(config)).checks), plain(checks));
       }),
-      { numRuns: shortOrFull(150, 4_000) },
+      { numRuns: shortOrFull(campaign(150), 4_000) },
     );
   });
 
@@ -24,7 +25,7 @@ for (const shape of ["a", "b"] as const) {
         assert.deepEqual(plain(held.checks), plain(free.checks));
         assert.deepEqual(held.warnings, free.warnings);
       }),
-      { numRuns: shortOrFull(150, 4_000) },
+      { numRuns: shortOrFull(campaign(150), 4_000) },
     );
   });
 }
@@ -34,7 +35,7 @@ Deno.test("loadConfig() accepts every config of profile b in profile a", async (
     fc.asyncProperty(generatedConfigs("b"), async ({ config, checks }) => {
       assert.deepEqual(plain((await load(config, { shape: "a" })).checks), plain(checks));
     }),
-    { numRuns: shortOrFull(100, 2_000) },
+    { numRuns: shortOrFull(campaign(100), 2_000) },
   );
 });
 

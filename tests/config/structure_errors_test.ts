@@ -11,6 +11,7 @@ import { findStructureErrors } from "../../src/config/structure_errors.ts";
 import { shortOrFull } from "../../testing/full_form.ts";
 import { configOf, EXAMPLES, OUTPUT } from "../docs/examples.ts";
 import { type Json, valueDamages } from "./damages.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const SCHEMAS = {
   "the schema": { shape: "monitor", published: monitorSchema },
@@ -86,7 +87,7 @@ for (const [name, { shape, published }] of Object.entries(SCHEMAS)) {
             assert.deepEqual(inOrder(await findOwn(schema, value)), inOrder(reference(value)));
           },
         ),
-        { numRuns: shortOrFull(500, 50_000) },
+        { numRuns: shortOrFull(campaign(500), 50_000) },
       );
     });
   });

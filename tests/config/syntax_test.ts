@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import { createObject, type JsonValue, NESTING_MAX, parseText } from "../../src/config/syntax.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("parseText() restores every value from its JSON text", () => {
   fc.assert(
@@ -9,7 +10,7 @@ Deno.test("parseText() restores every value from its JSON text", () => {
       assert.deepEqual(problems, []);
       assert.equal(JSON.stringify(parsed), JSON.stringify(value));
     }),
-    { numRuns: 2000 },
+    { numRuns: campaign(2000) },
   );
 });
 
@@ -37,7 +38,7 @@ Deno.test("parseText() accepts of mutilated texts exactly those that JSON.parse(
         }
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: campaign(3000) },
   );
 });
 
@@ -71,7 +72,7 @@ Deno.test("parseText() ignores comments and trailing commas", () => {
         assert.equal(JSON.stringify(parsed), text);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 

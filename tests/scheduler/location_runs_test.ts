@@ -15,6 +15,7 @@ import { type CheckOptions, requestCheck } from "../support/checks.ts";
 import { createProgramSystem } from "../support/fake_commands.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const LIMITS = { process: 4, network: 60 };
 const FROM = ["fra", "nyc", "sgp"];
@@ -324,7 +325,7 @@ Deno.test("the result depends only on the locations that are live now", async ()
       }
       await installation.end();
     }),
-    { numRuns: 30 },
+    { numRuns: campaign(30) },
   );
 });
 

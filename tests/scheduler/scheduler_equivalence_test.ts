@@ -21,6 +21,7 @@ import { createSilentNotifying } from "../support/silent_notifying.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import type { MemorySystem } from "../../testing/memory_system.ts";
 import { createProgramSystem, programCheck } from "../support/fake_commands.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -275,7 +276,7 @@ Deno.test("recordRequested() and the loop plan the same runs and send the same n
     fc.asyncProperty(scenarioOf(subject, seeAtPlan), async (scenario) => {
       notified += await assertSame(scenario, MINUTE + SECOND);
     }),
-    { numRuns: 60 },
+    { numRuns: campaign(60) },
   );
   assert.ok(notified > 60, `only ${notified} notifications were compared`);
 });
@@ -298,7 +299,7 @@ Deno.test("recordRequested() and the loop send the same notifications if results
     fc.asyncProperty(scenarioOf(SUBJECT_BY_THE_CLOCK, seeAtOnce), async (scenario) => {
       notified += await assertSame(scenario, MINUTE + SECOND);
     }),
-    { numRuns: 60 },
+    { numRuns: campaign(60) },
   );
   assert.ok(notified > 60, `only ${notified} notifications were compared`);
 });

@@ -6,6 +6,7 @@ import { createFaultyStore } from "../support/faulty_store.ts";
 import { programCheck } from "../support/fake_commands.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -15,15 +16,16 @@ function many(count: number, make: (index: number) => Check): readonly Check[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-Deno.test("new Scheduler() runs each of 1,000 checks once a second for a minute, never late", async () => {
+Deno.test("new Scheduler() runs each of many checks once a second for a minute, never late", async () => {
+  const count = campaign(1000);
   const checks = many(
-    1000,
+    count,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
   const { clock, runs, end } = await startHarness(checks);
   await clock.advance(MINUTE);
   const counts = Map.groupBy(runs(), ({ name }) => name);
-  assert.strictEqual(counts.size, 1000);
+  assert.strictEqual(counts.size, count);
   for (const [name, { length }] of counts) {
     assert.ok(length >= 59 && length <= 61, `${name} ran ${length} times`);
   }
@@ -197,24 +199,25 @@ Deno.test("new Scheduler() uses the attentive interval during a problem, and the
   await end();
 });
 
-Deno.test("new Scheduler() spreads 10,000 checks that never ran over a tenth of their interval", async () => {
+Deno.test("new Scheduler() spreads many checks that never ran over a tenth of their interval", async () => {
+  const count = campaign(10_000);
   const checks = many(
-    10_000,
+    count,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: MINUTE }),
   );
   const { clock, runs, end } = await startHarness(checks);
   const startMs = clock.wallMs();
   await clock.advance(6 * SECOND);
-  assert.strictEqual(runs().length, 10_000);
+  assert.strictEqual(runs().length, count);
   assertSpread(runs().map(({ startedAtMs }) => startedAtMs - startMs), {
     withinMs: 6 * SECOND,
-    count: 10_000,
+    count,
   });
   await clock.advance(2 * MINUTE);
   const confirmedDown = runs().map(({ startedAtMs }) => startedAtMs - startMs).filter((ms) =>
     ms >= MINUTE && ms < 2 * MINUTE
   );
-  assertSpread(confirmedDown.map((ms) => ms - MINUTE), { withinMs: MINUTE, count: 10_000 });
+  assertSpread(confirmedDown.map((ms) => ms - MINUTE), { withinMs: MINUTE, count });
   await end();
 });
 
@@ -394,8 +397,9 @@ Deno.test("new Scheduler() persists a confirmed change before its notification, 
 
 Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
   const store = createFaultyStore();
+  const count = campaign(1000);
   const checks = many(
-    1000,
+    count,
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
   const { clock, end } = await startHarness(checks, { store });
@@ -406,8 +410,9 @@ Deno.test("new Scheduler() writes about once a second unless it is urgent, many 
 
 Deno.test("new Scheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
   const store = createFaultyStore();
+  const count = campaign(100);
   const checks = many(
-    100,
+    count,
     (index) => requestCheck("http://flaps/", { name: `check ${index}`, regularIntervalMs: SECOND }),
   );
   const { clock, troubles, notifications, end } = await startHarness(checks, {
@@ -425,7 +430,7 @@ Deno.test("new Scheduler() retries a store that cannot be written with backoff, 
   assert.strictEqual(troubles.at(-1), null);
   const changes = store.saved.flat().filter(({ change }) => change !== null).length;
   assert.ok(
-    changes >= notifications().length - 100 && changes <= notifications().length,
+    changes >= notifications().length - count && changes <= notifications().length,
     `${changes} changes`,
   );
   await end();

@@ -4,6 +4,7 @@ import { TimerWheel } from "../../src/scheduler/wheel.ts";
 import type { TimerHandle } from "../../src/scheduler/timer_table.ts";
 import { ComparedWheel } from "../../testing/wheel_oracle.ts";
 import { walkWheel } from "../../testing/wheel_walk.ts";
+import { campaign } from "../../testing/seed.ts";
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const YEAR_MS = 365 * 24 * 3600 * 1000;
@@ -280,7 +281,7 @@ Deno.test("TimerWheel matches a sorted list, in small cases", () => {
       }
       while (wheel.size > 0) wheel.advanceToNext();
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import stringWidth from "string-width";
 import { textWidth } from "../../src/shared/text_width.ts";
+import { campaign } from "../../testing/seed.ts";
 
 Deno.test("textWidth() counts the columns that a terminal uses", async (t) => {
   const cases: readonly (readonly [name: string, text: string, expected: number])[] = [
@@ -48,7 +49,7 @@ Deno.test("textWidth() agrees with string-width on Hangul letters in any order",
     fc.property(fc.string({ unit: fc.constantFrom(...letters), maxLength: 12 }), (text) => {
       assert.equal(textWidth(text), stringWidth(text), JSON.stringify(text));
     }),
-    { numRuns: 1000 },
+    { numRuns: campaign(1000) },
   );
 });
 

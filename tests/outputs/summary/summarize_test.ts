@@ -6,6 +6,7 @@ import { summaryText } from "../../../src/outputs/summary/summary_text.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import { changeOf, NOW_MS, queuedOf, recordOf, resultOf } from "../../state/records.ts";
 import { historyOf, NO_TIME, WEEK } from "./histories.ts";
+import { campaign } from "../../../testing/seed.ts";
 
 const MONTH_MS = 30 * DAY_MS;
 const FACTS = { ...WEEK, timeZone: "Europe/Zurich", hostName: "host-1", queued: [] };
@@ -103,7 +104,7 @@ Deno.test("summarize() counts each check and each outage once, whatever their or
       // A page of text, however many checks there are.
       assert.ok(summaryText(summary).length < 8000);
     }),
-    { numRuns: 30 },
+    { numRuns: campaign(30) },
   );
 });
 
