@@ -26,6 +26,14 @@ Deno.test("truncateBytes() returns at most so many bytes, without half a charact
   }
 });
 
+Deno.test("truncateBytes() keeps a Latin-1 text after some thousand calls, as a service makes", () => {
+  for (let call = 0; call < 20_000; call++) {
+    assert.equal(truncateBytes("é", 6), "é");
+    assert.equal(truncateBytes("éé", 3), "…");
+    assert.equal(truncateBytes("aé€", 5), "a…");
+  }
+});
+
 Deno.test("oneLine() folds white space and control characters", () => {
   assert.equal(oneLine(" a\r\n\tb\u0000c\u202ed "), "a b c d");
   assert.equal(oneLine("a".repeat(1_000_000)), `${"a".repeat(199)}…`);
