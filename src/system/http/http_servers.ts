@@ -28,7 +28,7 @@ const CONNECTIONS_MAX = 256;
 const HEAD_MS_MAX = 10_000;
 /** From the first byte to the last one of the response. */
 const REQUEST_MS_MAX = 60_000;
-/** At most 500 connections a second. */
+/** At most 500 connections a second, with those of clients that have disconnected already. */
 const ACCEPT_PAUSE_MS = 2;
 /** At most 50 reads a second of each connection after its first. */
 const READ_PAUSE_MS = 20;
@@ -69,7 +69,6 @@ class Server implements Pick<HttpServer, "close"> {
   readonly #open = new Set<Conversation>();
   readonly #accepting: Promise<void>;
   #isClosed = false;
-  #onLeft = (): void => {};
 
   constructor(listener: Deno.TcpListener, options: ServeOptions & { readonly clock: Clock }) {
     this.#listener = listener;
@@ -80,56 +79,88 @@ class Server implements Pick<HttpServer, "close"> {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#listener.close();
-    this.#onLeft();
     const conversations = [...this.#open];
     for (const conversation of conversations) conversation.close();
     await Promise.all([this.#accepting, ...conversations.map(({ ended }) => ended)]);
   }
 
   async #accept(): Promise<void> {
-    while (!this.#isClosed) {
-      if (this.#open.size >= CONNECTIONS_MAX) {
-        await new Promise<void>((resolve) => this.#onLeft = resolve);
-        continue;
-      }
-      let connection: Deno.TcpConn;
-      try {
-        connection = await this.#listener.accept();
-      } catch {
-        // The process is out of file descriptors, or the client has disconnected already.
-        if (!this.#isClosed) await pause(this.#options.clock, OUT_OF_DESCRIPTORS_PAUSE_MS);
-        continue;
-      }
-      const conversation = new Conversation(connection, this.#options);
-      this.#open.add(conversation);
-      void conversation.ended.then(() => {
-        this.#open.delete(conversation);
-        this.#onLeft();
-      });
-      await pause(this.#options.clock, ACCEPT_PAUSE_MS);
+    for (;;) {
+      const pauseMs = await this.#acceptOne();
+      if (this.#isClosed) return;
+      await pause(this.#options.clock, pauseMs);
     }
   }
+
+  /** Returns how long to wait for the next one. */
+  async #acceptOne(): Promise<number> {
+    let connection: Deno.TcpConn;
+    try {
+      connection = await this.#listener.accept();
+    } catch (error) {
+      return isOutOfDescriptors(error) ? OUT_OF_DESCRIPTORS_PAUSE_MS : ACCEPT_PAUSE_MS;
+    }
+    if (this.#open.size >= CONNECTIONS_MAX) this.#makeRoom();
+    const conversation = new Conversation(connection, this.#options);
+    this.#open.add(conversation);
+    void conversation.ended.then(() => this.#open.delete(conversation));
+    return ACCEPT_PAUSE_MS;
+  }
+
+  /**
+   * Closes a connection of the client that has the most, so that no client keeps others out: the oldest one for whose bytes
+   * the server waits, or the oldest one.
+   */
+  #makeRoom(): void {
+    const byPeer = [...Map.groupBy(this.#open, ({ peer }) => peer).values()];
+    const [most = []] = byPeer.sort((one, other) => other.length - one.length);
+    const chosen = most.find(({ waits }) => waits) ?? most[0];
+    if (chosen === undefined) return;
+    chosen.close();
+    this.#open.delete(chosen);
+  }
+}
+
+function isOutOfDescriptors(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return code === "EMFILE" || code === "ENFILE";
+}
+
+/** The client of a connection: an IPv4 address, or the network of an IPv6 address, all of which is one client's. */
+function peerOf({ remoteAddr: { hostname } }: Deno.TcpConn): string {
+  if (hostname.includes(".")) return hostname.replace(/^::ffff:/, "");
+  const [head = "", tail] = hostname.split("::");
+  const groups = head.split(":");
+  return tail === undefined || groups.length >= 4 ? groups.slice(0, 4).join(":") : head;
 }
 
 class Conversation {
   /** Never rejects. */
   readonly ended: Promise<void>;
+  readonly peer: string;
   readonly #connection: Deno.TcpConn;
   readonly #options: ServeOptions & { readonly clock: Clock };
   readonly #bytes: ByteReader;
   /** Before the next read. */
   #pauseMs = 0;
+  #waits = false;
   #isClosed = false;
   /** Whether the client may be sending something that was not read. */
   #isUnread = true;
 
   constructor(connection: Deno.TcpConn, options: ServeOptions & { readonly clock: Clock }) {
+    this.peer = peerOf(connection);
     this.#connection = connection;
     this.#options = options;
     this.#bytes = new ByteReader((buffer) => this.#read(buffer));
     this.ended = this.#converse().catch(() => {
       // The client has left, or its time was up.
     }).finally(() => this.close());
+  }
+
+  /** Whether it waits for the client. */
+  get waits(): boolean {
+    return this.#waits;
   }
 
   close(): void {
@@ -203,10 +234,13 @@ class Conversation {
   async #read(buffer: Uint8Array): Promise<number | null> {
     if (this.#pauseMs > 0) await pause(this.#options.clock, this.#pauseMs);
     this.#pauseMs ||= READ_PAUSE_MS;
+    this.#waits = true;
     try {
       return await this.#connection.read(buffer);
     } catch (error) {
       throw new ConnectionLostError("Cannot read the request", { cause: error });
+    } finally {
+      this.#waits = false;
     }
   }
 
@@ -220,6 +254,7 @@ class Conversation {
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const { status } = response;
+    this.#waits = true;
     const head = `HTTP/1.1 ${status} ${REASONS[status] ?? "Status"}\r\n${lines.join("")}\r\n`;
     await writeAll(this.#connection, new TextEncoder().encode(head));
     if (method !== "HEAD") await writeAll(this.#connection, body);
@@ -277,6 +312,7 @@ const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
+  303: "See Other",
   304: "Not Modified",
   400: "Bad Request",
   401: "Unauthorized",

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { connect as connectSocket, type Socket } from "node:net";
 import { ListenError, type ServeOptions } from "../../../src/domain/http_servers.ts";
 import { createHttpServers } from "../../../src/system/http/http_servers.ts";
+import type { Clock } from "../../../src/domain/clock.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createRealClock } from "../../../testing/real_clock.ts";
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { inTime, until } from "../../life/in_time.ts";
+import { resetConnection } from "../../support/reset_connection.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -154,16 +157,62 @@ Deno.test("HttpServers: a client that does not read the response is disconnected
   }, { clock, options });
 });
 
-Deno.test("HttpServers: at most 256 connections are served at a time, and others wait", () =>
-  withServer(async (port) => {
-    const idle: Deno.Conn[] = [];
-    for (let count = 0; count < 300; count++) {
-      idle.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+/** Connects from one of the addresses of this machine, and resolves with what comes until the connection ends. */
+async function connectFrom(
+  address: string,
+  port: number,
+): Promise<{ socket: Socket; received: Promise<string> }> {
+  const socket = connectSocket({ port, host: "127.0.0.1", localAddress: address });
+  const { promise: received, resolve } = Promise.withResolvers<string>();
+  let text = "";
+  socket.on("data", (bytes: Uint8Array) => text += new TextDecoder().decode(bytes));
+  socket.on("error", () => {});
+  socket.on("close", () => resolve(text));
+  await inTime("the connection", new Promise<void>((resolve) => socket.once("connect", resolve)));
+  return { socket, received };
+}
+
+Deno.test("HttpServers: a client with all 256 connections keeps neither others nor itself out", async () => {
+  const real = createRealClock();
+  // No connection ends by its timeout.
+  const clock: Clock = { ...real, after: (ms, callback) => ms < 5_000 ? real.after(ms, callback) : () => {} };
+  await withServer(async (port) => {
+    const idle: Awaited<ReturnType<typeof connectFrom>>[] = [];
+    for (let count = 0; count < 256; count++) idle.push(await connectFrom("127.0.0.2", port));
+    const other = await connectFrom("127.0.0.1", port);
+    for (let count = 0; count < 20; count++) idle.push(await connectFrom("127.0.0.2", port));
+    const [oldest = other, newest = other] = [idle[0], idle.at(-1)];
+    assert.equal(await inTime("the oldest connection to end", oldest.received), "");
+    for (const { socket, received } of [other, newest]) {
+      socket.write("GET / HTTP/1.1\r\n\r\n");
+      assert.match(await inTime("the response", received), / 200 OK/);
     }
-    const last = converse(port, "GET / HTTP/1.1\r\n\r\n");
-    for (const connection of idle) connection.close();
-    assert.match(await last, / 200 /);
-  }));
+    for (const { socket } of idle) socket.destroy();
+  }, { clock });
+});
+
+Deno.test("HttpServers: a client that resets its connection before it is accepted delays no other one", async () => {
+  const clock = createFakeClock();
+  await withServer(async (port) => {
+    // The server pauses after this one.
+    await converse(port, "GET / HTTP/1.1\r\n\r\n");
+    const resets = 20;
+    for (let count = 0; count < resets; count++) {
+      resetConnection(await Deno.connect({ hostname: "127.0.0.1", port }));
+    }
+    const second = converse(port, "GET / HTTP/1.1\r\n\r\n");
+    let isServed = false;
+    void second.then(() => isServed = true);
+    while (!isServed) {
+      // A connection that is open has two timers, so one is that before the next connection.
+      await until("the server to accept", () => isServed || clock.timers === 1);
+      if (!isServed) await clock.advance(1);
+    }
+    assert.ok(clock.monotonicMs() < 500, String(clock.monotonicMs()));
+    // The last pause.
+    await clock.advance(2);
+  }, { clock });
+});
 
 const CROWD = shortOrFull(300, 10_000);
 
