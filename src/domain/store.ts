@@ -201,6 +201,8 @@ export interface Store {
     name: string,
     options: { readonly sinceMs: number; readonly limit: number; readonly from?: ChangePlace },
   ): Promise<readonly ConditionChange[]>;
+  /** The newest changes of some checks together, without their traces, the newest first; those of one time in any order. */
+  latestChanges(names: readonly string[], limit: number): Promise<readonly ConditionChange[]>;
   /** The roll-ups of one check whose span ends after a time, the oldest first. */
   rollups(name: string, sinceMs: number): Promise<readonly Rollup[]>;
   /**

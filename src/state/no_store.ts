@@ -11,6 +11,7 @@ export const NO_STORE: Store = {
   records: none,
   save: none,
   changes: none,
+  latestChanges: none,
   rollups: none,
   rollupSums: none,
   recentRuns: none,

@@ -195,6 +195,7 @@ function createStore(
     readOthers: (names) => writer.readOthers(names),
     versionOf: (name) => writer.versionOf(name),
     changes: (name, options) => query(() => base.changes(name, options)),
+    latestChanges: (names, limit) => query(() => base.latestChanges(names, limit)),
     rollups: (name, sinceMs) => query(() => base.rollups(name, sinceMs)),
     rollupSums: (names, options) => query(() => base.rollupSums(names, options)),
     recentRuns: (names) => query(() => base.recentRuns(names)),

@@ -31,6 +31,8 @@ async function originOf(program: Program): Promise<string> {
 
 interface Got {
   readonly status: number;
+  /** After redirects. */
+  readonly url: string;
   readonly type: string;
   readonly headers: Headers;
   readonly text: string;
@@ -41,6 +43,7 @@ async function get(url: string, init: RequestInit = {}): Promise<Got> {
   const text = await response.text();
   return {
     status: response.status,
+    url: response.url,
     type: response.headers.get("content-type") ?? "",
     headers: response.headers,
     text,
@@ -188,9 +191,17 @@ test("without the token, only checks with a public tag are shown, without output
       const whole = await get(origin + path, { headers: { authorization } });
       assert.match(whole.text, /secret output/, path);
     }
-    assert.equal((await get(`${origin}/api/v1/checks/inner`)).status, 404);
-    assert.equal((await get(`${origin}/checks/inner`)).status, 404);
-    assert.equal((await get(`${origin}/metrics`)).status, 401);
+    for (const path of ["/api/v1/checks/inner", "/checks/inner", "/checks/none", "/metrics", "/sign-in"]) {
+      const { status, headers } = await get(origin + path);
+      assert.equal(status, 401, path);
+      assert.match(headers.get("www-authenticate") ?? "", /^Basic realm="monitor"/);
+    }
+    assert.equal((await get(`${origin}/favicon.ico`)).status, 404);
+    assert.match((await get(`${origin}/`)).text, /<a href=sign-in>/);
+    assert.match((await get(`${origin}/checks/web%2Fshop`)).text, /<a href=..\/sign-in>/);
+    const signedIn = await get(`${origin}/sign-in`, { headers: { authorization } });
+    assert.deepEqual([signedIn.status, new URL(signedIn.url).pathname], [200, "/"]);
+    assert.doesNotMatch(signedIn.text, /sign-in/);
     const badge = await get(`${origin}/badge/web%2Fshop.svg`);
     assert.equal(badge.headers.get("cross-origin-resource-policy"), "cross-origin");
   }));

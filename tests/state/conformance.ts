@@ -188,6 +188,22 @@ export function testStore(
     assert.deepEqual(all, await store.changes("web", ALL));
   });
 
+  test("tells the newest changes of some checks", async (store) => {
+    const times = { web: [1000, 4000, 6000], db: [2000, 5000], other: [3000, 7000] };
+    const updates = Object.entries(times).flatMap(([name, ofCheck]) =>
+      ofCheck.map((atMs) => updateOf(name, { change: changeOf(name, atMs, { trace: "trace" }) }))
+    );
+    await store.save(updates);
+    const latest = async (names: readonly string[], limit: number) =>
+      (await store.latestChanges(names, limit)).map(({ name, atMs, trace }) => `${name} ${atMs}${trace}`);
+    assert.deepEqual(await latest(["web", "db", "nobody", "web"], 3), ["web 6000", "db 5000", "web 4000"]);
+    assert.deepEqual(await latest(["db"], 50), ["db 5000", "db 2000"]);
+    assert.deepEqual(await latest([], 50), []);
+    assert.deepEqual(await latest(["web"], 0), []);
+    const [change] = await store.latestChanges(["other"], 1);
+    assert.deepEqual(change, { ...changeOf("other", 7000), trace: "" });
+  });
+
   test("keeps the trace of a change, its first 4,096 bytes", async (store) => {
     const traces = ["  0.1 ms  connected\n  0.2 ms  closed", "é".repeat(40_000), ""];
     const changes = traces.map((trace, index) => changeOf("web", index, { trace }));
@@ -656,6 +672,7 @@ export function testStore(
       () => store.save([updateOf("web")]),
       () => store.save([]),
       () => store.changes("web", ALL),
+      () => store.latestChanges(["web"], 1),
       () => store.rollups("web", 0),
       () => store.rollupSums(["web"], { sinceMs: 0, untilMs: Infinity, each: "day" }),
       () => store.recentRuns(["web"]),

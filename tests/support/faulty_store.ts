@@ -78,6 +78,7 @@ function failing(inner: Store, failOrGoOn: () => void): Omit<Store, "save" | "pr
   return {
     records: guard(inner.records),
     changes: guard(inner.changes),
+    latestChanges: guard(inner.latestChanges),
     rollups: guard(inner.rollups),
     rollupSums: guard(inner.rollupSums),
     recentRuns: guard(inner.recentRuns),

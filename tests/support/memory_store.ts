@@ -58,6 +58,11 @@ export function createMemoryStore(): Store {
         const chosen = changes.filter(({ atMs }) => atMs >= sinceMs && atMs <= from.atMs);
         return chosen.slice(from.skip, from.skip + Math.max(0, limit)).map(copyChange);
       }),
+    latestChanges: (names, limit) =>
+      answer(() => {
+        const changes = [...new Set(names)].flatMap((name) => kept.get(name)?.changes ?? []);
+        return newestFirst(changes).slice(0, Math.max(0, limit)).map((change) => ({ ...change, trace: "" }));
+      }),
     rollups: (name, sinceMs) =>
       answer(() => {
         const rollups = [...kept.get(name)?.rollups.values() ?? []];

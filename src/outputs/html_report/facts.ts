@@ -13,6 +13,7 @@ export type PageFacts = Pick<
   | "intervalMs"
   | "isLive"
   | "isOfOneCheck"
+  | "canSignIn"
   | "notRunning"
 >;
 
@@ -48,13 +49,14 @@ interface LivePageOptions {
   readonly text: PageText | null;
   readonly intervalMs: number;
   readonly isOfOneCheck: boolean;
+  readonly canSignIn: boolean;
 }
 
 /** The facts of a page that the endpoint serves. */
 export function livePageFacts(
-  { label, text, intervalMs, isOfOneCheck }: LivePageOptions,
+  { label, text, intervalMs, isOfOneCheck, canSignIn }: LivePageOptions,
   system: Pick<System, "clock" | "hostName" | "timeZone">,
 ): PageFacts {
   const facts = pageFacts({ label, page: null, text, path: null, notRunning: null }, system);
-  return { ...facts, intervalMs, isLive: true, isOfOneCheck };
+  return { ...facts, intervalMs, isLive: true, isOfOneCheck, canSignIn };
 }

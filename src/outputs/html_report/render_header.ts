@@ -30,8 +30,10 @@ ${isKept ? "" : "<p>No data: no check has run yet.</p>\n"}${renderLegend(snapsho
 }
 
 function renderLinks(snapshot: ReportSnapshot): string {
-  const { checks, rows, silences, inactive, isOfOneCheck } = snapshot;
-  if (isOfOneCheck === true) return `<a href=${rootOf(snapshot)}>All checks</a>`;
+  const { checks, rows, silences, inactive, isOfOneCheck, canSignIn } = snapshot;
+  const root = rootOf(snapshot);
+  const signIn = canSignIn === true ? ` <a href=${root}sign-in>sign in</a>` : "";
+  if (isOfOneCheck === true) return `<a href=${root}>All checks</a>${signIn}`;
   const unconfirmed = checks.filter((status) => status.condition === "ok" && isUnconfirmed(status)).length;
   const dropped = rows.filter(({ state }) => state === "dropped").length;
   return [
@@ -49,7 +51,7 @@ function renderLinks(snapshot: ReportSnapshot): string {
     ...silences.some(({ kind }) => kind === "silence") ? [["silences", "silences"]] : [],
     ...checks.some(({ changes }) => changes.length > 0) ? [["changes", "recent changes"]] : [],
     ...inactive.length > 0 ? [["inactive", `${countText(inactive.length)} inactive`]] : [],
-  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ");
+  ].map(([id, text]) => `<a href=#${id}>${text}</a>`).join(" ") + signIn;
 }
 
 function describeZone(timeZone: string, nowMs: number): string {

@@ -65,6 +65,8 @@ export interface ReportSnapshot {
   readonly isOfOneCheck?: boolean;
   /** Whether the names of checks that have a title are left out, as everybody may read it. @default false */
   readonly isPublic?: boolean;
+  /** Whether its readers can see more with the token. @default false */
+  readonly canSignIn?: boolean;
   /**
    * The reason why no check runs: it was stopped on purpose, at that time, or it died; `null`: checks run, or it is
    * unknown.

@@ -18,7 +18,7 @@ export function accessOf(
   return isLocalHost(request.header("host")) ? "full" : MISDIRECTED;
 }
 
-/** Rejects a request for private data: it requires a token. */
+/** Rejects a request for private data, or for what may be private data: it requires a token. */
 export function refusePublic({ token }: Pick<ListenSettings, "token">): ServerResponse {
   return token === undefined ? respondText(404, "not public") : UNAUTHORIZED;
 }

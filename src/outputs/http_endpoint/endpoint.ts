@@ -117,6 +117,8 @@ export class Endpoint {
     };
     const [one = "", two = "", three = ""] = rest;
     switch (JSON.stringify([area, rest.length])) {
+      case '["sign-in",0]':
+        return access === "full" ? TO_PAGE : refusePublic(this.#adopted.listen);
       case '["",0]':
         return await show("text/html; charset=utf-8", () => view.page(null), PAGE_HEADERS);
       case '["checks",1]':
@@ -141,7 +143,9 @@ export class Endpoint {
         if (two === "checks") return await show("application/json", () => view.check(three));
         if (two === "history") return await show("application/json", () => view.history(three));
     }
-    return respondText(404, "not found");
+    // A check that is not public, or none: which of them remains hidden.
+    const isHidden = access === "public" && ["checks", "badge", "api"].includes(area ?? "");
+    return isHidden ? refusePublic(this.#adopted.listen) : respondText(404, "not found");
   }
 
   async #metrics(request: IncomingRequest): Promise<ServerResponse> {
@@ -190,6 +194,9 @@ function segmentsOf(target: string): readonly string[] | null {
     return null;
   }
 }
+
+/** The browser then sends the token with each request. */
+const TO_PAGE = respond(303, "", { location: "./" });
 
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": `${

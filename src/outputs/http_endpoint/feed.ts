@@ -1,8 +1,7 @@
 import { hashHex } from "../../shared/hash.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Check } from "../../domain/check.ts";
-import type { ConditionChange, Store } from "../../domain/store.ts";
-import { createYield } from "../../shared/yielding.ts";
+import type { CheckRecord, Store } from "../../domain/store.ts";
 import { htmlLine } from "../html_report/html_text.ts";
 import { isoTime } from "../../shared/json_values.ts";
 
@@ -11,8 +10,9 @@ const TITLE_MAX = 120;
 const OUTPUT_MAX = 1_000;
 
 interface FeedOptions {
-  readonly store: Pick<Store, "changes">;
+  readonly store: Pick<Store, "latestChanges">;
   readonly checks: readonly Check[];
+  recordOf(name: string): Pick<CheckRecord, "condition">;
   /** The title of the config; `null`: the feed has its own. */
   readonly title: string | null;
   /** Empty: it is not shown. */
@@ -23,22 +23,16 @@ interface FeedOptions {
 
 /** Renders the latest changes as a feed (Atom, RFC 4287). Rejects with a {@linkcode StoreError}. */
 export async function renderFeed(options: FeedOptions): Promise<string> {
-  const { store, checks, hostName, hasOutputs, clock } = options;
-  const pause = createYield(clock);
-  const changes: { readonly check: Check; readonly change: ConditionChange }[] = [];
-  for (const check of checks) {
-    await pause();
-    const latest = await store.changes(check.name, { sinceMs: 0, limit: ENTRIES_MAX });
-    changes.push(...latest.map((change) => ({ check, change })));
-  }
-  const latest = changes.sort((one, other) => other.change.atMs - one.change.atMs).slice(0, ENTRIES_MAX);
+  const { store, hostName, hasOutputs, clock } = options;
+  const byName = new Map(changedLast(options).map((check) => [check.name, check]));
+  const latest = await store.latestChanges([...byName.keys()], ENTRIES_MAX);
   const place = hostName === "" ? "monitor" : `monitor on ${htmlLine(hostName, TITLE_MAX)}`;
   const title = options.title === null ? place : htmlLine(options.title, TITLE_MAX);
-  const entries = latest.map(({ check, change: { name, atMs, from, to, output } }) =>
+  const entries = latest.map(({ name, atMs, from, to, output }) =>
     `<entry>
 <id>${idOf(JSON.stringify([name, atMs, from, to]))}</id>
 <updated>${isoTime(atMs)}</updated>
-<title>${htmlLine(check.title ?? name, TITLE_MAX)}: ${from} to ${to}</title>
+<title>${htmlLine(byName.get(name)?.title ?? name, TITLE_MAX)}: ${from} to ${to}</title>
 <category term="${to}"/>
 <content>${hasOutputs ? htmlLine(output, OUTPUT_MAX) : ""}</content>
 </entry>
@@ -48,12 +42,23 @@ export async function renderFeed(options: FeedOptions): Promise<string> {
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf(place)}</id>
 <title>${title}</title>
-<updated>${isoTime(latest[0]?.change.atMs ?? clock.wallMs())}</updated>
+<updated>${isoTime(latest[0]?.atMs ?? clock.wallMs())}</updated>
 <author><name>monitor</name></author>
 <link rel="self" href="feed.atom"/>
 <link rel="alternate" href="./"/>
 ${entries.join("")}</feed>
 `;
+}
+
+/** The checks that may have one of the latest changes, so that few are asked for. */
+function changedLast({ checks, recordOf }: Pick<FeedOptions, "checks" | "recordOf">): readonly Check[] {
+  return checks.flatMap((check) => {
+    const left = Object.values(recordOf(check.name).condition.leftAtMs);
+    const changedAtMs = Math.max(...left.map((atMs) => atMs ?? -Infinity));
+    return changedAtMs === -Infinity ? [] : [{ check, changedAtMs }];
+  }).sort((one, other) => other.changedAtMs - one.changedAtMs).slice(0, ENTRIES_MAX).map(({ check }) =>
+    check
+  );
 }
 
 /** A UUID of version 8 (RFC 9562) that is the same for the same text. */

@@ -59,6 +59,7 @@ export class Views {
       text: config.page,
       intervalMs,
       isOfOneCheck: name !== null,
+      canSignIn: this.#isPublic && config.listen?.token !== undefined,
     }, system);
     return writeReport({
       store: repository.store,
@@ -119,7 +120,9 @@ export class Views {
 
   feed(): Promise<string> {
     const { system, repository, config } = this.#sources;
+    const nowMs = system.clock.wallMs();
     return renderFeed({
+      recordOf: (name) => repository.recordOf(name, nowMs),
       title: config.page?.title ?? null,
       store: repository.store,
       checks: this.#checks.filter(({ active }) => active),

@@ -9,11 +9,12 @@ import type {
   SumSpan,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import { changeIn, nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
 import { cutChange } from "../retention.ts";
+import { selectLatestChanges } from "../sql/shared_statements.ts";
 import type { Table } from "../sql/table_declaration.ts";
 import { CHANGES, CHECKS, OUTBOX, RECORDS, ROLLUPS } from "../sql/tables.ts";
 import type { PostgresClient } from "./postgres_client.ts";
@@ -193,6 +194,18 @@ export async function readChanges(
     const { checkId: _, ...change } = CHANGES.decode(row);
     return { name, ...change };
   });
+}
+
+const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT unnest($1::text[])", "$2::bigint");
+
+/** Implements `latestChanges()` of the store. */
+export async function readLatestChanges(
+  client: PostgresClient,
+  names: readonly string[],
+  limit: number,
+): Promise<readonly ConditionChange[]> {
+  const { rows } = await client.query(SELECT_LATEST_CHANGES, [toNames(names), toRowLimit(limit)]);
+  return rows.map(changeIn);
 }
 
 const SELECT_ROLLUPS = `SELECT ${ROLLUPS.columns} FROM rollups

@@ -7,6 +7,7 @@ import { SenderQueues } from "../sender_queues.ts";
 import {
   createPostgresRecords,
   readChanges,
+  readLatestChanges,
   readRecentRuns,
   readRollups,
   readRollupSums,
@@ -128,6 +129,7 @@ function createPostgresStore(
     load: (names) => inTurn(() => read(() => writer.load(names))),
     save: (updates) => inTurn(() => write(() => writer.save(updates))),
     changes: (name, options) => read(() => readChanges(client, name, options)),
+    latestChanges: (names, limit) => read(() => readLatestChanges(client, names, limit)),
     rollups: (name, sinceMs) => read(() => readRollups(client, name, sinceMs)),
     rollupSums: (names, options) => read(() => readRollupSums(client, names, options)),
     recentRuns: (names) => read(() => readRecentRuns(client, names)),

@@ -2,12 +2,12 @@
 import type { Condition } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
-import type { Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
+import type { ConditionChange, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
 import { HOUR_MS } from "../../shared/time_units.ts";
 import { columnText, json, list, number, UnreadableRowError } from "../codec.ts";
 import { startOf } from "../retention.ts";
 import type { Row } from "./table_declaration.ts";
-import { JOB_RUNS } from "./tables.ts";
+import { CHANGES, JOB_RUNS } from "./tables.ts";
 
 /** The roll-up of one run. */
 export function rollupOf(entry: RollupEntry): Omit<Rollup, "name"> {
@@ -33,6 +33,12 @@ export function toRowLimit(limit: number): number {
 
 export function nameIn(row: Row): string {
   return columnText.decode(row["name"], "name");
+}
+
+/** Returns the change in a row that has the name of its check. */
+export function changeIn(row: Row): ConditionChange {
+  const { checkId: _, ...change } = CHANGES.decode(row);
+  return { name: nameIn(row), ...change };
 }
 
 /** A list of start, runs, failed runs, longest streak of these, four times and duration for each roll-up. */

@@ -1,6 +1,19 @@
 /** The statements that every database has alike. */
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, SUMMARY } from "./tables.ts";
 
+/**
+ * The newest changes of some checks, so many at most, without their traces; `names` is a query of names. The inner query needs the
+ * index alone.
+ */
+export function selectLatestChanges(names: string, limit: string): string {
+  return `SELECT (SELECT name FROM checks WHERE checks.id = check_id) AS name,
+      check_id, at_ms, from_condition, to_condition, output, '' AS trace
+    FROM changes WHERE id IN (
+      SELECT changes.id FROM changes WHERE check_id IN (SELECT id FROM checks WHERE name IN (${names}))
+      ORDER BY at_ms DESC, id DESC LIMIT ${limit})
+    ORDER BY at_ms DESC, id DESC`;
+}
+
 /** All markers, in the order in which they were first set. */
 export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
 

@@ -3,6 +3,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import {
   keepUpdate,
   readChanges,
+  readLatestChanges,
   readRecentRuns,
   readRecords,
   readRollups,
@@ -40,6 +41,7 @@ export function createDatabaseStore(connection: SqliteConnection, path: string, 
         return [];
       }),
     changes: (name, options) => read(() => readChanges(connection, name, options)),
+    latestChanges: (names, limit) => read(() => readLatestChanges(connection, names, limit)),
     rollups: (name, sinceMs) => read(() => readRollups(connection, name, sinceMs)),
     rollupSums: (names, options) => read(() => readRollupSums(connection, names, options)),
     recentRuns: (names) => read(() => readRecentRuns(connection, names)),

@@ -14,7 +14,8 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { FRESH_BYTES_MAX, packRun, unpackRuns } from "../recent_runs.ts";
 import { cutChange } from "../retention.ts";
-import { nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import { changeIn, nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import { selectLatestChanges } from "../sql/shared_statements.ts";
 import {
   MOVE_FRESH_RUNS,
   SELECT_CHANGES,
@@ -64,6 +65,17 @@ export function readChanges(
     const { checkId: _, ...change } = CHANGES.decode(row);
     return { name, ...change };
   });
+}
+
+const SELECT_LATEST_CHANGES = selectLatestChanges("SELECT value FROM json_each(?)", "?");
+
+/** Implements `latestChanges()` of the store. */
+export function readLatestChanges(
+  connection: SqliteConnection,
+  names: readonly string[],
+  limit: number,
+): readonly ConditionChange[] {
+  return connection.all(SELECT_LATEST_CHANGES, toNames(names), toRowLimit(limit)).map(changeIn);
 }
 
 /** Implements `rollups()` of the store. */

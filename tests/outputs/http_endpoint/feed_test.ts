@@ -3,11 +3,13 @@ import { renderFeed } from "../../../src/outputs/http_endpoint/feed.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
 import { createMemoryStore } from "../../support/memory_store.ts";
+import { changeOf, recordOf, updateOf } from "../../state/records.ts";
 
 async function headOf(title: string | null, hostName: string): Promise<string> {
   const feed = await renderFeed({
     store: createMemoryStore(),
     checks: [testCheck("ok")],
+    recordOf,
     title,
     hostName,
     hasOutputs: true,
@@ -25,4 +27,45 @@ Deno.test("renderFeed() has the title of the config, else names the host", async
 Deno.test("renderFeed() has the same id for every title", async () => {
   const idOf = (head: string): string => head.slice(head.indexOf("<id>"), head.indexOf("<title>"));
   assert.equal(idOf(await headOf("Status", "host")), idOf(await headOf(null, "host")));
+});
+
+Deno.test("renderFeed() asks the store once for the 50 latest changes, whatever the number of checks", async () => {
+  const store = createMemoryStore();
+  const checks = Array.from({ length: 300 }, (_, index) => testCheck("ok", { name: `check ${index}` }));
+  const records = new Map(checks.map(({ name }, index) => {
+    const record = recordOf(name);
+    const leftAtMs = {
+      ok: index === 0 ? null : index * 1000,
+      pending: null,
+      unknown: null,
+      warning: null,
+      critical: null,
+    };
+    return [name, { ...record, condition: { ...record.condition, leftAtMs } }];
+  }));
+  // The last check has changed before, too.
+  const times = [
+    ...checks.slice(1).map(({ name }, index) => [name, (index + 1) * 1000] as const),
+    ["check 299", 290_500] as const,
+  ];
+  await store.save(times.map(([name, atMs]) => updateOf(name, { change: changeOf(name, atMs) })));
+  const asked: (readonly string[])[] = [];
+  const feed = await renderFeed({
+    store: {
+      latestChanges: (names, limit) => {
+        asked.push(names);
+        return store.latestChanges(names, limit);
+      },
+    },
+    checks,
+    recordOf: (name) => records.get(name) ?? recordOf(name),
+    title: null,
+    hostName: "",
+    hasOutputs: true,
+    clock: createFakeClock(),
+  });
+  assert.deepEqual(asked.map(({ length }) => length), [50]);
+  const found = [...feed.matchAll(/<title>(check \d+):/g)].map(([, name]) => name);
+  const expected = times.toSorted(([, one], [, other]) => other - one).slice(0, 50).map(([name]) => name);
+  assert.deepEqual(found, expected);
 });
