@@ -371,14 +371,6 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     },
     { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
     {
-      name: "is tried once if forced, and delays later notifications of its check",
-      queued: "a:r a",
-      events: ["forced", "rejected"],
-      sent: ["a"],
-      status: "rejected 3600",
-      single: true,
-    },
-    {
       name: "delays later notifications of its check",
       queued: "a:r",
       events: ["+a", 3, "woke"],
@@ -482,12 +474,15 @@ Deno.test("the outcome of a message does not count for notifications that a relo
   assert.deepEqual(changes.flatMap(({ markers }) => markers.map(({ check }) => check)), ["b"]);
 });
 
-/** Returns the ids of each message until all notifications are delivered. */
-function messagesOf(added: readonly QueuedNotification[]): readonly (readonly string[])[] {
+/** Returns the ids of each message until nothing is sent any more, if each has the same outcome. */
+function messagesOf(
+  added: readonly QueuedNotification[],
+  { outcome = "delivered", batches = true } = {},
+): readonly (readonly string[])[] {
   const messages: (readonly string[])[] = [];
   let queue = EMPTY_QUEUE;
   const act = (event: QueueEvent): void => {
-    const step = transitionQueue(queue, event, contextAt(2 * SECOND, true));
+    const step = transitionQueue(queue, event, contextAt(2 * SECOND, batches));
     queue = step.queue;
     for (const effect of step.effects) {
       if (effect.kind === "deliver") messages.push(effect.message.notifications.map(({ id }) => id));
@@ -496,7 +491,7 @@ function messagesOf(added: readonly QueuedNotification[]): readonly (readonly st
   act({ kind: "added", notifications: added });
   act({ kind: "woke", isForced: true });
   for (let count = 0; queue.status.kind === "sending" && count < 10; count++) {
-    act({ kind: "delivered", note: null });
+    act(EVENTS[outcome] ?? assert.fail(outcome));
   }
   return messages;
 }
@@ -511,4 +506,11 @@ Deno.test("a summary is sent by itself, also by a channel that batches", () => {
 Deno.test("a message has at most 1,000 notifications", () => {
   const names = Array.from({ length: 1001 }, (_, index) => `check-${index}-`);
   assert.deepEqual(messagesOf(notifications(names.join(" "))).map(({ length }) => length), [1000, 1]);
+});
+
+Deno.test("a rejected recovery is tried once, and the next problem of its check is behind it", () => {
+  const queued = notifications("a:r a").map((one, index) =>
+    index > 0 ? one : { ...one, notification: { ...one.notification, event: "recovery" as const } }
+  );
+  assert.deepEqual(messagesOf(queued, { outcome: "rejected", batches: false }), [["a0"]]);
 });
