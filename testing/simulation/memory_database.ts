@@ -233,7 +233,7 @@ export class MemoryDatabase {
   }
 
   change(
-    { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen = [] }:
+    { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen }:
       OutboxChange,
     queues: readonly QueueRow[],
   ): ReadonlySet<string> {
@@ -242,8 +242,11 @@ export class MemoryDatabase {
         queues.filter((queue) => this.#isOwned(queue)).map(({ channelKey }) => channelKey),
       );
       const isOwned = ({ channelKey }: Pick<QueueRow, "channelKey">): boolean => owned.has(channelKey);
+      const unordered = new Set(sentOpen === undefined ? [] : delivered);
       const moved = new Set(
-        removed.flatMap((id) => this.#delete(id, isOwned)).map(({ notification }) => notification.id),
+        removed.filter((id) => !unordered.has(id)).flatMap((id) => this.#delete(id, isOwned)).map((
+          { notification },
+        ) => notification.id),
       );
       const sent = new Set(
         this.#inOrder(delivered).flatMap((id) => this.#delete(id)).map((
@@ -261,7 +264,9 @@ export class MemoryDatabase {
         this.#connection.run(DELETE_MARKER, columnText.encode(check), columnText.encode(channelKey));
       }
       for (const marker of markers.filter(counts)) this.#setMarker(marker);
-      const foreign = new Map(sentOpen.filter((sent) => !counts(sent)).map((sent) => [keyOf(sent), sent]));
+      const foreign = new Map(
+        (sentOpen ?? []).filter((sent) => !counts(sent)).map((sent) => [keyOf(sent), sent]),
+      );
       for (const sent of foreign.values()) this.#noteSentOpen(sent);
       for (const count of counted) {
         const row = isOwned(count) ? count : { ...count, limitUse: null };

@@ -310,6 +310,23 @@ export function testSharedStore(
     assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
   });
 
+  test("changeOutbox() leaves what overtook others of its check, also if its owner sent it without the database", async ({ open }) => {
+    const [one, other] = [await open(), await open()];
+    await take(one, "one");
+    const queued = (id: string) => problem("web", { id, notification: notificationOf("web", { id }) });
+    // The owner has not received the first one.
+    await other.save([updateOf("web", { queued: [queued("first"), queued("second")] })]);
+    const sent = { check: "web", channelKey: CHANNEL, messageId: "m", condition: "critical" } as const;
+    await one.changeOutbox({
+      ...NOTHING,
+      removed: ["second"],
+      delivered: ["second"],
+      markers: [{ ...sent, certain: true }],
+      sentOpen: [sent],
+    });
+    assert.deepEqual((await one.outbox()).notifications.map(({ id }) => id), ["first", "second"]);
+  });
+
   test("changeOutbox() never brings back what another member has delivered", async ({ open }) => {
     const [one, other] = [await open(), await open()];
     await queueProblem(one, "web");

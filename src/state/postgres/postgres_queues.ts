@@ -114,13 +114,15 @@ async function lock(session: Session, queues: readonly QueueRow[]): Promise<Read
 
 async function writeChange(
   session: Session,
-  { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen = [] }:
-    OutboxChange,
+  { changed, removed, delivered = [], markers, cleared, notices = [], counted = [], sentOpen }: OutboxChange,
   owned: ReadonlySet<string>,
 ): Promise<void> {
   const isOwned = ({ channelKey }: { readonly channelKey: string }): boolean => owned.has(channelKey);
   // What a member has merged, moved or dropped after the queue was lost is the next owner's to send.
-  const deleted = await deleteQueued(session, DELETE_OWNED, [removed, [...owned]]);
+  // What was sent without the database may have overtaken what its own sender had not received yet.
+  const unordered = new Set(sentOpen === undefined ? [] : delivered);
+  const claimed = removed.filter((id) => !unordered.has(id));
+  const deleted = await deleteQueued(session, DELETE_OWNED, [claimed, [...owned]]);
   // A message that was sent without a claim counts if its notifications were still in the queue.
   const late = await deleteDelivered(session, delivered);
   const sent = new Set(late.map(({ notification: { check }, channelKey }) => keyOf({ check, channelKey })));
@@ -134,7 +136,7 @@ async function writeChange(
   if (ended.length > 0) await session.run(DELETE_MARKERS, toArrays(ended.map(keyOfMarker), 2));
   const kept = lastByKey(markers.filter(counts), keyOf);
   if (kept.length > 0) await session.run(upsertRows(DELIVERY_MARKERS), encodeRows(DELIVERY_MARKERS, kept));
-  await noteSentOpen(session, sentOpen.filter((one) => !counts(one)));
+  await noteSentOpen(session, (sentOpen ?? []).filter((one) => !counts(one)));
   // The next owner has read the use of the limit, attempts in progress included.
   const sums = addedCounts(counted.map((count) => isOwned(count) ? count : { ...count, limitUse: null }));
   if (sums.length > 0) await session.run(upsertRows(CHANNEL_COUNTS), encodeRows(CHANNEL_COUNTS, sums));
