@@ -19,6 +19,9 @@ import { printable } from "../../shared/printable.ts";
 import { renderTrace } from "../render_trace.ts";
 import { readState } from "../read_state.ts";
 import { STATE_OPTION } from "../state_location.ts";
+import { timeText } from "../../shared/local_time.ts";
+import { believableColumns } from "../formats/table.ts";
+import { wrap } from "../../shared/wrap.ts";
 
 const CHANGES_SHOWN = 20;
 
@@ -68,9 +71,12 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   }
   const history = await readHistory(store, record, nowMs);
   const changes = allChanges(store, name);
-  const pieces = format === "json"
-    ? historyJson(history, changes)
-    : renderPretty(name, changes, { spans: history.spans, traces: invocation.options.has("trace") });
+  const pieces = format === "json" ? historyJson(history, changes) : renderPretty(name, changes, {
+    spans: history.spans,
+    traces: invocation.options.has("trace"),
+    timeZone: system.timeZone(),
+    columns: believableColumns(system.stdout.columns()) ?? COLUMNS,
+  });
   for await (const piece of pieces) {
     if (system.stdout.closed) break;
     system.stdout.write(piece);
@@ -79,24 +85,41 @@ async function runHistory(invocation: Invocation, system: System): Promise<numbe
   return EXIT.ok;
 }
 
+/** The width off a terminal. */
+const COLUMNS = 80;
+
+interface PrettyOptions {
+  readonly spans: readonly HistorySpan[];
+  readonly traces: boolean;
+  readonly timeZone: string;
+  readonly columns: number;
+}
+
 async function* renderPretty(
   name: string,
   changes: AsyncIterable<ConditionChange>,
-  { spans, traces }: { readonly spans: readonly HistorySpan[]; readonly traces: boolean },
+  { spans, traces, timeZone, columns }: PrettyOptions,
 ): AsyncGenerator<string> {
   yield `${printable(name)}\n\n`;
   for (const span of spans) {
-    yield `last ${span.name.padEnd(8)}  ${describeSpan(span)}\n`;
+    yield hanging(`last ${span.name.padEnd(8)}  `, describeSpan(span), columns);
   }
   let count = 0;
   for await (const { atMs, from, to, output, trace } of changes) {
     if (count === 0) yield "\nchanges, newest first:\n";
     if (count++ === CHANGES_SHOWN) return yield "  more with --format json\n";
-    const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
-    yield `  ${time}  ${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}\n`;
+    const time = timeText(atMs, timeZone);
+    yield hanging(`  ${time}  `, `${from} to ${to}${output === "" ? "" : `: ${printable(output)}`}`, columns);
     if (traces) yield renderTrace(trace);
   }
   if (count === 0) yield "\nno changes\n";
+}
+
+/** A text behind a head, wrapped there. */
+function hanging(head: string, text: string, columns: number): string {
+  return wrap(text, columns - head.length).map((line, index) =>
+    `${index === 0 ? head : " ".repeat(head.length)}${line}\n`
+  ).join("");
 }
 
 function describeSpan(span: HistorySpan): string {

@@ -35,6 +35,9 @@ import {
   shownNotifications,
 } from "../../alerting/outbox_status.ts";
 import { wantsColor } from "../terminal.ts";
+import { dueEvent } from "../../condition/transition.ts";
+import type { OpenWindow } from "../../alerting/maintenance_windows.ts";
+import { type TimeContext, timeText } from "../../shared/local_time.ts";
 
 const FORMATS = [...REPORT_FORMATS, "plugin"] as const;
 
@@ -125,11 +128,12 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   system.stdout.write(
     format === "json" ? statusJson(known, highestSeverity(conditions)) : renderPretty(known, {
       nowMs,
+      timeZone: system.timeZone(),
       all,
       colors: createColors(wantsColor(invocation, system.stdout, system)),
       columns: believableColumns(system.stdout.columns()),
       inactiveCount: isEverything(selection) && config !== null ? config.checks.length - checks.length : 0,
-      header: { word: "state", name: "check", duration: "for", output: "output" },
+      header: { word: "condition", name: "check", duration: "for", output: "output" },
       detailed: invocation.operands.length > 0,
     }),
   );
@@ -162,8 +166,7 @@ function toPluginItem(status: CheckStatus, nowMs: number): PluginItem {
   };
 }
 
-interface PrettyOptions extends TableOptions {
-  readonly nowMs: number;
+interface PrettyOptions extends TableOptions, TimeContext {
   readonly all: StatusSnapshot;
   readonly inactiveCount: number;
   /** Whether the runs of each check are printed below it. */
@@ -171,8 +174,8 @@ interface PrettyOptions extends TableOptions {
 }
 
 /**
- * Lowest severity first, so that the highest is at the end, next to the prompt; then the queued notifications and the
- * summary.
+ * The queued notifications, then the checks, the lowest severity first, and the summary: so the problems are on the screen,
+ * next to the prompt.
  */
 function renderPretty(
   { statuses, notifications, monitor, configError }: StatusSnapshot,
@@ -190,9 +193,9 @@ function renderPretty(
     ...(running === null ? [] : [running]),
   ];
   const blocks = [
-    rows.length === 0 ? [] : renderTable(rows, options),
-    all.statuses === statuses ? maintenanceLines(statuses, options) : [],
     ...renderQueuedNotifications(notifications, options),
+    all.statuses === statuses ? maintenanceLines(statuses, options) : [],
+    rows.length === 0 ? [] : renderTable(rows, options),
     trouble.flatMap((line) => wrapTo(printable(line), columns)),
     wrapTo(sums.join("; "), columns),
   ];
@@ -218,28 +221,42 @@ function wrapTo(line: string, columns: number | null): readonly string[] {
   return columns === null ? [line] : wrap(line, columns);
 }
 
-function toRow(status: CheckStatus, { nowMs, colors, detailed }: PrettyOptions): TableRow {
+function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
+  const { nowMs, colors, detailed } = options;
   const { check, record, condition, state } = status;
   const name = printable(check.title === undefined ? check.name : `${check.name} (${check.title})`);
   const row = { word: condition.toUpperCase(), paint: conditionPaints(colors)[condition], name, detail: [] };
-  if (record === null || record.last === null) {
-    return { ...row, duration: "", output: describeStatus(status, nowMs) };
-  }
+  const described = [describeStatus(status, nowMs), ...quietMarks(status, nowMs)].join(" ");
+  if (record === null || record.last === null) return { ...row, duration: "", output: printable(described) };
   const { last } = record;
   const { confirmedSinceMs, problemBeganAtMs } = record.condition;
   const since = describeDuration(Math.max(0, nowMs - (confirmedSinceMs ?? problemBeganAtMs ?? nowMs)));
   return {
     ...row,
     duration: state === "current" ? since : "",
-    output: printable(describeStatus(status, nowMs)),
-    detail: detailed ? describeRuns(record, last, nowMs) : [],
+    output: printable(described),
+    detail: detailed ? describeRuns(record, last, options) : [],
   };
+}
+
+/** What keeps the check quiet now; the description has it already if it suppresses a notification. */
+function quietMarks({ isSilenced, maintenance, record }: CheckStatus, nowMs: number): readonly string[] {
+  const isSuppressed = record !== null && record.last !== null && dueEvent(record.condition) !== null;
+  return [
+    ...isSilenced && !isSuppressed ? ["[silenced]"] : [],
+    ...maintenance === null ? [] : [`[maintenance ${describeEnd(maintenance, nowMs)}]`],
+  ];
+}
+
+function describeEnd({ untilMs, reason }: OpenWindow, nowMs: number): string {
+  const end = untilMs === null ? "without end" : `for ${describeDuration(untilMs - nowMs)} more`;
+  return reason === "" ? end : `${end}: ${reason}`;
 }
 
 function describeRuns(
   { condition, nextRunAtMs, missedRuns }: CheckRecord,
   last: KeptResult,
-  nowMs: number,
+  { nowMs, timeZone }: TimeContext,
 ): readonly string[] {
   const ago = (ms: number): string =>
     ms > nowMs ? `in ${describeDuration(ms - nowMs)}` : `${describeDuration(nowMs - ms)} ago`;
@@ -247,7 +264,7 @@ function describeRuns(
   return [
     confirmed === null
       ? "no condition is confirmed yet"
-      : `confirmed ${confirmed} since ${isoSeconds(confirmedSinceMs ?? nowMs)}` +
+      : `confirmed ${confirmed} since ${timeText(confirmedSinceMs ?? nowMs, timeZone)}` +
         (notified === confirmed ? "" : `, last notified ${notified}`),
     `last run ${ago(last.startedAtMs)}, took ${Math.round(last.durationMs)} ms: ${last.condition}`,
     ...(last.locations ?? []).map((vote) => printable(describeVote(vote))),
@@ -256,19 +273,15 @@ function describeRuns(
   ];
 }
 
+/** A line for each window of several checks. */
 function maintenanceLines(
   statuses: readonly CheckStatus[],
   { nowMs, columns }: PrettyOptions,
 ): readonly string[] {
-  const lines = statuses.flatMap(({ check, maintenance }) => {
-    if (maintenance === null) return [];
-    const { untilMs, reason } = maintenance;
-    const forHow = untilMs === null ? "without end" : `for ${describeDuration(untilMs - nowMs)} more`;
-    return [printable(`maintenance: "${check.name}" ${forHow}${reason === "" ? "" : ` (${reason})`}`)];
-  });
-  return shortenLines(lines, "checks in maintenance").flatMap((line) => wrapTo(line, columns));
-}
-
-function isoSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+  const ends = statuses.flatMap(({ maintenance }) =>
+    maintenance === null ? [] : [describeEnd(maintenance, nowMs)]
+  );
+  const lines = [...Map.groupBy(ends, (end) => end)].filter(([, { length }]) => length > 1)
+    .map(([end, { length }]) => printable(`maintenance: ${length} checks ${end}`));
+  return shortenLines(lines, "maintenance windows").flatMap((line) => wrapTo(line, columns));
 }

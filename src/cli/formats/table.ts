@@ -10,7 +10,7 @@ const OUTPUT_COLUMNS_MIN = 28;
 const NAME_COLUMNS_MAX = 60;
 /** The most of a terminal's width that names take. */
 const NAME_SHARE = 0.35;
-const WORD_COLUMNS = "CRITICAL".length;
+const WORD_COLUMNS_MIN = "CRITICAL".length;
 const GAP = "  ";
 /** A smaller width of a terminal is taken for an error. */
 const COLUMNS_MIN = 20;
@@ -39,7 +39,6 @@ export interface TableOptions {
 
 /** Words above the columns. */
 interface TableHeader {
-  /** At most as wide as `CRITICAL`. */
   readonly word: string;
   readonly name: string;
   /** The heading of the durations; if those are below the names, it is before each of them. */
@@ -53,6 +52,7 @@ export function believableColumns(columns: number | null): number | null {
 }
 
 interface Layout {
+  readonly wordColumns: number;
   readonly nameColumns: number;
   readonly durationColumns: number;
   /** The width of each wrapped text; `null` off a terminal, where nothing is wrapped. */
@@ -91,9 +91,11 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
     NAME_COLUMNS_MAX,
   );
   const { columns, header } = options;
+  const wordColumns = Math.max(WORD_COLUMNS_MIN, header?.word.length ?? 0);
   const durationColumns = widest([...rows.map((row) => row.duration), header?.duration ?? ""]);
   if (columns === null) {
     return {
+      wordColumns,
       nameColumns,
       durationColumns,
       wrapped: null,
@@ -102,26 +104,26 @@ function chooseLayout(rows: readonly TableRow[], options: TableOptions): Layout 
   }
   const belowColumns = columns - BELOW_INDENT.length;
   const columnsInRow = Math.min(nameColumns, Math.floor(columns * NAME_SHARE));
-  const outputColumns = columns - WORD_COLUMNS - columnsInRow - durationColumns - 3 * GAP.length;
+  const outputColumns = columns - wordColumns - columnsInRow - durationColumns - 3 * GAP.length;
   if (outputColumns >= OUTPUT_COLUMNS_MIN) {
     const wrapped = { nameColumns: columnsInRow, outputColumns, belowColumns };
-    return { nameColumns: columnsInRow, durationColumns, wrapped, stacked: false };
+    return { wordColumns, nameColumns: columnsInRow, durationColumns, wrapped, stacked: false };
   }
   const wrapped = {
-    nameColumns: columns - WORD_COLUMNS - GAP.length,
+    nameColumns: columns - wordColumns - GAP.length,
     outputColumns: belowColumns,
     belowColumns,
   };
-  return { nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
+  return { wordColumns, nameColumns: 0, durationColumns: 0, wrapped, stacked: true };
 }
 
 function renderHeader(
   { word, name, duration, output }: TableHeader,
-  { nameColumns, durationColumns }: Layout,
+  { wordColumns, nameColumns, durationColumns }: Layout,
   colors: Colors,
 ): string {
   const cells = [
-    pad(word, WORD_COLUMNS),
+    pad(word, wordColumns),
     pad(name, nameColumns),
     duration.padStart(durationColumns),
     output,
@@ -145,8 +147,8 @@ function renderRow(
   const lines = Array.from({ length: Math.max(names.length, inRow.length) }, (_, index) =>
     [
       index === 0
-        ? row.paint(row.word) + " ".repeat(WORD_COLUMNS - row.word.length)
-        : " ".repeat(WORD_COLUMNS),
+        ? row.paint(row.word) + " ".repeat(layout.wordColumns - row.word.length)
+        : " ".repeat(layout.wordColumns),
       pad(names[index] ?? "", layout.nameColumns),
       index === 0 && !layout.stacked && row.duration !== ""
         ? colors.dim(row.duration.padStart(layout.durationColumns))
