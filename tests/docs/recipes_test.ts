@@ -20,7 +20,7 @@ const test = concurrentTests("docs/recipes: every config runs");
 
 for (const { name, text } of RECIPES) {
   test(name, () =>
-    withHarness(async ({ directory, run }) => {
+    withHarness(async ({ directory, runHere }) => {
       const local = text
         .replaceAll(/https?:\/\/[\w.]*example\.org/g, "http://127.0.0.1:1")
         .replaceAll(/"(?:[\w.]*example\.org|192\.0\.2\.1)"/g, '"127.0.0.1"');
@@ -35,7 +35,7 @@ for (const { name, text } of RECIPES) {
       // No database listens at the address either.
       const state = local.includes('"postgres"') ? ["--state", "none"] : [];
       const args = ["check", "--once", "--no-notify", "--format", "json", ...state];
-      const { code, stdout, stderr } = await run(args, { environment });
+      const { code, stdout, stderr } = await runHere(args, { environment });
       assert.ok([0, 1, 2, 3].includes(code), `exit code ${code}: ${stderr}`);
       const { checks } = JSON.parse(stdout) as { readonly checks: readonly { readonly condition: string }[] };
       assert.ok(checks.length >= 1);

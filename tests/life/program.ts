@@ -4,10 +4,13 @@
  */
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { killMarked } from "../support/processes.ts";
+import { runHere } from "../support/run_here.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 import { startChild } from "../../testing/tools.ts";
 import { DEADLINE_MS } from "./in_time.ts";
 import { collectLines, type Lines } from "./lines.ts";
+
+const PATH = "/usr/local/bin:/usr/bin:/bin";
 
 /** The exit code of a process, and its whole output. */
 export interface End {
@@ -55,6 +58,8 @@ export interface Harness {
   start(args: readonly string[], options?: StartOptions): Program;
   /** Runs `monitor` to its end. */
   run(args: readonly string[], options?: StartOptions): Promise<End>;
+  /** Runs `monitor` to its end in this process: nothing but its output and exit code is tested. */
+  runHere(args: readonly string[], options?: Pick<StartOptions, "environment" | "stdin">): Promise<End>;
 }
 
 /** Runs a test on a new harness. */
@@ -84,6 +89,8 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
         Deno.writeTextFileSync(`${directory}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 }),
       start,
       run: (args, options) => start(args, options).end(),
+      runHere: (args, { environment, stdin = "" } = {}) =>
+        runHere(args, { directory, environment: { PATH, HOME: directory, ...environment }, stdin }),
     });
   } finally {
     await Promise.all(children.map(endChild));
@@ -119,7 +126,7 @@ function spawn(
 /** The environment that `monitor` is run in, which is the same from the source and as an executable. */
 export function programEnvironment(home: string): Readonly<Record<string, string>> {
   return {
-    PATH: "/usr/local/bin:/usr/bin:/bin",
+    PATH,
     HOME: home,
     ...(Deno.env.get("MONITOR_PROGRAM") === undefined && sourceEnvironment()),
   };

@@ -11,16 +11,14 @@
  * cases with that text in their name.
  */
 import assert from "node:assert/strict";
-import { run } from "../../src/cli/run.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
 import { monitorCommand, sourceEnvironment } from "../../testing/source.ts";
 import { runChild } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
+import { type HereEnd, runHere } from "../support/run_here.ts";
 
 /** Whether all steps are processes. */
 const HAS_PROGRAM = Deno.env.get("MONITOR_PROGRAM") !== undefined;
-// A step in this process changes its working directory.
-const test = concurrentTests("monitor: end-to-end tests", { ...!HAS_PROGRAM && { runningMax: 1 } });
+const test = concurrentTests("monitor: end-to-end tests");
 
 interface Spec {
   /** One after another, in one working directory; their output is expected in one piece. */
@@ -54,11 +52,13 @@ async function runSpec(name: string): Promise<void> {
     await Deno.chmod(directory, spec.writes_here === true ? 0o777 : 0o755);
     const seen = { codes: [] as number[], stdout: "", stderr: "" };
     for (const step of spec.steps) {
-      const runStep = HAS_PROGRAM || step.process === true ? runProgram : runHere;
-      const { code, stdout, stderr } = await runStep(step, {
+      const place: Place = {
         directory,
         environment: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: home, TZ: "UTC", ...spec.environment },
-      });
+      };
+      const { code, stdout, stderr } = HAS_PROGRAM || step.process === true
+        ? await runProgram(step, place)
+        : await runHere(step.args, { ...place, stdin: step.stdin ?? "" });
       seen.codes.push(code);
       seen.stdout += stdout;
       seen.stderr += stderr;
@@ -97,31 +97,7 @@ interface Place {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What a step did. */
-interface StepEnd {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function runHere(step: Step, { directory, environment }: Place): Promise<StepEnd> {
-  const { TZ } = environment;
-  const before = Deno.cwd();
-  Deno.chdir(directory);
-  try {
-    const system = createMemorySystem({
-      environment,
-      ...TZ !== undefined && { timeZone: TZ },
-      stdin: step.stdin ?? "",
-    });
-    const code = await run(step.args, system);
-    return { code, stdout: system.stdout.text(), stderr: system.stderr.text() };
-  } finally {
-    Deno.chdir(before);
-  }
-}
-
-function runProgram(step: Step, { directory, environment }: Place): Promise<StepEnd> {
+function runProgram(step: Step, { directory, environment }: Place): Promise<HereEnd> {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   const [program = "", ...before] = monitorCommand();
   return runChild(program, [...before, ...step.args], {
