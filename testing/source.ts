@@ -21,22 +21,22 @@ export const BUNDLE = "MONITOR_BUNDLE";
 
 /**
  * Returns the command that starts `monitor`, up to its arguments: the executable that `MONITOR_PROGRAM` names, else the
- * bundle that `MONITOR_BUNDLE` names, else the source. With flags of the runtime it is always the source.
+ * bundle that `MONITOR_BUNDLE` names, else the source. An executable has flags of its own, so with flags it is never one.
  */
 export function monitorCommand(flags?: readonly string[]): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
+  if (flags === undefined && executable !== undefined) return [executable];
   const bundled = Deno.env.get(BUNDLE);
-  if (flags !== undefined || (executable ?? bundled) === undefined) {
-    return [Deno.execPath(), ...runArguments(flags), pathOf("main.ts")];
-  }
-  if (executable !== undefined) return [executable];
-  const own = ["--quiet", "--no-prompt", "--no-config", "--no-lock", "--allow-all"];
-  return [Deno.execPath(), "run", ...own, bundled ?? ""];
+  if (bundled === undefined) return [Deno.execPath(), ...runArguments(flags), pathOf("main.ts")];
+  const own = ["--quiet", "--no-prompt", "--no-config", "--no-lock", ...flags ?? ["--allow-all"]];
+  return [Deno.execPath(), "run", ...own, bundled];
 }
 
 /** Returns whether a command starts `monitor`. */
 export function startsMonitor(command: readonly string[]): boolean {
-  return command.some((part) => part === monitorCommand().at(-1) || part === pathOf("main.ts"));
+  return command.some((part) =>
+    [Deno.env.get("MONITOR_PROGRAM"), Deno.env.get(BUNDLE), pathOf("main.ts")].includes(part)
+  );
 }
 
 /** Returns where the source finds its packages and how they were fetched, for a process with a cleared environment. */

@@ -27,7 +27,7 @@ Deno.test("docs/recipes: each webhook sends a request that its provider accepts,
     await writeHostileConfig(harness, channels);
     const environment = Object.assign({}, ...receivers.map((receiver) => receiver.environment));
     const runOnce = async (): Promise<void> => {
-      const { stderr } = await harness.run(["check", "--once"], { environment });
+      const { stderr } = await harness.runHere(["check", "--once"], { environment });
       assert.equal(stderr, "");
     };
     await runOnce();

@@ -65,7 +65,7 @@ Deno.test({
         ) => [kind, { kind, parameters: parameters(targets) }]),
       ));
       const args = ["--state", "none"];
-      const printed = await harness.run(["permissions", ...args, "--format", "json"]);
+      const printed = await harness.runHere(["permissions", ...args, "--format", "json"]);
       const all = JSON.parse(printed.stdout);
       const run = async (permissions: readonly string[]): Promise<ReadonlyMap<string, string>> => {
         const { stdout, stderr } = await harness.run(["check", "--once", ...args, "--format", "json"], {

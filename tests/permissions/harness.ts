@@ -46,7 +46,7 @@ export function withPermissions(use: (harness: PermissionHarness) => Promise<voi
     });
     Deno.chmodSync(`${harness.directory}/monitor.json`, 0o600);
     const requiredPermissions = async (): Promise<PermissionsByClass> => {
-      const { stdout, stderr, code } = await harness.run(["permissions", "--format", "json"]);
+      const { stdout, stderr, code } = await harness.runHere(["permissions", "--format", "json"]);
       if (code !== 0) throw new Error(stderr);
       return JSON.parse(stdout) as PermissionsByClass;
     };

@@ -50,7 +50,7 @@ test("monitor permissions: a check with locations needs what its control check n
       net: { kind: "http_request", parameters: request(82) },
       other: { kind: "http_request", parameters: request(83) },
     });
-    const { stdout } = await harness.run(["permissions", "web", "--format", "json"]);
+    const { stdout } = await harness.runHere(["permissions", "web", "--format", "json"]);
     assert.deepStrictEqual(JSON.parse(stdout).net, ["192.0.2.1:81", "192.0.2.1:82"]);
   }));
 
@@ -70,7 +70,7 @@ test("monitor permissions: the printed flags are enough for what is included, th
     harness.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
     const environment = { PART: "so far" };
     const args = ["--tag", "b", "--state", "none"];
-    const printed = await harness.run(["permissions", ...args, "--format", "json"], { environment });
+    const printed = await harness.runHere(["permissions", ...args, "--format", "json"], { environment });
     const requiredPermissions = JSON.parse(printed.stdout);
     assert.deepStrictEqual(requiredPermissions.read, [
       `${harness.directory}/conf.d`,
@@ -114,7 +114,7 @@ test("monitor permissions: the printed flags are enough to connect and to read a
       },
     });
     const options = ["--state", "none"];
-    const printed = await harness.run(["permissions", ...options, "--format", "json"]);
+    const printed = await harness.runHere(["permissions", ...options, "--format", "json"]);
     const requiredPermissions = JSON.parse(printed.stdout);
     const ports = [greeter.port, port].map((number) => `localhost:${number}`);
     assert.deepStrictEqual(requiredPermissions.net, ports.toSorted());
@@ -142,7 +142,7 @@ test("monitor permissions: the permission for a name is enough to connect to eve
       http: { kind: "http_request", parameters: { request: { target, every_address: true } } },
     });
     const options = ["--state", "none"];
-    const { stdout: printed } = await harness.run(["permissions", ...options, "--format", "json"]);
+    const { stdout: printed } = await harness.runHere(["permissions", ...options, "--format", "json"]);
     const required = JSON.parse(printed);
     const names = [harness.web.port, server.port].map((port) => `localhost:${port}`);
     assert.deepStrictEqual(required.net, names.toSorted());
@@ -167,7 +167,7 @@ test("monitor permissions: the permission for a name is enough to connect to eve
 test("monitor permissions: the address of the machine's resolver is marked, and can't be locked down", () =>
   withPermissions(async (harness) => {
     harness.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
-    const { stdout, stderr } = await harness.run(["permissions", "--state", "none", "--format", "json"]);
+    const { stdout, stderr } = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
     const { net, read, machine_specific } = JSON.parse(stdout);
     assert.ok(read.includes("/etc/resolv.conf"));
     assert.deepStrictEqual(machine_specific, net);
@@ -183,7 +183,7 @@ test("monitor permissions: the printed flags are enough to ask a name server", (
     await using server = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
     const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
     harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
-    const printed = await harness.run(["permissions", "--state", "none", "--format", "json"]);
+    const printed = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
     assert.strictEqual(printed.stderr, "");
     const permissions = flagsFor(JSON.parse(printed.stdout));
     const { stdout, stderr, code } = await harness.run(["check", "--once", "--state", "none"], {
@@ -209,7 +209,7 @@ test(
         http: { kind: "http_request", parameters: { request: { target, connect_to, every_address: true } } },
       });
       const options = ["--state", "none"];
-      const { stdout } = await harness.run(["permissions", ...options, "--format", "json"]);
+      const { stdout } = await harness.runHere(["permissions", ...options, "--format", "json"]);
       const required = JSON.parse(stdout);
       const places = [greeter.port, harness.web.port].map((port) => `${connect_to}:${port}`);
       assert.deepStrictEqual(required.net, places.toSorted());
@@ -288,7 +288,7 @@ test("monitor permissions: a named check needs its own alone", () =>
       web: { kind: "http_request", parameters: { request: { target: "https://[::1]/" }, response: {} } },
       other: { kind: "http_request", parameters: { request: { target: "http://other/" }, response: {} } },
     });
-    const printed = await harness.run(["permissions", "web", "--state", "none", "--format", "json"]);
+    const printed = await harness.runHere(["permissions", "web", "--state", "none", "--format", "json"]);
     const { read, write, net, run } = JSON.parse(printed.stdout);
     assert.deepStrictEqual({ read, write, run }, {
       read: [`${harness.directory}/monitor.json`],
