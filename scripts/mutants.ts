@@ -172,10 +172,13 @@ function exists(path: string): boolean {
   }
 }
 
-/** Copies the files that Git tracks, with their uncommitted changes; the copy is removed in the end. */
+/** Copies the files that Git does not ignore, as they are now; the copy is removed in the end. */
 async function copyTree(): Promise<AsyncDisposable & { readonly directory: string }> {
   const directory = await Deno.makeTempDir({ prefix: "monitor_mutants_" });
-  const { stdout } = await new Deno.Command("git", { args: ["ls-files", "-z"], cwd: PROJECT }).output();
+  const { stdout } = await new Deno.Command("git", {
+    args: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    cwd: PROJECT,
+  }).output();
   const paths = new TextDecoder().decode(stdout).split("\0").filter((path) => path !== "");
   for (const path of paths) {
     const target = `${directory}/${path}`;

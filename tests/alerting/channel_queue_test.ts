@@ -369,6 +369,13 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       sent: ["a"],
       status: "sending",
     },
+    {
+      name: "is retried after new notifications",
+      queued: "a:r b",
+      events: ["forced"],
+      sent: ["b"],
+      status: "sending",
+    },
     { name: "is retried if forced", queued: "a:r", events: ["forced"], sent: ["a"], status: "sending" },
     {
       name: "delays later notifications of its check",

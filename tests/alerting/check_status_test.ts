@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeStatus, statusOf } from "../../src/alerting/check_status.ts";
+import { overdueAtMs } from "../../src/alerting/overdue.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { recordOf, resultOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
@@ -173,4 +174,14 @@ Deno.test("statusOf() returns the checks that suppress notifications", async (t)
       assert.equal(describeStatus(status, NOW), text);
     });
   }
+});
+
+Deno.test("overdueAtMs() goes by the attentive interval while a check is failing", () => {
+  const schedule = { regularIntervalMs: 60 * MINUTE, attentiveIntervalMs: MINUTE };
+  const check = { ...testCheck("ok", { name: "web", schedule }), timeoutMs: 1000 };
+  const lateAt = (observed: Condition): number => {
+    const base = recordOf("web", { nextRunAtMs: NOW });
+    return overdueAtMs(check, { ...base, condition: { ...base.condition, confirmed: "ok", observed } });
+  };
+  assert.deepEqual([lateAt("ok"), lateAt("critical")], [NOW + 120 * MINUTE, NOW + 2 * MINUTE]);
 });

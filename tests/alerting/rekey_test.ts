@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { Channel } from "../../src/domain/channel.ts";
 import type { Check } from "../../src/domain/check.ts";
-import { findRekeyed } from "../../src/alerting/rekey.ts";
+import { findRekeyed, moveMarkers } from "../../src/alerting/rekey.ts";
+import { markerOf } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
 
 /** `f…` touches a file, `c…` is a console; the key is the text, and a text in quotes is a name. */
@@ -81,4 +82,14 @@ Deno.test("findRekeyed() returns edited channels", async (t) => {
       }
     });
   }
+});
+
+Deno.test("moveMarkers() makes markers uncertain of which the check has lost the channel, or clears them", () => {
+  const [kept, lost, old] = ["kept", "lost", "old"].map((check) => markerOf(check, { certain: true }));
+  assert.ok(kept !== undefined && lost !== undefined && old !== undefined);
+  const moved = moveMarkers([kept, lost, old], new Map(), {
+    isUnwanted: ({ check }) => check !== "kept",
+    isObsolete: ({ check }) => check === "old",
+  });
+  assert.deepEqual(moved, { markers: [{ ...lost, certain: false }], cleared: [old] });
 });
