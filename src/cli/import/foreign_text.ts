@@ -2,7 +2,7 @@ import { positionOf } from "../../config/positions.ts";
 import { ConfigError, countErrors, PROBLEMS_MAX } from "../../config/problem.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
-import type { ForeignFile } from "./importer.ts";
+import type { ForeignFile } from "./foreign_file.ts";
 
 interface ForeignProblem {
   readonly message: string;

@@ -2,7 +2,8 @@ import type { CheckKind } from "../../domain/check.ts";
 import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftCheck, DraftParameters } from "./draft_parts.ts";
 import type { IncludedFiles } from "./included_files.ts";
-import type { ForeignFile, Importer } from "./importer.ts";
+import type { ForeignFile } from "./foreign_file.ts";
+import type { Importer } from "./importer.ts";
 import { connectionCheck, type MonitCheck } from "./monit_connections.ts";
 import { type MonitSettings, readMonitSettings } from "./monit_settings.ts";
 import {

@@ -1,6 +1,6 @@
 import { decodeText, importError } from "./foreign_text.ts";
 import { hideInAddress } from "../../config/credentials.ts";
-import type { ForeignFile } from "./importer.ts";
+import type { ForeignFile } from "./foreign_file.ts";
 
 /** A word, a quoted text or a sign of a control file. */
 export interface MonitToken {

@@ -10,7 +10,8 @@ import {
   type Foreign,
 } from "./foreign_value.ts";
 import { importError, parseJson } from "./foreign_text.ts";
-import type { ForeignFile, Importer } from "./importer.ts";
+import type { ForeignFile } from "./foreign_file.ts";
+import type { Importer } from "./importer.ts";
 import { messageOf } from "../../shared/describe_error.ts";
 import { oneLine } from "../../shared/truncate.ts";
 import { intervalText } from "./span_text.ts";
