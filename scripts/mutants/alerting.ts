@@ -619,9 +619,9 @@ export const ALERTING: FaultyLayer = {
           "this.#member.claims(channelKey)",
         ],
         [
-          "a member drops notifications of checks that others run",
-          'if (this.#member === null && event !== "summary" &&',
-          'if (event !== "summary" &&',
+          "the last notification of a check counts as true although the check has another condition",
+          'event !== "summary" && observedAtMs !== null) {',
+          'event !== "summary" && observedAtMs === null) {',
         ],
         [
           "a check with hours alone is decided by a record of another member",

@@ -207,3 +207,18 @@ Deno.test("a member that fails open sends unstored notifications, and none store
     });
   }
 });
+
+Deno.test("a member sends nothing while the state cannot be written, since another one may own the queue", async () => {
+  const { store, clock, lines, notifying, repository, record } = await startMember();
+  const queued = record("critical");
+  await repository.flush();
+  store.failure = "full";
+  notifying.receive({ notifications: queued, markers: [] });
+  await clock.advance(60_000);
+  assert.deepEqual(lines, []);
+  store.failure = null;
+  notifying.receive({ notifications: [], markers: [] });
+  await clock.advance(60_000);
+  assert.equal(lines.length, 1);
+  await notifying.stop();
+});

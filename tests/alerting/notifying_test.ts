@@ -520,3 +520,18 @@ async function withDirectory(use: (directory: string) => Promise<void>): Promise
     await Deno.remove(directory, { recursive: true });
   }
 }
+
+Deno.test("send() drops a failed notification after a day if its check has another condition meanwhile", async () => {
+  for (const condition of ["warning", "critical"] as const) {
+    const check = withChannels(FREE, [fileChannel("/told")]);
+    const { clock, notifying, observe, events } = await openDesk([check], {
+      touch: () => Promise.reject(new Deno.errors.PermissionDenied()),
+    });
+    await observe(check, "warning");
+    notifying.silence([{ ...silence(null), untilMs: START + 99 * HOUR }]);
+    await observe(check, condition);
+    await clock.advance(26 * HOUR);
+    assert.equal(events.some(({ event }) => event === "dropped"), condition === "critical", condition);
+    await notifying.stop();
+  }
+});
