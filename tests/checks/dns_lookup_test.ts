@@ -264,9 +264,9 @@ Deno.test("observeDnsLookup() requires net access to its servers, and names a mi
   assert.deepStrictEqual([net, others], [[address], {}]);
   const flags = ["--allow-read", "--allow-env", "--allow-sys"];
   const granted = await observeInOwnProcess(check, { flags: [...flags, `--allow-net=${net}`] });
-  assert.strictEqual(granted.results[0]?.condition, "ok");
+  assert.strictEqual(granted.condition, "ok");
   const refused = await observeInOwnProcess(check, { flags: [...flags, "--allow-net=127.0.0.1:1"] });
-  assert.deepStrictEqual([refused.results[0]?.condition, refused.results[0]?.output], [
+  assert.deepStrictEqual([refused.condition, refused.output], [
     "unknown",
     `A of www.example.test: needs network access to "${address}": grant --allow-net=${address}`,
   ]);
@@ -289,13 +289,11 @@ Deno.test("observeDnsLookup() without a server requires net access to the resolv
   });
   const [own] = await createDns(createMemorySystem().clock).machineServers();
   if (own === undefined) return;
-  const { results: [found] } = await observeInOwnProcess(check, {
+  const { condition, output } = await observeInOwnProcess(check, {
     flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:1"],
   });
-  assert.strictEqual(found?.condition, "unknown");
-  assert(
-    found.output.includes(`grant --allow-net=${own.host.includes(":") ? `[${own.host}]` : own.host}:53`),
-  );
+  assert.strictEqual(condition, "unknown");
+  assert.ok(output.includes(`grant --allow-net=${own.host.includes(":") ? `[${own.host}]` : own.host}:53`));
 });
 
 Deno.test("dnsLookupKind rejects invalid names, servers and records", () => {

@@ -3,176 +3,100 @@ import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
 import type { TcpConnectParameters } from "../../src/domain/check.ts";
-import { concurrentSteps } from "../support/concurrent_tests.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
-import { observeConnection, observeInOwnProcess, tcpCheck } from "../support/connection_check.ts";
 import {
-  beSilent,
-  drip,
-  flood,
-  leave,
-  reset,
-  speakGarbage,
-  speakPlainly,
-} from "../support/hostile_servers.ts";
+  countLeftSockets,
+  observeConnection,
+  observeInOwnProcess,
+  tcpCheck,
+} from "../support/connection_check.ts";
+import { beSilent, drip, flood, leave, speakPlainly } from "../support/hostile_servers.ts";
 import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
-
-/** The behavior of a server and the expected result. */
-interface Row {
-  readonly name: string;
-  readonly meet: (visitor: Visitor) => Promise<void>;
-  readonly parameters?: Partial<TcpConnectParameters>;
-  readonly timeoutMs?: number;
-  readonly condition: string;
-  readonly output: RegExp;
-}
 
 const answering = (answer: string | Uint8Array) => async (visitor: Visitor) => {
   await visitor.readSome();
   await visitor.send(answer);
 };
 
-const ROWS: readonly Row[] = [
-  { name: "a listening server", meet: beSilent, condition: "ok", output: /^connected$/ },
-  {
-    name: "a greeting",
-    meet: speakPlainly,
-    parameters: { expect: "220 " },
-    condition: "ok",
-    output: /^connected, response contains "220 "$/,
-  },
-  {
-    name: "a response to the sent text",
-    meet: answering("+PONG\r\n"),
-    parameters: { send: "PING\r\n", expect: "+PONG" },
-    condition: "ok",
-    output: /^connected, response contains "\+PONG"$/,
-  },
-  {
-    name: "a response in pieces, with letters of several bytes",
-    meet: async (visitor) => {
+type Meeting = (visitor: Visitor) => Promise<void>;
+type Settings = Partial<TcpConnectParameters & { readonly timeoutMs: number }>;
+
+/** The behavior of a server, and the expected result. */
+const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings, expected: string]>> = {
+  "a listening server": [beSilent, {}, "ok: connected"],
+  "a greeting": [speakPlainly, { expect: "220 " }, 'ok: connected, response contains "220 "'],
+  "a response to the sent text": [
+    answering("+PONG\r\n"),
+    { send: "PING\r\n", expect: "+PONG" },
+    'ok: connected, response contains "+PONG"',
+  ],
+  "a response in pieces, with letters of several bytes": [
+    async (visitor) => {
       for (const byte of new TextEncoder().encode("xxgrüß")) {
         await visitor.send(new Uint8Array([byte]));
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
       await visitor.untilGone();
     },
-    parameters: { expect: "grüß" },
-    condition: "ok",
-    output: /^connected, response contains "grüß"$/,
-  },
-  {
-    name: "another response",
-    meet: answering("-ERR \x1b[31m\0 no\r\n"),
-    parameters: { send: "PING\r\n", expect: "+PONG" },
-    condition: "critical",
-    output: /^response does not contain "\+PONG": "-ERR \\x1b\[31m\\x00 no\\r\\n"$/,
-  },
-  {
-    name: "another response as a warning",
-    meet: answering("no"),
-    parameters: { send: "P", expect: "+PONG", asWarning: true },
-    condition: "warning",
-    output: /^response does not contain "\+PONG": "no"$/,
-  },
-  {
-    name: "no response",
-    meet: leave,
-    parameters: { expect: "220" },
-    condition: "critical",
-    output: /^connection closed by the server without a response, expected "220"$/,
-  },
-  {
-    name: "a silent server",
-    meet: beSilent,
-    parameters: { expect: "220" },
-    timeoutMs: 100,
-    condition: "critical",
-    output: /^timeout after 0\.1 s while reading from \S+, expected "220"$/,
-  },
-  {
-    name: "a server that drips",
-    meet: drip,
-    parameters: { expect: "220" },
-    timeoutMs: 200,
-    condition: "critical",
-    output: /^timeout after 0\.2 s while reading from \S+, expected "220"; it had sent "a+…"$/,
-  },
-  {
-    name: "a flood of bytes that are no text",
-    meet: flood,
-    parameters: { expect: "220" },
-    condition: "critical",
-    output: /^response does not contain "220" in its first 64 KiB: "\ufffd{199}…"$/,
-  },
-  {
-    name: "a reset",
-    meet: reset,
-    parameters: { send: "x".repeat(5_000_000), expect: "+PONG" },
-    condition: "critical",
-    output: /^(sending to|reading from) \S+ failed: connection (reset|closed) by the server$/,
-  },
-  {
-    name: "a server that reads little",
-    meet: async (visitor) => {
+    { expect: "grüß" },
+    'ok: connected, response contains "grüß"',
+  ],
+  "another response": [
+    answering("-ERR \x1b[31m\0 no\r\n"),
+    { send: "PING\r\n", expect: "+PONG" },
+    'critical: response does not contain "+PONG": "-ERR \\x1b[31m\\x00 no\\r\\n"',
+  ],
+  "another response as a warning": [
+    answering("no"),
+    { send: "P", expect: "+PONG", asWarning: true },
+    'warning: response does not contain "+PONG": "no"',
+  ],
+  "no response": [
+    leave,
+    { expect: "220" },
+    'critical: connection closed by the server without a response, expected "220"',
+  ],
+  "a server that drips": [
+    drip,
+    { expect: "220", timeoutMs: 200 },
+    'critical: timeout after 0.2 s while reading from HOST, expected "220"; it had sent "a…"',
+  ],
+  "a flood of bytes that are no text": [
+    flood,
+    { expect: "220" },
+    `critical: response does not contain "220" in its first 64 KiB: "${"\ufffd".repeat(199)}…"`,
+  ],
+  "a server that reads little": [
+    async (visitor) => {
       await visitor.readSome();
       await new Promise((resolve) => setTimeout(resolve, 300));
     },
-    parameters: { send: "x".repeat(50_000_000), expect: "+PONG" },
-    timeoutMs: 200,
-    condition: "critical",
-    output: /^timeout after 0\.2 s while sending to \S+$/,
-  },
-  {
-    name: "TLS with a silent server",
-    meet: beSilent,
-    parameters: { tls: true },
-    timeoutMs: 200,
-    condition: "critical",
-    output: /^timeout after 0\.2 s during the TLS handshake with \S+$/,
-  },
-  {
-    name: "TLS with a server that drips",
-    meet: drip,
-    parameters: { tls: true },
-    timeoutMs: 400,
-    condition: "critical",
-    output:
-      /^(TLS handshake with \S+ failed: response is not TLS|timeout after 0\.4 s during the TLS handshake with \S+)$/,
-  },
-  {
-    name: "TLS with a server that disconnects",
-    meet: leave,
-    parameters: { tls: true },
-    condition: "critical",
-    output: /^TLS handshake with \S+ failed: connection (closed during the handshake|reset by the server)$/,
-  },
-  {
-    name: "TLS with a server that sends garbage",
-    meet: speakGarbage,
-    parameters: { tls: true },
-    condition: "critical",
-    output: /^TLS handshake with \S+ failed: \S/,
-  },
-  {
-    name: "TLS with a server that responds in clear text",
-    meet: speakPlainly,
-    parameters: { tls: true },
-    condition: "critical",
-    output: /^TLS handshake with \S+ failed: response is not TLS$/,
-  },
-];
+    { send: "x".repeat(50_000_000), expect: "+PONG", timeoutMs: 200 },
+    "critical: timeout after 0.2 s while sending to HOST",
+  ],
+  "TLS with a silent server": [
+    beSilent,
+    { tls: true, timeoutMs: 200 },
+    "critical: timeout after 0.2 s during the TLS handshake with HOST",
+  ],
+  "TLS with a server that responds in clear text": [
+    speakPlainly,
+    { tls: true },
+    "critical: TLS handshake with HOST failed: response is not TLS",
+  ],
+};
 
 Deno.test("observeTcpConnect() compares the response with the expected one, and names the failed phase", async (t) => {
-  for (const { name, meet, parameters, timeoutMs, condition, output } of ROWS) {
+  for (const [name, [meet, { timeoutMs, ...parameters }, expected]] of Object.entries(ROWS)) {
     await t.step(name, async () => {
       await using server = startServer(meet);
-      const check = tcpCheck({ port: server.port, ...parameters }, timeoutMs);
-      const found = await observeConnection(check);
-      assert.match(found.output, output);
-      assert.strictEqual(found.condition, condition);
-      const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = found.metrics;
-      assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(found.metrics));
+      const { condition, output, metrics } = await observeConnection(
+        tcpCheck({ port: server.port, ...parameters }, timeoutMs),
+      );
+      const words = output.replace(`127.0.0.1:${server.port}`, "HOST").replace(/"a+…"/, '"a…"');
+      assert.strictEqual(`${condition}: ${words}`, expected);
+      const { connect_ms: connectMs = -1, total_ms: totalMs = -1 } = metrics;
+      assert(connectMs >= 0 && totalMs >= connectMs, JSON.stringify(metrics));
       await server.untilLeft();
     });
   }
@@ -200,14 +124,11 @@ Deno.test("observeTcpConnect() distinguishes refused, unresolved and forbidden c
     );
   });
   await t.step("forbidden", async () => {
-    const { results: [found] } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
+    const { condition, output } = await observeInOwnProcess(tcpCheck({ port: 7 }), {
       flags: ["--allow-read", "--allow-env", "--allow-sys", "--allow-net=127.0.0.1:8"],
     });
-    assert.strictEqual(found?.condition, "unknown");
-    assert.strictEqual(
-      found.output,
-      'needs network access to "127.0.0.1:7": grant --allow-net=127.0.0.1:7',
-    );
+    assert.strictEqual(condition, "unknown");
+    assert.strictEqual(output, 'needs network access to "127.0.0.1:7": grant --allow-net=127.0.0.1:7');
   });
 });
 
@@ -224,169 +145,70 @@ Deno.test("observeTcpConnect() throws the signal's reason and disconnects when t
   }
 });
 
-Deno.test("observeTcpConnect() verifies the certificate with TLS", async (t) => {
-  const authority = createAuthority();
-  const file = await Deno.makeTempFile();
-  await Deno.writeTextFile(file, authority.cert);
-  const rows = [
-    {
-      name: "valid",
-      facts: { authority },
-      condition: "ok",
-      output: /^connected with TLS, response contains "pong"$/,
-    },
-    {
-      name: "expired",
-      facts: { authority, fromDay: -9, toDay: -2 },
-      condition: "critical",
-      output: /^TLS handshake with \S+ failed: certificate expired 2 d( \d+ s)? ago$/,
-    },
-    {
-      name: "another name",
-      facts: { authority, hosts: ["other.example"] },
-      condition: "critical",
-      output: /^TLS handshake with \S+ failed: certificate is not valid for name "localhost"$/,
-    },
-    {
-      name: "self-signed",
-      facts: {},
-      condition: "critical",
-      output: /^TLS handshake with \S+ failed: certificate is not trusted/,
-    },
-  ];
-  for (const { name, facts, condition, output } of rows) {
-    await t.step(name, async () => {
-      await using server = startServer(answering("pong"), { certificate: createCertificate(facts) });
-      const check = tcpCheck({
-        host: "localhost",
-        port: server.port,
-        tls: true,
-        send: "ping",
-        expect: "pong",
-      });
-      const { results: [found] } = await observeInOwnProcess(check, {
-        flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
-        environment: { DENO_CERT: file },
-      });
-      assert.match(found?.output ?? "", output);
-      assert.strictEqual(found?.condition, condition);
-    });
-  }
-  await Deno.remove(file);
-});
-
 Deno.test("observeTcpConnect() trusts the certificate with the expected fingerprint, and no other", async (t) => {
   const other = createCertificate();
   const self = createCertificate({ hosts: ["other.example"], addresses: [] });
   const expired = createCertificate({ fromDay: -9, toDay: -2 });
-  const authority = createAuthority();
-  const OK = /^connected with TLS, response contains "220 "( \(the only address\))?$/;
-  const rows: readonly {
-    readonly name: string;
-    readonly served: Certificate;
-    readonly pinned?: Certificate;
-    readonly parameters?: Partial<TcpConnectParameters>;
-    readonly condition: string;
-    readonly output: RegExp;
-  }[] = [
-    { name: "self-signed, for another name", served: self, condition: "ok", output: OK },
-    {
-      name: "self-signed CA",
-      served: createCertificate({ isAuthority: true }),
-      condition: "ok",
-      output: OK,
-    },
-    { name: "unknown issuer", served: createCertificate({ authority }), condition: "ok", output: OK },
-    { name: "every address", served: self, parameters: { everyAddress: true }, condition: "ok", output: OK },
-    {
-      name: "another server and another name",
-      served: self,
-      parameters: { host: "shop.example", connectTo: "127.0.0.1", serverName: "www.example" },
-      condition: "ok",
-      output: OK,
-    },
-    {
-      name: "another certificate",
-      served: self,
-      pinned: other,
-      condition: "critical",
-      output: /^TLS handshake with \S+ failed: certificate has the fingerprint [\da-f]{64}, expected another/,
-    },
-    {
-      name: "another certificate as a warning",
-      served: self,
-      pinned: other,
-      parameters: { asWarning: true },
-      condition: "warning",
-      output: /^TLS handshake with \S+ failed: certificate has the fingerprint /,
-    },
-    {
-      name: "expired",
-      served: expired,
-      condition: "critical",
-      output: /^TLS handshake with \S+ failed: certificate expired 2 d/,
-    },
-  ];
-  for (const { name, served, pinned = served, parameters, condition, output } of rows) {
+  const ok = /^ok: connected with TLS, response contains "220 "( \(the only address\))?$/;
+  const rename = { host: "shop.example", connectTo: "127.0.0.1", serverName: "www.example" };
+  const changed =
+    /TLS handshake with \S+ failed: certificate has the fingerprint [\da-f]{64}, expected another/;
+  const rows: Readonly<
+    Record<string, readonly [served: Certificate, pinned: Certificate, Settings, expected: RegExp]>
+  > = {
+    "self-signed, for another name": [self, self, {}, ok],
+    "every address": [self, self, { everyAddress: true }, ok],
+    "another server and another name": [self, self, rename, ok],
+    "another certificate": [self, other, {}, new RegExp(`^critical: ${changed.source}`)],
+    "another one as a warning": [self, other, { asWarning: true }, new RegExp(`^warning: ${changed.source}`)],
+    "expired": [expired, expired, {}, /^critical: TLS handshake with \S+ failed: certificate expired 2 d/],
+  };
+  const checkOf = (port: number, pinned: Certificate, parameters: Settings) => {
+    const { fingerprint256: fingerprint } = new X509Certificate(pinned.cert);
+    return tcpCheck({ port, tls: true, fingerprint, expect: "220 ", ...parameters });
+  };
+  for (const [name, [served, pinned, parameters, expected]] of Object.entries(rows)) {
     await t.step(name, async () => {
       await using server = startServer(speakPlainly, { certificate: served });
-      const { fingerprint256: fingerprint } = new X509Certificate(pinned.cert);
-      const check = tcpCheck({
-        port: server.port,
-        tls: true,
-        fingerprint,
-        expect: "220 ",
-        ...parameters,
-      });
+      const check = checkOf(server.port, pinned, parameters);
       assert.deepStrictEqual([...tcpConnectKind.errors?.(check) ?? []], []);
-      const { net = [], env = [], ...rest } = await tcpConnectKind.requiredPermissions(
-        check,
-        createMemorySystem(),
-      );
-      assert.deepStrictEqual(rest, {});
-      const { results: [found] } = await observeInOwnProcess(check, {
-        flags: [
-          "--allow-read",
-          "--allow-sys",
-          `--allow-env=${env.join(",")}`,
-          `--allow-net=${net.join(",")}`,
-        ],
-      });
-      assert.match(found?.output ?? "", output);
-      assert.strictEqual(found?.condition, condition);
+      const { condition, output } = await observeConnection(check);
+      assert.match(`${condition}: ${output}`, expected);
     });
   }
+  await t.step("with the required permissions alone", async () => {
+    await using server = startServer(speakPlainly, { certificate: self });
+    const check = checkOf(server.port, self, rename);
+    const { net = [], env = [], ...rest } = await tcpConnectKind.requiredPermissions(
+      check,
+      createMemorySystem(),
+    );
+    assert.deepStrictEqual(rest, {});
+    const grants = [`--allow-env=${env.join(",")}`, `--allow-net=${net.join(",")}`];
+    const found = await observeInOwnProcess(check, { flags: ["--allow-read", "--allow-sys", ...grants] });
+    assert.strictEqual(found.condition, "ok", found.output);
+  });
 });
 
-Deno.test("observeTcpConnect() leaks no file descriptor", async (t) => {
-  await using steps = concurrentSteps(t);
+Deno.test("observeTcpConnect() leaves no socket open", async () => {
   const certificate = createCertificate();
   const { fingerprint256: fingerprint } = new X509Certificate(certificate.cert);
-  const rows: readonly (Pick<Row, "name" | "meet" | "parameters"> & {
-    readonly options?: { readonly certificate: Certificate };
-  })[] = [
-    { name: "silent", meet: beSilent, parameters: { expect: "x" } },
-    { name: "flooding", meet: flood, parameters: { expect: "x" } },
-    { name: "silent with TLS", meet: beSilent, parameters: { tls: true } },
-    { name: "dripping with TLS", meet: drip, parameters: { tls: true } },
-    { name: "clear text with TLS", meet: speakPlainly, parameters: { tls: true } },
-    { name: "silent with a fingerprint", meet: beSilent, parameters: { tls: true, fingerprint } },
-    {
-      name: "flooding with a fingerprint",
-      meet: flood,
-      parameters: { tls: true, fingerprint, expect: "x" },
-      options: { certificate },
-    },
+  const rows: readonly (readonly [Meeting, Settings])[] = [
+    [beSilent, { expect: "x" }],
+    [flood, { expect: "x" }],
+    [beSilent, { tls: true }],
+    [drip, { tls: true }],
+    [speakPlainly, { tls: true }],
+    [beSilent, { tls: true, fingerprint }],
   ];
-  for (const { name, meet, parameters, options } of rows) {
-    steps.add(name, async () => {
-      await using server = startServer(meet, options);
-      const check = tcpCheck({ port: server.port, ...parameters }, 100);
-      const run = { times: 10, countsDescriptors: Deno.build.os === "linux" };
-      // The runtime opens up to two for itself, at any time; one for each run would be many more.
-      assert((await observeInOwnProcess(check, run)).descriptorGrowth <= 2);
-    });
-  }
+  await using servers = new AsyncDisposableStack();
+  const checks = rows.map(([meet, parameters]) =>
+    tcpCheck({ port: servers.use(startServer(meet)).port, ...parameters }, 100)
+  );
+  const encrypted = servers.use(startServer(flood, { certificate }));
+  checks.push(tcpCheck({ port: encrypted.port, tls: true, fingerprint, expect: "x" }, 100));
+  // The runtime opens up to two for itself, at any time; one for each run would be many more.
+  assert.ok(await countLeftSockets(checks, 5) <= 2);
 });
 
 Deno.test("tcpConnectKind warns of contradictory settings", () => {
@@ -404,12 +226,10 @@ Deno.test("tcpConnectKind warns of contradictory settings", () => {
 });
 
 Deno.test("tcpConnectKind requires its host and port alone", () => {
-  assert.deepStrictEqual(
-    tcpConnectKind.requiredPermissions(tcpCheck({ host: "::1", port: 25 }), createMemorySystem()),
-    {
-      net: ["[::1]:25"],
-    },
-  );
+  const check = tcpCheck({ host: "::1", port: 25 });
+  assert.deepStrictEqual(tcpConnectKind.requiredPermissions(check, createMemorySystem()), {
+    net: ["[::1]:25"],
+  });
 });
 
 Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for it alone", async (t) => {
@@ -436,13 +256,11 @@ Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for i
         const flags = Object.entries(grants).map(([name, paths]) =>
           `--allow-${name}=${paths.filter((path) => name !== missing || path !== socket).join(",") || source}`
         );
-        const { results: [found] } = await observeInOwnProcess(check, {
-          flags: [...flags, "--allow-env", "--allow-sys"],
-        });
+        const found = await observeInOwnProcess(check, { flags: [...flags, "--allow-env", "--allow-sys"] });
         const expected = missing === ""
           ? ["ok", 'connected, response contains "+PONG"']
           : ["unknown", `needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`];
-        assert.deepStrictEqual([found?.condition, found?.output], expected);
+        assert.deepStrictEqual([found.condition, found.output], expected);
       });
     }
   } finally {
@@ -463,8 +281,9 @@ Deno.test("observeTcpConnect() connects to another host, and verifies the config
   const authority = createAuthority();
   const certificate = createCertificate({ authority, hosts: ["shop.example", "www.example"], addresses: [] });
   await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-  const caFile = await Deno.makeTempFile();
+  const [caFile, otherFile] = [await Deno.makeTempFile(), await Deno.makeTempFile()];
   await Deno.writeTextFile(caFile, authority.cert);
+  await Deno.writeTextFile(otherFile, createAuthority().cert);
   const { port } = server;
   const parameters = { host: "shop.example", connectTo: "127.0.0.1", port, tls: true, caFile };
   const rows: readonly (readonly [Partial<TcpConnectParameters>, condition: string, output: RegExp])[] = [
@@ -472,6 +291,7 @@ Deno.test("observeTcpConnect() connects to another host, and verifies the config
     [{ host: "127.0.0.1", serverName: "www.example" }, "ok", /^connected with TLS$/],
     [{ everyAddress: true }, "ok", /^connected with TLS \(the only address\)$/],
     [{ host: "other.example" }, "critical", /certificate is not valid for name "other\.example"$/],
+    [{ caFile: otherFile }, "critical", /certificate is not (trusted|accepted)/],
     [{ caFile: "/none.pem" }, "unknown", /^ca_file "\/none\.pem" cannot be read: file does not exist$/],
   ];
   for (const [changed, condition, output] of rows) {
@@ -487,39 +307,43 @@ Deno.test("observeTcpConnect() connects to another host, and verifies the config
     env: ["DENO_TLS_CA_STORE"],
     read: [caFile],
   });
-  await Deno.remove(caFile);
+  await Promise.all([Deno.remove(caFile), Deno.remove(otherFile)]);
 });
 
 Deno.test("tcpConnectKind rejects contradictory parameters", () => {
-  const errorsOf = (parameters: TcpConnectParameters): readonly string[] =>
-    (tcpConnectKind.errors?.({ ...tcpCheck({}), parameters }) ?? [])
-      .map(({ path, message }) => `${path.join(".")}: ${message}`);
   const plain = { everyAddress: false, tls: false, asWarning: false };
-  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1 }), []);
-  assert.deepStrictEqual(errorsOf({ ...plain, socket: "/a" }), []);
-  assert.deepStrictEqual(errorsOf({ ...plain, host: "a" }), [': expected "host" and "port", or "socket"']);
-  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", socket: "/a", tls: true }), [
-    'host: "host" cannot be used with "socket": remove one of them',
-    'tls: "tls" cannot be used with "socket": remove one of them',
-  ]);
-  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1, caFile: "/a" }), [
-    'ca_file: "ca_file" requires "tls": true',
-  ]);
   const fingerprint = "f0".repeat(32);
-  assert.deepStrictEqual(errorsOf({ ...plain, host: "a", port: 1, fingerprint }), [
-    'fingerprint: "fingerprint" requires "tls": true',
-  ]);
-  assert.deepStrictEqual(errorsOf({ ...plain, socket: "/a", fingerprint }), [
-    'fingerprint: "fingerprint" cannot be used with "socket": remove one of them',
-  ]);
   const tls = { ...plain, host: "a", port: 1, tls: true };
-  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint, caFile: "/a" }), [
-    'fingerprint: "fingerprint" cannot be used with "ca_file": remove one of them',
-  ]);
-  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint: `${fingerprint}f0` }), [
-    "fingerprint: is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
-  ]);
-  assert.deepStrictEqual(errorsOf({ ...tls, fingerprint, send: "PING" }), [
-    'send: "send" cannot be used with "fingerprint": a server with a copy of the certificate could read it',
-  ]);
+  const rows: readonly (readonly [TcpConnectParameters, ...errors: readonly string[]])[] = [
+    [{ ...plain, host: "a", port: 1 }],
+    [{ ...plain, socket: "/a" }],
+    [{ ...plain, host: "a" }, ': expected "host" and "port", or "socket"'],
+    [
+      { ...plain, host: "a", socket: "/a", tls: true },
+      'host: "host" cannot be used with "socket": remove one of them',
+      'tls: "tls" cannot be used with "socket": remove one of them',
+    ],
+    [{ ...plain, host: "a", port: 1, caFile: "/a" }, 'ca_file: "ca_file" requires "tls": true'],
+    [{ ...plain, host: "a", port: 1, fingerprint }, 'fingerprint: "fingerprint" requires "tls": true'],
+    [
+      { ...plain, socket: "/a", fingerprint },
+      'fingerprint: "fingerprint" cannot be used with "socket": remove one of them',
+    ],
+    [
+      { ...tls, fingerprint, caFile: "/a" },
+      'fingerprint: "fingerprint" cannot be used with "ca_file": remove one of them',
+    ],
+    [
+      { ...tls, fingerprint: `${fingerprint}f0` },
+      "fingerprint: is not a SHA-256 fingerprint, expected 64 hexadecimal digits",
+    ],
+    [
+      { ...tls, fingerprint, send: "PING" },
+      'send: "send" cannot be used with "fingerprint": a server with a copy of the certificate could read it',
+    ],
+  ];
+  for (const [parameters, ...errors] of rows) {
+    const found = tcpConnectKind.errors?.({ ...tcpCheck({}), parameters }) ?? [];
+    assert.deepStrictEqual(found.map(({ path, message }) => `${path.join(".")}: ${message}`), errors);
+  }
 });

@@ -5,8 +5,13 @@ import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
 import type { TlsCertificateParameters } from "../../src/domain/check.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
-import { certificateCheck, observeConnection, observeInOwnProcess } from "../support/connection_check.ts";
-import { beSilent, drip, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
+import {
+  certificateCheck,
+  countLeftSockets,
+  observeConnection,
+  observeInOwnProcess,
+} from "../support/connection_check.ts";
+import { beSilent, leave, speakGarbage, speakPlainly } from "../support/hostile_servers.ts";
 import { startRefusing, startServer, type Visitor } from "../support/http_servers.ts";
 import { fixture } from "../support/processes.ts";
 import { startMailServer, startScriptedServer } from "../support/mail_server.ts";
@@ -26,123 +31,74 @@ async function withAuthority(
   }
 }
 
-interface Row {
-  readonly name: string;
-  readonly facts: CertificateFacts;
-  readonly parameters?: Partial<TlsCertificateParameters>;
-  readonly aheadMs?: number;
-  readonly condition: string;
-  readonly output: RegExp;
-  readonly leftDays: number;
-}
+type Settings = Partial<TlsCertificateParameters & { readonly aheadMs: number }>;
 
 Deno.test("observeTlsCertificate() returns the time until expiry of a certificate, and all its faults", async (t) => {
   await withAuthority(async (authority, path) => {
-    const rows: readonly Row[] = [
-      {
-        name: "valid for long",
-        facts: { authority, toDay: 400 },
-        condition: "ok",
-        output: /^certificate expires in 399 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
-        leftDays: 400,
-      },
-      {
-        name: "ends soon",
-        facts: { authority, toDay: 9 },
-        condition: "warning",
-        output: /^certificate expires in 8 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
-        leftDays: 9,
-      },
-      {
-        name: "expires very soon",
-        facts: { authority, toDay: 2 },
-        condition: "critical",
-        output: /^certificate expires in 1 d 23 h /,
-        leftDays: 2,
-      },
-      {
-        name: "the same certificate with other limits",
-        facts: { authority, toDay: 2 },
-        parameters: { warningBeforeExpiryMs: DAY_MS, criticalBeforeExpiryMs: 3_600_000 },
-        condition: "ok",
-        output: /^certificate expires in 1 d 23 h /,
-        leftDays: 2,
-      },
-      {
-        name: "the same certificate at a later time",
-        facts: { authority, toDay: 400 },
-        aheadMs: 390 * DAY_MS,
-        condition: "warning",
-        output: /^certificate expires in 9 d 23 h /,
-        leftDays: 10,
-      },
-      {
-        name: "expired",
-        facts: { authority, fromDay: -9, toDay: -2 },
-        condition: "critical",
-        output: /^certificate expired 2 d( \d+ s)? ago \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
-        leftDays: -2,
-      },
-      {
-        name: "not valid yet",
-        facts: { authority, fromDay: 2, toDay: 60 },
-        condition: "critical",
-        output:
-          /^certificate is not valid yet, it will be in 1 d 23 h \(\d{4}-\d\d-\d\d\), issued by "test authority"$/,
-        leftDays: 60,
-      },
-      {
-        name: "another name",
-        facts: { authority, toDay: 60, hosts: ["www.example.org", "example.org"], addresses: [] },
-        condition: "critical",
-        output:
-          /^certificate is not valid for name "localhost", only for "www\.example\.org", "example\.org"; it expires in 59 d 23 h /,
-        leftDays: 60,
-      },
-      {
-        name: "the requested name",
-        facts: { authority, toDay: 60, hosts: ["shop.example.org"], addresses: [] },
-        parameters: { serverName: "shop.example.org" },
-        condition: "ok",
-        output: /^certificate expires in 59 d 23 h /,
-        leftDays: 60,
-      },
-      {
-        name: "an address",
-        facts: { authority, toDay: 60, hosts: [] },
-        parameters: { host: "127.0.0.1" },
-        condition: "ok",
-        output: /^certificate expires in 59 d 23 h /,
-        leftDays: 60,
-      },
-      {
-        name: "self-signed",
-        facts: { toDay: 60 },
-        condition: "critical",
-        output: /^certificate is not trusted \(self-signed\); it expires in 59 d 23 h .*"test server"$/,
-        leftDays: 60,
-      },
-      {
-        name: "an unknown CA",
-        facts: { authority: { ...createAuthority(), name: "another CA" }, toDay: 60 },
-        condition: "critical",
-        output: /^certificate is not trusted \(unknown issuer\); it expires in 59 d 23 h .*"another CA"$/,
-        leftDays: 60,
-      },
-    ];
-    for (const { name, facts, parameters, aheadMs = 0, condition, output, leftDays } of rows) {
+    const www = { hosts: ["www.example.org", "example.org"], addresses: [] };
+    const shop = { hosts: ["shop.example.org"], addresses: [] };
+    const stranger = { ...createAuthority(), name: "another CA" };
+    const short = { warningBeforeExpiryMs: DAY_MS, criticalBeforeExpiryMs: 3_600_000 };
+    const rows: Readonly<
+      Record<string, readonly [CertificateFacts & { readonly toDay: number }, Settings, expected: string]>
+    > = {
+      "valid for long": [{ toDay: 400 }, {}, "ok: certificate expires in 399 d 23 h (DAY)"],
+      "expires soon": [{ toDay: 9 }, {}, "warning: certificate expires in 8 d 23 h (DAY)"],
+      "expires very soon": [{ toDay: 2 }, {}, "critical: certificate expires in 1 d 23 h (DAY)"],
+      "with other limits": [{ toDay: 2 }, short, "ok: certificate expires in 1 d 23 h (DAY)"],
+      "at a later time": [
+        { toDay: 400 },
+        { aheadMs: 390 * DAY_MS },
+        "warning: certificate expires in 9 d 23 h (DAY)",
+      ],
+      "expired": [{ fromDay: -9, toDay: -2 }, {}, "critical: certificate expired 2 d ago (DAY)"],
+      "not valid yet": [
+        { fromDay: 2, toDay: 60 },
+        {},
+        "critical: certificate is not valid yet, it will be in 1 d 23 h (DAY)",
+      ],
+      "another name": [
+        { toDay: 60, ...www },
+        {},
+        'critical: certificate is not valid for name "localhost", only for "www.example.org", "example.org"; ' +
+        "it expires in 59 d 23 h (DAY)",
+      ],
+      "the requested name": [
+        { toDay: 60, ...shop },
+        { serverName: "shop.example.org" },
+        "ok: certificate expires in 59 d 23 h (DAY)",
+      ],
+      "an address": [
+        { toDay: 60, hosts: [] },
+        { host: "127.0.0.1" },
+        "ok: certificate expires in 59 d 23 h (DAY)",
+      ],
+      "an unknown CA": [
+        { authority: stranger, toDay: 60 },
+        {},
+        "critical: certificate is not trusted (unknown issuer); it expires in 59 d 23 h (DAY)",
+      ],
+    };
+    for (const [name, [facts, { aheadMs = 0, ...parameters }, expected]] of Object.entries(rows)) {
       await t.step(name, async () => {
-        const certificate = createCertificate(facts);
+        const certificate = createCertificate({ authority, ...facts });
         await using server = startServer((visitor) => visitor.untilGone(), { certificate });
         const check = certificateCheck({ port: server.port, caFile: path, ...parameters });
-        const found = await observeConnection(check, { aheadMs });
-        assert.match(found.output, output);
-        assert.strictEqual(found.condition, condition);
-        const left = found.metrics.certificate_left_seconds ?? NaN;
-        assert(Math.abs(left - leftDays * 86_400) < 60, `${left}`);
+        const { condition, output, metrics } = await observeConnection(check, { aheadMs });
+        const words = output.replace(/\(\d{4}-\d\d-\d\d\)/, "(DAY)").replace(/ \d+ s ago/, " ago");
+        const issuer = facts.authority?.name ?? "test authority";
+        assert.strictEqual(`${condition}: ${words}`, `${expected}, issued by "${issuer}"`);
+        const leftDays = facts.toDay - aheadMs / DAY_MS;
+        assert(Math.abs((metrics.certificate_left_seconds ?? NaN) - leftDays * 86_400) < 600);
         await server.untilLeft();
       });
     }
+    await t.step("self-signed", async () => {
+      const certificate = createCertificate({ toDay: 60 });
+      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+      const { output } = await observeConnection(certificateCheck({ port: server.port, caFile: path }));
+      assert.match(output, /^certificate is not trusted \(self-signed\); it expires in .*"test server"$/);
+    });
   });
 });
 
@@ -155,14 +111,6 @@ Deno.test("observeTlsCertificate() starts TLS in SMTP, IMAP and POP3", async (t)
       const { condition, output } = await observeConnection(check);
       assert.match(output, /^certificate expires in 59 d 23 h .*, issued by "test authority"$/);
       assert.strictEqual(condition, "ok");
-    });
-    await t.step("an SMTP server with an expired certificate", async () => {
-      const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
-      await using server = await startMailServer({ tls: { certificate: expired, begin: "STARTTLS" } });
-      const check = certificateCheck({ port: server.port, starttls: "smtp", caFile: path });
-      const { condition, output } = await observeConnection(check);
-      assert.match(output, /^certificate expired 2 d( \d+ s)? ago .*, issued by "test authority"$/);
-      assert.strictEqual(condition, "critical");
     });
     const talks = [
       { starttls: "imap", greeting: "* OK hello\r\n", asks: "a STARTTLS", reply: "a BAD no\r\n" },
@@ -191,59 +139,37 @@ Deno.test("observeTlsCertificate() starts TLS in SMTP, IMAP and POP3", async (t)
 
 Deno.test("observeTlsCertificate() names the failed phase if a server sends no certificate", async (t) => {
   await using steps = concurrentSteps(t);
-  interface Hostile {
-    readonly name: string;
-    readonly meet: (visitor: Visitor) => Promise<void>;
-    readonly parameters?: Partial<TlsCertificateParameters>;
-    readonly timeoutMs?: number;
-    readonly output: RegExp;
-  }
   const sendAlert = async (visitor: Visitor): Promise<void> => {
     await visitor.readSome();
     await visitor.send(new Uint8Array([0x15, 0x03, 0x03, 0x00, 0x02, 0x01, 0x00]));
     await visitor.untilGone();
   };
-  const rows: readonly Hostile[] = [
-    {
-      name: "silent",
-      meet: beSilent,
-      timeoutMs: 200,
-      output: /^timeout after 0\.2 s during the TLS handshake with \S+$/,
-    },
-    {
-      name: "silent after the TLS request",
-      meet: beSilent,
-      parameters: { starttls: "smtp" },
-      timeoutMs: 200,
-      output: /^timeout after 0\.2 s while requesting STARTTLS from \S+$/,
-    },
-    {
-      name: "dripping",
-      meet: drip,
-      timeoutMs: 400,
-      output: /^(TLS handshake with \S+ failed: response is not TLS|timeout after)/,
-    },
-    { name: "leaving", meet: leave, output: /^TLS handshake with \S+ failed: connection (closed|reset)/ },
-    { name: "garbage", meet: speakGarbage, output: /^TLS handshake with \S+ failed: \S/ },
-    {
-      name: "clear text",
-      meet: speakPlainly,
-      output: /^TLS handshake with \S+ failed: response is not TLS$/,
-    },
-    {
-      name: "a TLS alert instead of a handshake",
-      meet: sendAlert,
-      timeoutMs: 1000,
-      output: /^(TLS handshake with \S+ failed: \S|timeout after)/,
-    },
-  ];
-  for (const { name, meet, parameters, timeoutMs, output } of rows) {
+  const failed = /^TLS handshake with \S+ failed: /.source;
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [(visitor: Visitor) => Promise<void>, Settings, timeoutMs: number, output: RegExp]
+    >
+  > = {
+    "silent": [beSilent, {}, 200, /^timeout after 0\.2 s during the TLS handshake with \S+$/],
+    "silent after the TLS request": [
+      beSilent,
+      { starttls: "smtp" },
+      200,
+      /^timeout after 0\.2 s while requesting STARTTLS from \S+$/,
+    ],
+    "leaving": [leave, {}, 15_000, new RegExp(`${failed}connection (closed|reset)`)],
+    "garbage": [speakGarbage, {}, 15_000, new RegExp(`${failed}\\S`)],
+    "clear text": [speakPlainly, {}, 15_000, new RegExp(`${failed}response is not TLS$`)],
+    "a TLS alert instead of a handshake": [sendAlert, {}, 1000, new RegExp(`${failed}\\S|^timeout after`)],
+  };
+  for (const [name, [meet, parameters, timeoutMs, expected]] of Object.entries(rows)) {
     steps.add(name, async () => {
       await using server = startServer(meet);
       const check = certificateCheck({ host: "127.0.0.1", port: server.port, ...parameters }, timeoutMs);
-      const found = await observeConnection(check);
-      assert.match(found.output, output);
-      assert.strictEqual(found.condition, "critical");
+      const { condition, output } = await observeConnection(check);
+      assert.match(output, expected);
+      assert.strictEqual(condition, "critical");
       await server.untilLeft();
     });
   }
@@ -268,50 +194,42 @@ Deno.test("observeTlsCertificate() returns unknown for failures of this side", a
   });
 });
 
-Deno.test("observeTlsCertificate() leaks no file descriptor, and requires only its host, port and CA file", async (t) => {
-  await withAuthority(async (authority, path) => {
-    const valid = createCertificate({ authority, toDay: 60 });
+Deno.test("observeTlsCertificate() leaves no socket open", async () => {
+  await withAuthority(async (authority, caFile) => {
+    const certificate = createCertificate({ authority, toDay: 60 });
     const expired = createCertificate({ authority, fromDay: -9, toDay: -2 });
-    const untilGone = (visitor: Visitor): Promise<void> => visitor.untilGone();
-    const rows = [
-      { name: "valid", meet: untilGone, options: { certificate: valid } },
-      { name: "expired", meet: untilGone, options: { certificate: expired } },
-      { name: "closing at once", meet: leave, options: { certificate: valid } },
-      { name: "silent", meet: beSilent, options: {} },
-      { name: "clear text", meet: speakPlainly, options: {} },
-    ];
-    await using steps = concurrentSteps(t);
-    for (const { name, meet, options } of rows) {
-      steps.add(name, async () => {
-        await using server = startServer(meet, options);
-        const check = certificateCheck(
-          { port: server.port, caFile: path },
-          meet === beSilent ? 100 : 5000,
-        );
-        const run = { times: 8, countsDescriptors: Deno.build.os === "linux" };
-        // The runtime opens up to two for itself, at any time; one for each run would be many more.
-        assert((await observeInOwnProcess(check, run)).descriptorGrowth <= 2);
-      });
-    }
-    steps.add("permissions", async () => {
-      await using server = startServer(untilGone, { certificate: valid });
-      const check = certificateCheck({ port: server.port, caFile: path });
-      const { net = [], read = [] } = await tlsCertificateKind.requiredPermissions(
-        check,
-        createMemorySystem(),
-      );
-      assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
-      const project = new URL("../..", import.meta.url).pathname;
-      const { results: [found] } = await observeInOwnProcess(check, {
-        flags: [
-          `--allow-read=${[...read, project].join(",")}`,
-          "--allow-env",
-          "--allow-sys",
-          `--allow-net=${net.join(",")}`,
-        ],
-      });
-      assert.match(found?.output ?? "", /^certificate expires in 59 d 23 h /);
+    await using servers = new AsyncDisposableStack();
+    const checks = [
+      startServer((visitor) => visitor.untilGone(), { certificate }),
+      startServer((visitor) => visitor.untilGone(), { certificate: expired }),
+      startServer(leave, { certificate }),
+      startServer(beSilent),
+      startServer(speakPlainly),
+    ].map((server, index) =>
+      certificateCheck({ port: servers.use(server).port, caFile }, index === 3 ? 100 : 15_000)
+    );
+    // The runtime opens up to two for itself, at any time; one for each run would be many more.
+    assert.ok(await countLeftSockets(checks, 5) <= 2);
+  });
+});
+
+Deno.test("observeTlsCertificate() requires only its host, port and CA file", async () => {
+  await withAuthority(async (authority, path) => {
+    const certificate = createCertificate({ authority, toDay: 60 });
+    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+    const check = certificateCheck({ port: server.port, caFile: path });
+    const { net = [], read = [] } = await tlsCertificateKind.requiredPermissions(check, createMemorySystem());
+    assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
+    const project = new URL("../..", import.meta.url).pathname;
+    const { output } = await observeInOwnProcess(check, {
+      flags: [
+        `--allow-read=${path},${project}`,
+        "--allow-env",
+        "--allow-sys",
+        `--allow-net=${net.join(",")}`,
+      ],
     });
+    assert.match(output, /^certificate expires in 59 d 23 h /);
   });
 });
 
@@ -329,30 +247,17 @@ Deno.test("observeTlsCertificate() trusts the certificate with the expected fing
     new X509Certificate(cert).fingerprint256;
   const self = createCertificate({ toDay: 60, hosts: ["other.example"], addresses: [] });
   const expired = createCertificate({ fromDay: -9, toDay: -2 });
-  const rows = [
-    {
-      name: "self-signed, for another name",
-      served: self,
-      pinned: self,
-      condition: "ok",
-      output: /^certificate expires in 59 d/,
-    },
-    {
-      name: "another one",
-      served: self,
-      pinned: expired,
-      condition: "critical",
-      output: /^certificate has the fingerprint [\da-f]{64}, expected another one; it expires in /,
-    },
-    {
-      name: "expired",
-      served: expired,
-      pinned: expired,
-      condition: "critical",
-      output: /^certificate expired 2 d/,
-    },
-  ];
-  for (const { name, served, pinned, condition, output } of rows) {
+  const rows = {
+    "self-signed, for another name": [self, self, "ok", /^certificate expires in 59 d/],
+    "another one": [
+      self,
+      expired,
+      "critical",
+      /^certificate has the fingerprint [\da-f]{64}, expected another one; it expires in /,
+    ],
+    "expired": [expired, expired, "critical", /^certificate expired 2 d/],
+  } as const;
+  for (const [name, [served, pinned, condition, output]] of Object.entries(rows)) {
     await t.step(name, async () => {
       await using server = startServer((visitor) => visitor.untilGone(), { certificate: served });
       const fingerprint = fingerprintOf(pinned);

@@ -5,29 +5,16 @@ import type {
   TcpConnectParameters,
   TlsCertificateParameters,
 } from "../../src/domain/check.ts";
-import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
+import { checkOf, contextOf } from "../../testing/builders.ts";
 import { runArguments } from "../../testing/source.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
 import { runChild } from "../../testing/tools.ts";
 import { DAY_MS } from "../../src/shared/time_units.ts";
 
 /** Kinds of checks that use the network. */
 export type ConnectionCheck = CheckOf<"tcp_connect" | "tls_certificate" | "http_request" | "dns_lookup">;
-
-const SETTINGS = {
-  name: "port",
-  active: true,
-  threshold: 1,
-  recoveryThreshold: 1,
-  annoy: false,
-  schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-  notifications: [],
-  dependsOn: [],
-  tags: [],
-  maintenanceWindows: [],
-} as const;
 
 /** Longer than any test here. */
 const TIMEOUT_MS = 120_000;
@@ -37,18 +24,9 @@ export function tcpCheck(
   parameters: Partial<TcpConnectParameters>,
   timeoutMs = TIMEOUT_MS,
 ): CheckOf<"tcp_connect"> {
-  return {
-    ...SETTINGS,
-    timeoutMs,
-    kind: "tcp_connect",
-    parameters: {
-      ...parameters.socket === undefined && { host: "127.0.0.1" },
-      everyAddress: false,
-      tls: false,
-      asWarning: false,
-      ...parameters,
-    },
-  };
+  const host = parameters.socket === undefined && { host: "127.0.0.1" };
+  const defaults = { everyAddress: false, tls: false, asWarning: false } as const;
+  return checkOf("tcp_connect", { ...host, ...defaults, ...parameters }, { name: "port", timeoutMs });
 }
 
 /** A `tls_certificate` check of a port on loopback: warning from 14 days on, critical from 3 days on. */
@@ -56,18 +34,9 @@ export function certificateCheck(
   parameters: Partial<TlsCertificateParameters> & { readonly port: number },
   timeoutMs = TIMEOUT_MS,
 ): CheckOf<"tls_certificate"> {
-  return {
-    ...SETTINGS,
-    timeoutMs,
-    kind: "tls_certificate",
-    parameters: {
-      host: "localhost",
-      everyAddress: false,
-      warningBeforeExpiryMs: 14 * DAY_MS,
-      criticalBeforeExpiryMs: 3 * DAY_MS,
-      ...parameters,
-    },
-  };
+  const limits = { warningBeforeExpiryMs: 14 * DAY_MS, criticalBeforeExpiryMs: 3 * DAY_MS };
+  const defaults = { host: "localhost", everyAddress: false, ...limits };
+  return checkOf("tls_certificate", { ...defaults, ...parameters }, { name: "port", timeoutMs });
 }
 
 /** Returns a `dns_lookup` check of the IP addresses of a name. */
@@ -75,12 +44,8 @@ export function dnsCheck(
   parameters: Partial<DnsLookupParameters>,
   timeoutMs = TIMEOUT_MS,
 ): CheckOf<"dns_lookup"> {
-  return {
-    ...SETTINGS,
-    timeoutMs,
-    kind: "dns_lookup",
-    parameters: { name: "www.example.test", type: "A", asWarning: false, ...parameters },
-  };
+  const defaults = { name: "www.example.test", type: "A", asWarning: false } as const;
+  return checkOf("dns_lookup", { ...defaults, ...parameters }, { name: "port", timeoutMs });
 }
 
 /** The optional settings of a run. */
@@ -95,37 +60,41 @@ export async function observeConnection(
   check: ConnectionCheck,
   { aheadMs = 0, signal = new AbortController().signal }: ConnectionRun = {},
 ): Promise<CheckResult> {
-  const system = createMemorySystem();
-  const clock: Clock = { ...system.clock, wallMs: () => system.clock.wallMs() + aheadMs };
-  const context: ObserveContext = { system: { ...system, clock }, jobs: null, directory: "/", signal };
-  return await (await entryOf(check)).observe(check, context);
+  const real = createRealClock();
+  const clock: Clock = { ...real, wallMs: () => real.wallMs() + aheadMs };
+  return await (await entryOf(check)).observe(check, contextOf({ system: { clock }, signal }));
 }
 
-/** The options of a separate process that observes a target. */
+/** The options of a separate process that observes targets. */
 export interface ConnectionProcess {
   readonly flags?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  readonly times?: number;
-  readonly countsDescriptors?: boolean;
-}
-
-export interface ConnectionFindings {
-  readonly results: readonly CheckResult[];
-  /** How many more file descriptors were open at the end than at the beginning; 0 if they were not counted. */
-  readonly descriptorGrowth: number;
 }
 
 /** Observes a target in a separate process, with its own permissions and environment. */
 export async function observeInOwnProcess(
   check: ConnectionCheck,
-  { flags = ["--allow-all"], environment = {}, times = 1, countsDescriptors = false }: ConnectionProcess = {},
-): Promise<ConnectionFindings> {
+  options: ConnectionProcess = {},
+): Promise<CheckResult> {
+  const { results: [result] } = await runProcess({ checks: [check], times: 1 }, options);
+  if (result === undefined) throw new Error("The process has no result");
+  return result;
+}
+
+/** Observes targets in a separate process again and again, and returns how many sockets that leaves open. */
+export async function countLeftSockets(checks: readonly ConnectionCheck[], times: number): Promise<number> {
+  return (await runProcess({ checks, times })).socketGrowth;
+}
+
+async function runProcess(
+  order: { readonly checks: readonly ConnectionCheck[]; readonly times: number },
+  { flags = ["--allow-all"], environment = {} }: ConnectionProcess = {},
+): Promise<{ readonly results: readonly CheckResult[]; readonly socketGrowth: number }> {
   const program = new URL("../fixtures/observe_connection.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await runChild(
-    Deno.execPath(),
-    [...runArguments(flags), program, JSON.stringify({ check, times, countsDescriptors })],
-    { env: { NO_COLOR: "1", ...environment } },
-  );
+  const args = [...runArguments(flags), program, JSON.stringify(order)];
+  const { success, stdout, stderr } = await runChild(Deno.execPath(), args, {
+    env: { NO_COLOR: "1", ...environment },
+  });
   if (!success) throw new Error(`The process failed: ${stderr}`);
   return JSON.parse(stdout);
 }

@@ -1,17 +1,13 @@
-import { createHost } from "../../src/system/host.ts";
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../src/domain/check.ts";
 import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
-import { createRealClock } from "../../testing/real_clock.ts";
-import { createConnections } from "../../src/system/tcp/connections.ts";
-import { createDns } from "../../src/system/dns.ts";
-import { createFiles } from "../../src/system/files.ts";
-import { lazyProcesses } from "../../src/system/lazy_parts.ts";
 import { createRequests } from "../../src/system/http/requests.ts";
-import { runChild, tool } from "../../testing/tools.ts";
+import { checkOf, contextOf } from "../../testing/builders.ts";
+import { createRealClock } from "../../testing/real_clock.ts";
+import { type ServerOptions, startAnswering, startServer, type Visitor } from "./http_servers.ts";
 
 /** The optional settings of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
@@ -33,25 +29,11 @@ export interface HttpRun extends HttpExpectations {
 /** Creates an `http_request` check with a timeout that no test reaches. */
 export function httpCheck(target: string, expectations: HttpExpectations = {}): HttpRequestCheck {
   const { method = "GET", request, asWarning = false, timeoutMs = 60_000, ...expected } = expectations;
-  return {
-    name: "web",
-    active: true,
-    threshold: 1,
-    recoveryThreshold: 1,
-    annoy: false,
-    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
-    maintenanceWindows: [],
-    notifications: [],
-    dependsOn: [],
-    tags: [],
-    timeoutMs,
-    kind: "http_request",
-    parameters: {
-      request: { target, method, ...request },
-      response: { statusCode: 200, headers: {}, ...expected },
-      asWarning,
-    },
-  };
+  return checkOf("http_request", {
+    request: { target, method, ...request },
+    response: { statusCode: 200, headers: {}, ...expected },
+    asWarning,
+  }, { timeoutMs });
 }
 
 /** Observes a target as an `http_request` check. */
@@ -60,16 +42,27 @@ export function observeTarget(target: string, run: HttpRun = {}): Promise<CheckR
   return observeHttpRequest(httpCheck(target, expectations), httpContext(run));
 }
 
+/** Starts a server that sends one response, or meets each visitor, and observes it. In the output, HOST is the server. */
+export async function observeAnswer(
+  answer: string | Uint8Array | ((visitor: Visitor) => Promise<void>),
+  run: HttpRun = {},
+  options: ServerOptions & { readonly scheme?: "http" | "https" } = {},
+): Promise<CheckResult> {
+  const { scheme = options.certificate === undefined ? "http" : "https" } = options;
+  await using server = typeof answer === "function"
+    ? startServer(answer, options)
+    : startAnswering(answer, options);
+  const result = await observeTarget(`${scheme}://127.0.0.1:${server.port}/`, run);
+  await server.untilLeft();
+  return { ...result, output: result.output.replaceAll(`127.0.0.1:${server.port}`, "HOST") };
+}
+
 /** Returns the context of an `http_request` check. */
-export function httpContext(
-  { clock = createRealClock(), signal = new AbortController().signal, onHead }: HttpRun = {},
-): ObserveContext {
+export function httpContext({ clock = createRealClock(), signal, onHead }: HttpRun = {}): ObserveContext {
   const requests = createRequests({ clock: createRealClock() });
-  return {
+  return contextOf({
     system: {
       clock,
-      files: createFiles(createRealClock()),
-      processes: lazyProcesses(clock),
       requests: {
         ...requests,
         async send(request, signal) {
@@ -78,16 +71,10 @@ export function httpContext(
           return response;
         },
       },
-      connections: createConnections(clock),
-      host: createHost(),
-      platform: "linux",
-      dns: createDns(createRealClock()),
       environment: () => undefined,
     },
-    jobs: null,
-    directory: "/",
-    signal,
-  };
+    ...signal && { signal },
+  });
 }
 
 /** Returns a result without its measured times, which vary. */
@@ -124,40 +111,4 @@ export function createHandClock(): HandClock {
       return [...timers].map(({ delayMs }) => delayMs);
     },
   };
-}
-
-/** The options of a separate process that observes a target. */
-export interface ProcessRun {
-  readonly expectations?: HttpExpectations;
-  /** The process's permissions. */
-  readonly flags: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-  /** The process uses up all its file descriptors before it observes. */
-  readonly withoutDescriptors?: boolean;
-  /** The process exits only when no process has a connection to this port. */
-  readonly untilLeftPort?: number;
-}
-
-export interface ProcessFindings {
-  readonly checkResult: CheckResult;
-  /** The growth of its peak memory, in bytes; 0 if the system does not report it. */
-  readonly memoryGrowthBytes: number;
-}
-
-/** Observes a target in a separate process, with its own permissions and environment. */
-export async function observeInProcess(target: string, run: ProcessRun): Promise<ProcessFindings> {
-  const { expectations = {}, flags, environment = {}, ...order } = run;
-  const program = new URL("../fixtures/observe_http.ts", import.meta.url).pathname;
-  const { success, stdout, stderr } = await runChild(tool("sh"), [
-    "-c",
-    'ulimit -n 256; exec "$@"',
-    "sh",
-    Deno.execPath(),
-    ...["run", "--quiet", "--no-prompt", "--no-config", "--no-lock", "--no-check", "--no-remote"],
-    ...flags,
-    program,
-    JSON.stringify({ target, expectations, ...order }),
-  ], { env: { NO_COLOR: "1", ...environment } });
-  if (!success) throw new Error(`The process failed: ${stderr}`);
-  return JSON.parse(stdout);
 }

@@ -100,8 +100,8 @@ for (const [name, { isTls, checkOf }] of Object.entries(KINDS)) {
         await using server = startServer(answer, isTls ? { certificate } : {});
         const check = checkOf(server);
         const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-        const { results: [found] } = await observeInOwnProcess(check, { flags, environment });
-        assert.equal(found?.condition, "ok", JSON.stringify(found));
+        const found = await observeInOwnProcess(check, { flags, environment });
+        assert.equal(found.condition, "ok", JSON.stringify(found));
       }),
   });
 }
@@ -121,8 +121,8 @@ for (const [name, checkOf] of Object.entries(EVERY)) {
       withName(async (environment, certificate) => {
         await using server = startServer(answer, /tls/i.test(name) ? { certificate } : {});
         const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
-        const { results: [found] } = await observeInOwnProcess(checkOf(server), { flags, environment });
-        assert.equal(found?.condition, "critical");
+        const found = await observeInOwnProcess(checkOf(server), { flags, environment });
+        assert.equal(found.condition, "critical");
         const [first, second] = ADDRESSES.map((address) =>
           `${address}: connecting to ${address}:${server.port} failed: connection refused`
         );
@@ -141,8 +141,8 @@ Deno.test({
         await using server = startServer(answer, tls ? { certificate } : {});
         await using _mute = await startMute(ADDRESSES[0], server.port);
         const check = tcpCheck({ host: NAME, port: server.port, tls, send: "ping", expect: "pong" });
-        const { results: [found] } = await observeInOwnProcess(check, { environment });
-        assert.equal(found?.condition, "ok", JSON.stringify(found));
+        const found = await observeInOwnProcess(check, { environment });
+        assert.equal(found.condition, "ok", JSON.stringify(found));
       }
     }),
 });
@@ -159,12 +159,12 @@ Deno.test({
       for (const tls of [false, true]) {
         const check = tcpCheck({ host: NAME, port: 9, tls }, 300);
         const environment = { LD_PRELOAD: tool("nss_wrapper"), NSS_WRAPPER_HOSTS: hosts };
-        const { results: [found] } = await observeInOwnProcess(check, { environment });
+        const found = await observeInOwnProcess(check, { environment });
         assert.equal(
-          found?.output,
+          found.output,
           `timeout after 0.3 s while resolving the name or connecting to ${NAME}:9`,
         );
-        assert.ok((found?.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found?.metrics));
+        assert.ok((found.metrics["total_ms"] ?? Infinity) < 5000, JSON.stringify(found.metrics));
       }
     } finally {
       await Deno.remove(directory, { recursive: true });
@@ -180,8 +180,8 @@ Deno.test({
       using refusing = await startRefusing();
       const { port } = refusing;
       const check = tcpCheck({ host: NAME, port });
-      const { results: [found] } = await observeInOwnProcess(check, { environment });
-      assert.equal(found?.output, `connecting to ${NAME}:${port} failed: connection refused`);
+      const found = await observeInOwnProcess(check, { environment });
+      assert.equal(found.output, `connecting to ${NAME}:${port} failed: connection refused`);
     }),
 });
 

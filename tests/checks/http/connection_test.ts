@@ -30,13 +30,13 @@ Deno.test("http_request sends a request to a Unix socket, with permissions for i
         const flags = Object.entries(grants).map(([name, paths]) =>
           `--allow-${name}=${name === missing ? source : paths.join(",")}`
         );
-        const { results: [found] } = await observeInOwnProcess(check, {
+        const found = await observeInOwnProcess(check, {
           flags: [...flags, "--allow-env", "--allow-sys"],
         });
         const expected = missing === ""
           ? ["ok", "status is 200"]
           : ["unknown", `needs ${missing} access to "${socket}": grant --allow-${missing}=${socket}`];
-        assert.deepStrictEqual([found?.condition, found?.output], expected);
+        assert.deepStrictEqual([found.condition, found.output], expected);
       });
     }
   } finally {

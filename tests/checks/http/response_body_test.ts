@@ -37,11 +37,10 @@ Deno.test("readBody() finds a text in any chunks", async (t) => {
   const latin1 = Uint8Array.from("ein großes, grünes Feld", (character) => character.charCodeAt(0));
   const rows = [
     { name: "UTF-8", bytes: utf8, contentType: null, part: "grünes 🙂 F" },
-    { name: "UTF-8, named", bytes: utf8, contentType: "text/plain; charset=utf-8", part: "grünes 🙂 F" },
+
     { name: "UTF-16LE", bytes: utf16, contentType: 'a/b; x=y; charset="UTF-16LE"', part: "großes" },
     { name: "ISO-8859-1", bytes: latin1, contentType: "text/html;charset=iso-8859-1;x=y", part: "grünes F" },
     { name: "the whole body", bytes: utf8, contentType: null, part: text },
-    { name: "its last character", bytes: utf8, contentType: null, part: "d" },
   ];
   for (const { name, bytes, contentType, part } of rows) {
     await t.step(name, async () => {
@@ -67,26 +66,20 @@ Deno.test("readBody() finds no text that arises only at the boundary of two chun
 });
 
 Deno.test("readBody() accepts any label of a charset", async (t) => {
-  const rows = [
-    { name: "none", contentType: "text/html", unknownCharset: null },
-    { name: "unknown", contentType: "text/html; charset=klingon", unknownCharset: "klingon" },
-    { name: "empty", contentType: 'text/html; charset=""', unknownCharset: "" },
-    {
-      name: "one that decoders must reject",
-      contentType: "a/b; charset=hz-gb-2312",
-      unknownCharset: "hz-gb-2312",
-    },
-    { name: "another parameter that ends alike", contentType: "a/b; xcharset=klingon", unknownCharset: null },
-    { name: "space around it", contentType: "a/b ; charset = utf-8 ", unknownCharset: null },
-  ];
-  for (const { name, contentType, unknownCharset } of rows) {
-    await t.step(name, async () => {
+  const rows = {
+    "text/html": null,
+    "text/html; charset=klingon": "klingon",
+    'text/html; charset=""': "",
+    // Decoders must reject it.
+    "a/b; charset=hz-gb-2312": "hz-gb-2312",
+    "a/b; xcharset=klingon": null,
+    "a/b ; charset = utf-8 ": null,
+  };
+  for (const [contentType, unknownCharset] of Object.entries(rows)) {
+    await t.step(contentType, async () => {
       const body = bodyOf(new TextEncoder().encode("grün"), 2);
-      assert.deepEqual(await searchBody(body, { part: "grün", contentType }), {
-        found: true,
-        cut: false,
-        unknownCharset,
-      });
+      const found = await searchBody(body, { part: "grün", contentType });
+      assert.deepEqual(found, { found: true, cut: false, unknownCharset });
     });
   }
 });
@@ -97,18 +90,6 @@ Deno.test("readBody() decodes invalid bytes as U+FFFD", async () => {
   assert.equal(found.found, true);
 });
 
-Deno.test("readBody() stops reading once it has found the text", async () => {
-  let pulls = 0;
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      pulls += 1;
-      controller.enqueue(new TextEncoder().encode("all is well"));
-    },
-  }, { highWaterMark: 0 });
-  assert.equal((await searchBody(body, { part: "wella", contentType: null })).found, true);
-  assert.equal(pulls, 2);
-});
-
 Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
   const size = BODY_BYTES_MAX;
   const withNeedleAt = (end: number, length: number) => {
@@ -117,19 +98,15 @@ Deno.test("readBody() searches the first 10 MiB and no more", async (t) => {
     return bytes;
   };
   const rows = [
-    { name: "at the very end", bytes: withNeedleAt(size, size), found: true, cut: false },
     { name: "at the end of the searched text", bytes: withNeedleAt(size, size + 9), found: true, cut: false },
     { name: "a byte too late", bytes: withNeedleAt(size + 1, size + 1), found: false, cut: true },
     { name: "not within exactly the maximum", bytes: new Uint8Array(size), found: false, cut: false },
-    { name: "nowhere in a byte more", bytes: new Uint8Array(size + 1), found: false, cut: true },
   ];
   for (const { name, bytes, found, cut } of rows) {
-    for (const chunkBytes of [65_536, 65_537]) {
-      await t.step(`${name}, chunks of ${chunkBytes}`, async () => {
-        const search = await searchBody(bodyOf(bytes, chunkBytes), { part: "needle", contentType: null });
-        assert.deepEqual(search, { found, cut, unknownCharset: null });
-      });
-    }
+    await t.step(name, async () => {
+      const search = await searchBody(bodyOf(bytes, 65_537), { part: "needle", contentType: null });
+      assert.deepEqual(search, { found, cut, unknownCharset: null });
+    });
   }
 });
 

@@ -2,110 +2,75 @@ import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../../src/domain/check.ts";
 import type { TimeLeft } from "../../../src/domain/time_left.ts";
-import { concurrentSteps } from "../../support/concurrent_tests.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { observeInOwnProcess } from "../../support/connection_check.ts";
-import { httpCheck } from "../../support/http_check.ts";
+import { httpCheck, type HttpExpectations, observeAnswer, observeTarget } from "../../support/http_check.ts";
 import { beSilent } from "../../support/hostile_servers.ts";
-import { response, startAnswering, startRefusing, startServer } from "../../support/http_servers.ts";
+import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 
 const CERTIFICATE: TimeLeft = { warningBeforeExpiryMs: 14 * DAY_MS, criticalBeforeExpiryMs: 3 * DAY_MS };
 
-interface Row {
-  readonly name: string;
-  readonly toDay: number;
-  readonly status?: number;
-  readonly asWarning?: boolean;
-  readonly certificate?: TimeLeft | null;
-  readonly condition: string;
-  readonly output: RegExp;
-}
-
 Deno.test("observeHttpRequest() compares the time until expiry of the certificate with its limits", async (t) => {
   const authority = createAuthority();
-  const file = await Deno.makeTempFile({ suffix: ".pem" });
-  await using _removal = { [Symbol.asyncDispose]: () => Deno.remove(file) };
-  await Deno.writeTextFile(file, authority.cert);
-  await using steps = concurrentSteps(t);
-  const rows: readonly Row[] = [
-    { name: "enough", toDay: 60, condition: "ok", output: /^status is 200$/ },
-    {
-      name: "little",
-      toDay: 9,
-      condition: "warning",
-      output: /^certificate expires in 8 d 23 h \(.*\), issued by "test authority"$/,
-    },
-    { name: "very little", toDay: 2, condition: "critical", output: /^certificate expires in 1 d 23 h / },
-    {
-      name: "very little as a warning",
-      toDay: 2,
-      asWarning: true,
-      condition: "warning",
-      output: /^certificate expires in 1 d 23 h /,
-    },
-    {
-      name: "little with another status",
-      toDay: 9,
-      status: 500,
-      condition: "critical",
-      output: /^status is 500, expected 200; certificate expires in 8 d 23 h /,
-    },
-    { name: "not checked", toDay: 2, certificate: null, condition: "ok", output: /^status is 200$/ },
-  ];
-  for (const { name, toDay, status = 200, asWarning, certificate = CERTIFICATE, condition, output } of rows) {
-    steps.add(name, async () => {
-      await using server = startAnswering(response(status), {
-        certificate: createCertificate({ authority, toDay }),
-      });
-      const check = httpCheck(`https://localhost:${server.port}/`, {
-        ...asWarning !== undefined && { asWarning },
-        ...certificate !== null && { certificate },
-        timeoutMs: 15_000,
-      });
-      const { results: [found] } = await observeInOwnProcess(check, {
-        flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
-        environment: { DENO_CERT: file },
-      });
-      assert.match(found?.output ?? "", output);
-      assert.strictEqual(found?.condition, condition);
-      assert.strictEqual(found.metrics.status, status);
-      const left = found.metrics.certificate_left_seconds;
-      if (certificate === null) assert.strictEqual(left, undefined);
-      else assert(Math.abs((left ?? NaN) - toDay * 86_400) < 60, `${left}`);
-      if (certificate === null) assert.strictEqual(server.visits, 1);
+  const caFile = await Deno.makeTempFile({ suffix: ".pem" });
+  await using _removal = { [Symbol.asyncDispose]: () => Deno.remove(caFile) };
+  await Deno.writeTextFile(caFile, authority.cert);
+  const trusting = { request: { tls: { caFile } } };
+  const rows: Readonly<Record<string, readonly [toDay: number, HttpExpectations, string]>> = {
+    "enough": [60, {}, "ok: status is 200"],
+    "little": [9, {}, 'warning: certificate expires in 8 d 23 h (…), issued by "test authority"'],
+    "very little": [2, {}, 'critical: certificate expires in 1 d 23 h (…), issued by "test authority"'],
+    "very little as a warning": [
+      2,
+      { asWarning: true },
+      'warning: certificate expires in 1 d 23 h (…), issued by "test authority"',
+    ],
+    "little with another status": [
+      9,
+      { statusCode: 500 },
+      'critical: status is 200, expected 500; certificate expires in 8 d 23 h (…), issued by "test authority"',
+    ],
+  };
+  for (const [name, [toDay, expectations, expected]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const certificate = createCertificate({ authority, toDay });
+      const run = { ...trusting, ...expectations, certificate: CERTIFICATE };
+      const { condition, output, metrics } = await observeAnswer(response(200), run, { certificate });
+      assert.strictEqual(`${condition}: ${output.replace(/\(.*?\)/, "(…)")}`, expected);
+      assert.ok(Math.abs((metrics["certificate_left_seconds"] ?? NaN) - toDay * 86_400) < 600);
     });
   }
-  steps.add("a server that hangs when it is asked again", async () => {
+  await t.step("a server that hangs when it is asked again", async () => {
     const tls = createCertificate({ authority, toDay: 60 });
     await using real = startAnswering(response(200), { certificate: tls });
     // The first connection goes through to the real server, every other one nowhere.
     await using front = startServer(beSilent);
     await using relay = startRelay(real.port, front.port);
-    const check = httpCheck(`https://localhost:${relay.port}/`, {
-      certificate: CERTIFICATE,
-      timeoutMs: 1500,
+    const run = { ...trusting, certificate: CERTIFICATE, timeoutMs: 1500 };
+    const { condition, output } = await observeTarget(`https://127.0.0.1:${relay.port}/`, run);
+    const place = `127.0.0.1:${relay.port}`;
+    assert.deepStrictEqual([condition, output], [
+      "critical",
+      `reading the certificate: timeout after 1.5 s during the TLS handshake with ${place}`,
+    ]);
+  });
+  await t.step("no TLS", async () => {
+    const { condition, output } = await observeAnswer(response(200), { certificate: CERTIFICATE });
+    assert.deepStrictEqual([condition, output], [
+      "critical",
+      "the target is not https:, so it has no certificate",
+    ]);
+  });
+  await t.step("with the CAs of the environment, and no permission but the target's", async () => {
+    const tls = createCertificate({ authority, toDay: 60 });
+    await using server = startAnswering(response(200), { certificate: tls });
+    const check = httpCheck(`https://localhost:${server.port}/`, { certificate: CERTIFICATE });
+    const found = await observeInOwnProcess(check, {
+      flags: ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=localhost:${server.port}`],
+      environment: { DENO_CERT: caFile },
     });
-    const { results: [found] } = await observeInOwnProcess(check, { environment: { DENO_CERT: file } });
-    assert.strictEqual(
-      found?.output,
-      `reading the certificate: timeout after 1.5 s during the TLS handshake with localhost:${relay.port}`,
-    );
-    assert.strictEqual(found.condition, "critical");
-  });
-  steps.add("no answer at all", async () => {
-    using refusing = await startRefusing();
-    const { port } = refusing;
-    const check = httpCheck(`https://localhost:${port}/`, { certificate: CERTIFICATE });
-    const { results: [found] } = await observeInOwnProcess(check);
-    assert.strictEqual(found?.output, `connecting to localhost:${port} failed: connection refused`);
-  });
-  steps.add("no TLS", async () => {
-    await using server = startAnswering(response(200));
-    const check = httpCheck(`${server.origin}/`, { certificate: CERTIFICATE });
-    const { results: [found] } = await observeInOwnProcess(check);
-    assert.strictEqual(found?.output, "the target is not https:, so it has no certificate");
-    assert.strictEqual(found.condition, "critical");
+    assert.deepStrictEqual([found.condition, found.output], ["ok", "status is 200"]);
   });
 });
 

@@ -1,0 +1,43 @@
+/** Values with defaults for all that a test does not care about. */
+import type { CheckKind, CheckOf, CheckSettings } from "../src/domain/check.ts";
+import type { ObserveContext } from "../src/domain/check_kind.ts";
+import { createMemorySystem } from "./memory_system.ts";
+
+/** A check that runs every minute, without channels. */
+export function checkOf<K extends CheckKind>(
+  kind: K,
+  parameters: CheckOf<K>["parameters"],
+  settings: Partial<CheckSettings> = {},
+): CheckOf<K> {
+  return {
+    name: "web",
+    active: true,
+    threshold: 1,
+    recoveryThreshold: settings.threshold ?? 1,
+    annoy: false,
+    schedule: { regularIntervalMs: 60_000, attentiveIntervalMs: 60_000 },
+    maintenanceWindows: [],
+    notifications: [],
+    dependsOn: [],
+    tags: [],
+    timeoutMs: 60_000,
+    ...settings,
+    kind,
+    parameters,
+  } as CheckOf<K>;
+}
+
+/** The context of a check on the real machine, except for some parts of it. */
+export function contextOf(
+  { system, ...others }:
+    & Partial<Omit<ObserveContext, "system">>
+    & { readonly system?: Partial<ObserveContext["system"]> } = {},
+): ObserveContext {
+  return {
+    system: { ...createMemorySystem(), ...system },
+    jobs: null,
+    directory: "/",
+    signal: new AbortController().signal,
+    ...others,
+  };
+}
