@@ -41,3 +41,15 @@ export function contextOf(
     ...others,
   };
 }
+
+/** A temporary directory, which is removed when it is disposed of. */
+export interface Directory extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Makes a temporary directory with these files. */
+export async function tempDirectory(files: Readonly<Record<string, string>> = {}): Promise<Directory> {
+  const path = await Deno.makeTempDir({ prefix: "monitor_test_" });
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${path}/${name}`, text);
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}

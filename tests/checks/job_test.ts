@@ -1,14 +1,12 @@
+import { checkOf, contextOf } from "../../testing/builders.ts";
 import assert from "node:assert/strict";
 import { jobKind } from "../../src/checks/job.ts";
 import type { JobCheck, JobParameters } from "../../src/domain/check.ts";
-import type { Condition } from "../../src/domain/condition.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
 import { createMemoryStore } from "../support/memory_store.ts";
-import { testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
-import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -20,13 +18,7 @@ type Event =
   | { readonly atMs: number; readonly begins: string }
   | { readonly atMs: number; readonly ends: string; readonly end?: Partial<JobEnd> };
 
-interface Row {
-  readonly events: readonly Event[];
-  readonly parameters?: Partial<JobParameters>;
-  readonly lookAtMs: number;
-  readonly condition: Condition;
-  readonly output: string;
-}
+type Row = readonly [lookAtMs: number, events: readonly Event[], expected: string, Partial<JobParameters>?];
 
 /** A run of 35 s that ended well. */
 const ran = (atMs: number, id = "a", end: Partial<JobEnd> = {}): readonly Event[] => [
@@ -35,212 +27,163 @@ const ran = (atMs: number, id = "a", end: Partial<JobEnd> = {}): readonly Event[
 ];
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "a check that was just written": {
-    events: [],
-    lookAtMs: 0,
-    condition: "ok",
-    output: "no run yet, the first one is expected within 1 d",
-  },
-  "no run yet, within the grace": {
-    events: [],
-    lookAtMs: DAY + 10 * MINUTE,
-    condition: "ok",
-    output: "no run yet, the first one was expected 10 min ago",
-  },
-  "no run in time": {
-    events: [],
-    lookAtMs: DAY + 10 * MINUTE + 1,
-    condition: "critical",
-    output: "overdue: no run has ended since the check began 1 d 10 min ago, expected every 1 d",
-  },
-  "the first run is under way": {
-    events: [{ atMs: HOUR, begins: "a" }],
-    lookAtMs: 2 * HOUR,
-    condition: "ok",
-    output: "running for 1 h, none has ended yet",
-  },
-  "a run that ended well": {
-    events: ran(HOUR),
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "ended 2 h ago with exit code 0 after 35 s",
-  },
-  "a run that ended well, and the next one is under way": {
-    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "ended 2 h ago with exit code 0 after 35 s; running for 1 h",
-  },
-  "runs that overlap": {
-    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, { atMs: 2.5 * HOUR, begins: "c" }],
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "ended 2 h ago with exit code 0 after 35 s; 2 runs in progress, the longest for 1 h",
-  },
-  "the older of two that overlap fails last": {
-    events: [
-      { atMs: HOUR, begins: "a" },
-      ...ran(2 * HOUR, "b"),
-      { atMs: 3 * HOUR, ends: "a", end: { exitCode: 2, durationMs: 2 * HOUR } },
-    ],
-    lookAtMs: 4 * HOUR,
-    condition: "critical",
-    output: "failed 1 h ago with exit code 2 after 2 h: last line",
-  },
-  "a run that died without a word, and a later one that ended well": {
-    events: [{ atMs: HOUR, begins: "a" }, ...ran(DAY, "b")],
-    parameters: { durationMaxMs: HOUR },
-    lookAtMs: DAY + HOUR,
-    condition: "ok",
-    output: "ended 1 h ago with exit code 0 after 35 s",
-  },
-  "a run that failed": {
-    events: ran(HOUR, "a", { exitCode: 3, durationMs: 4 * SECOND }),
-    lookAtMs: HOUR + 10 * MINUTE,
-    condition: "critical",
-    output: "failed 10 min ago with exit code 3 after 4 s: last line",
-  },
-  "a run that failed without a word": {
-    events: ran(HOUR, "a", { exitCode: 3, output: " \n\n" }),
-    lookAtMs: 2 * HOUR,
-    condition: "critical",
-    output: "failed 1 h ago with exit code 3 after 35 s",
-  },
-  "a run that failed with a very long line": {
-    events: ran(HOUR, "a", { exitCode: 3, output: "x".repeat(5000) }),
-    lookAtMs: 2 * HOUR,
-    condition: "critical",
-    output: `failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(299)}…`,
-  },
-  "a run that a signal ended": {
-    events: ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
-    lookAtMs: 2 * HOUR,
-    condition: "critical",
-    output: "failed 1 h ago, terminated by SIGKILL after 35 s: last line",
-  },
-  "a command that could not be started": {
-    events: ran(HOUR, "a", { how: "not_started", exitCode: 127, reason: "no such file", output: "" }),
-    lookAtMs: 2 * HOUR,
-    condition: "critical",
-    output: "failed 1 h ago, cannot start: no such file",
-  },
-  "a success that was noted by hand": {
-    events: [{ atMs: HOUR, ends: "a", end: { how: "noted", durationMs: null, output: "" } }],
-    lookAtMs: 2 * HOUR,
-    condition: "ok",
-    output: "recorded as successful 1 h ago",
-  },
-  "a failure that was noted by hand": {
-    events: [{ atMs: HOUR, ends: "a", end: { how: "noted", exitCode: 1, durationMs: null, output: "" } }],
-    parameters: { conditionOnFailure: "warning" },
-    lookAtMs: 2 * HOUR,
-    condition: "warning",
-    output: "failed 1 h ago, recorded as failed",
-  },
-  "a success after a failure": {
-    events: [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "ended 1 h ago with exit code 0 after 35 s",
-  },
-  "in time to the millisecond": {
-    events: ran(HOUR),
-    lookAtMs: HOUR + DAY + 10 * MINUTE,
-    condition: "ok",
-    output: "ended 1 d 10 min ago with exit code 0 after 35 s",
-  },
-  "overdue": {
-    events: ran(HOUR),
-    lookAtMs: 27 * HOUR,
-    condition: "critical",
-    output: "overdue: last ended 1 d 2 h ago, expected every 1 d",
-  },
-  "overdue as a warning, after a long grace": {
-    events: ran(HOUR),
-    parameters: { graceMs: DAY, conditionOnOverdue: "warning" },
-    lookAtMs: HOUR + 2 * DAY + 1,
-    condition: "warning",
-    output: "overdue: last ended 2 d ago, expected every 1 d",
-  },
-  "overdue, since a run died or hangs": {
-    events: [...ran(HOUR), { atMs: DAY, begins: "b" }],
-    lookAtMs: 27 * HOUR,
-    condition: "critical",
-    output:
-      "overdue: last ended 1 d 2 h ago, expected every 1 d, one started 3 h ago and is still running or died",
-  },
-  "failed and overdue": {
-    events: ran(HOUR, "a", { exitCode: 3 }),
-    parameters: { conditionOnFailure: "warning" },
-    lookAtMs: 27 * HOUR,
-    condition: "critical",
-    output: "failed 1 d 2 h ago with exit code 3 after 35 s: last line; " +
-      "overdue: last ended 1 d 2 h ago, expected every 1 d",
-  },
-  "too long a run": {
-    events: [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
-    parameters: { durationMaxMs: 2 * HOUR },
-    lookAtMs: 5 * HOUR,
-    condition: "critical",
-    output: "running for 3 h, at most 2 h expected, unless it died",
-  },
-  "slightly too long a run": {
-    events: [{ atMs: HOUR, begins: "a" }],
-    parameters: { durationMaxMs: 2 * HOUR, conditionOnLongRun: "warning" },
-    lookAtMs: 3 * HOUR + 1,
-    condition: "warning",
-    output: "running for just over 2 h, at most 2 h expected, unless it died",
-  },
-  "a run of the maximum duration": {
-    events: [{ atMs: HOUR, begins: "a" }],
-    parameters: { durationMaxMs: 2 * HOUR },
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "running for 2 h, none has ended yet",
-  },
-  "a run that took too long": {
-    events: ran(5 * HOUR, "a", { durationMs: 3 * HOUR }),
-    parameters: { durationMaxMs: 2 * HOUR },
-    lookAtMs: 6 * HOUR,
-    condition: "critical",
-    output: "the run that ended 1 h ago took 3 h, at most 2 h expected",
-  },
-  "an end that is a little in the future": {
-    events: ran(HOUR + MINUTE),
-    lookAtMs: HOUR,
-    condition: "ok",
-    output: "ended 0 s ago with exit code 0 after 35 s",
-  },
-  "an end in the future, since the clock was set back": {
-    events: ran(300 * DAY),
-    lookAtMs: HOUR,
-    condition: "unknown",
-    output: "last ended 299 d 23 h in the future, so the clock was set back; wait for the next run",
-  },
-  "an end in the future, and a run since": {
-    events: [...ran(300 * DAY), ...ran(2 * HOUR, "b")],
-    lookAtMs: 3 * HOUR,
-    condition: "ok",
-    output: "ended 1 h ago with exit code 0 after 35 s",
-  },
-  "a start in the future": {
-    events: [{ atMs: 300 * DAY, begins: "a" }],
-    parameters: { durationMaxMs: HOUR },
-    lookAtMs: HOUR,
-    condition: "ok",
-    output: "running for 0 s, none has ended yet",
-  },
+  "a check that was just written": [0, [], "ok: no run yet, the first one is expected within 1 d"],
+  "no run yet, within the grace": [
+    DAY + 10 * MINUTE,
+    [],
+    "ok: no run yet, the first one was expected 10 min ago",
+  ],
+  "no run in time": [
+    DAY + 10 * MINUTE + 1,
+    [],
+    "critical: overdue: no run has ended since the check began 1 d 10 min ago, expected every 1 d",
+  ],
+  "the first run is under way": [
+    2 * HOUR,
+    [{ atMs: HOUR, begins: "a" }],
+    "ok: running for 1 h, none has ended yet",
+  ],
+  "a run that ended well": [3 * HOUR, ran(HOUR), "ok: ended 2 h ago with exit code 0 after 35 s"],
+  "a run that ended well, and the next one is under way": [3 * HOUR, [...ran(HOUR), {
+    atMs: 2 * HOUR,
+    begins: "b",
+  }], "ok: ended 2 h ago with exit code 0 after 35 s; running for 1 h"],
+  "runs that overlap": [3 * HOUR, [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }, {
+    atMs: 2.5 * HOUR,
+    begins: "c",
+  }], "ok: ended 2 h ago with exit code 0 after 35 s; 2 runs in progress, the longest for 1 h"],
+  "the older of two that overlap fails last": [4 * HOUR, [
+    { atMs: HOUR, begins: "a" },
+    ...ran(2 * HOUR, "b"),
+    { atMs: 3 * HOUR, ends: "a", end: { exitCode: 2, durationMs: 2 * HOUR } },
+  ], "critical: failed 1 h ago with exit code 2 after 2 h: last line"],
+  "a run that died without a word, and a later one that ended well": [
+    DAY + HOUR,
+    [{ atMs: HOUR, begins: "a" }, ...ran(DAY, "b")],
+    "ok: ended 1 h ago with exit code 0 after 35 s",
+    { durationMaxMs: HOUR },
+  ],
+  "a run that failed": [
+    HOUR + 10 * MINUTE,
+    ran(HOUR, "a", { exitCode: 3, durationMs: 4 * SECOND }),
+    "critical: failed 10 min ago with exit code 3 after 4 s: last line",
+  ],
+  "a run that failed without a word": [
+    2 * HOUR,
+    ran(HOUR, "a", { exitCode: 3, output: " \n\n" }),
+    "critical: failed 1 h ago with exit code 3 after 35 s",
+  ],
+  "a run that failed with a very long line": [
+    2 * HOUR,
+    ran(HOUR, "a", { exitCode: 3, output: "x".repeat(5000) }),
+    `critical: failed 1 h ago with exit code 3 after 35 s: ${"x".repeat(299)}…`,
+  ],
+  "a run that a signal ended": [
+    2 * HOUR,
+    ran(HOUR, "a", { how: "signalled", exitCode: 137, reason: "SIGKILL" }),
+    "critical: failed 1 h ago, terminated by SIGKILL after 35 s: last line",
+  ],
+  "a command that could not be started": [
+    2 * HOUR,
+    ran(HOUR, "a", { how: "not_started", exitCode: 127, reason: "no such file", output: "" }),
+    "critical: failed 1 h ago, cannot start: no such file",
+  ],
+  "a success that was noted by hand": [2 * HOUR, [{
+    atMs: HOUR,
+    ends: "a",
+    end: { how: "noted", durationMs: null, output: "" },
+  }], "ok: recorded as successful 1 h ago"],
+  "a failure that was noted by hand": [
+    2 * HOUR,
+    [{ atMs: HOUR, ends: "a", end: { how: "noted", exitCode: 1, durationMs: null, output: "" } }],
+    "warning: failed 1 h ago, recorded as failed",
+    { conditionOnFailure: "warning" },
+  ],
+  "a success after a failure": [
+    3 * HOUR,
+    [...ran(HOUR, "a", { exitCode: 1 }), ...ran(2 * HOUR, "b")],
+    "ok: ended 1 h ago with exit code 0 after 35 s",
+  ],
+  "in time to the millisecond": [
+    HOUR + DAY + 10 * MINUTE,
+    ran(HOUR),
+    "ok: ended 1 d 10 min ago with exit code 0 after 35 s",
+  ],
+  "overdue": [27 * HOUR, ran(HOUR), "critical: overdue: last ended 1 d 2 h ago, expected every 1 d"],
+  "overdue as a warning, after a long grace": [
+    HOUR + 2 * DAY + 1,
+    ran(HOUR),
+    "warning: overdue: last ended 2 d ago, expected every 1 d",
+    { graceMs: DAY, conditionOnOverdue: "warning" },
+  ],
+  "overdue, since a run died or hangs": [
+    27 * HOUR,
+    [...ran(HOUR), { atMs: DAY, begins: "b" }],
+    "critical: overdue: last ended 1 d 2 h ago, expected every 1 d, one started 3 h ago and is still running or died",
+  ],
+  "failed and overdue": [
+    27 * HOUR,
+    ran(HOUR, "a", { exitCode: 3 }),
+    "critical: failed 1 d 2 h ago with exit code 3 after 35 s: last line; " +
+    "overdue: last ended 1 d 2 h ago, expected every 1 d",
+    { conditionOnFailure: "warning" },
+  ],
+  "too long a run": [
+    5 * HOUR,
+    [...ran(HOUR), { atMs: 2 * HOUR, begins: "b" }],
+    "critical: running for 3 h, at most 2 h expected, unless it died",
+    { durationMaxMs: 2 * HOUR },
+  ],
+  "slightly too long a run": [
+    3 * HOUR + 1,
+    [{ atMs: HOUR, begins: "a" }],
+    "warning: running for just over 2 h, at most 2 h expected, unless it died",
+    { durationMaxMs: 2 * HOUR, conditionOnLongRun: "warning" },
+  ],
+  "a run of the maximum duration": [
+    3 * HOUR,
+    [{ atMs: HOUR, begins: "a" }],
+    "ok: running for 2 h, none has ended yet",
+    { durationMaxMs: 2 * HOUR },
+  ],
+  "a run that took too long": [
+    6 * HOUR,
+    ran(5 * HOUR, "a", { durationMs: 3 * HOUR }),
+    "critical: the run that ended 1 h ago took 3 h, at most 2 h expected",
+    { durationMaxMs: 2 * HOUR },
+  ],
+  "an end that is a little in the future": [
+    HOUR,
+    ran(HOUR + MINUTE),
+    "ok: ended 0 s ago with exit code 0 after 35 s",
+  ],
+  "an end in the future, since the clock was set back": [
+    HOUR,
+    ran(300 * DAY),
+    "unknown: last ended 299 d 23 h in the future, so the clock was set back; wait for the next run",
+  ],
+  "an end in the future, and a run since": [
+    3 * HOUR,
+    [...ran(300 * DAY), ...ran(2 * HOUR, "b")],
+    "ok: ended 1 h ago with exit code 0 after 35 s",
+  ],
+  "a start in the future": [
+    HOUR,
+    [{ atMs: 300 * DAY, begins: "a" }],
+    "ok: running for 0 s, none has ended yet",
+    { durationMaxMs: HOUR },
+  ],
 };
 
 Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async (t) => {
-  for (const [name, row] of Object.entries(ROWS)) {
+  for (const [name, [lookAtMs, events, expected, parameters]] of Object.entries(ROWS)) {
     await t.step(name, async () => {
       const store = createMemoryStore();
       const startMs = createFakeClock().wallMs();
       await store.job("backup", startMs);
-      for (const event of row.events) await happen(store, event, startMs);
-      const { condition, output } = await look(store, row.lookAtMs, row.parameters);
-      assert.deepEqual({ condition, output }, { condition: row.condition, output: row.output });
+      for (const event of events) await happen(store, event, startMs);
+      const { condition, output } = await look(store, lookAtMs, parameters);
+      assert.equal(`${condition}: ${output}`, expected);
     });
   }
 });
@@ -260,10 +203,9 @@ Deno.test("observeJob() has the last lines as detail, and measures", async () =>
 Deno.test("observeJob() shows the last line of a failed run once", async (t) => {
   const long = "x".repeat(301);
   const rows: Readonly<Record<string, readonly [output: string, shown: string, detail: string]>> = {
-    "several lines": ["first line\nlast line\n", "last line", "first line\n"],
     "one line": ["last line\n", "last line", ""],
     "blank lines at the end": ["first line\nlast line\n\n \n", "last line", "first line\n"],
-    "no newline at the end": ["first line\nlast line", "last line", "first line\n"],
+
     "a line that is too long for the output": [
       `first line\n${long}\n`,
       `${long.slice(0, 299)}…`,
@@ -325,13 +267,7 @@ Deno.test("observeJob() returns unknown without a state or if it cannot be read"
 Deno.test("observeJob() throws the reason when it is aborted", async () => {
   const reason = new Error("stopped");
   await assert.rejects(
-    () =>
-      jobKind.observe(check({}), {
-        system: createMemorySystem(),
-        jobs: null,
-        directory: "/",
-        signal: AbortSignal.abort(reason),
-      }),
+    () => jobKind.observe(check({}), contextOf({ signal: AbortSignal.abort(reason) })),
     reason,
   );
 });
@@ -383,25 +319,16 @@ async function observe(
 ): Promise<CheckResult> {
   const clock = createFakeClock();
   await clock.advance(atMs);
-  return await jobKind.observe(check(parameters), {
-    system: { ...createMemorySystem(), clock },
-    jobs,
-    directory: "/",
-    signal: new AbortController().signal,
-  });
+  return await jobKind.observe(check(parameters), contextOf({ system: { clock }, jobs }));
 }
 
 function check(parameters: Partial<JobParameters>): JobCheck {
-  return {
-    ...testCheck("ok", { name: "backup" }),
-    kind: "job",
-    parameters: {
-      expectedEveryMs: DAY,
-      graceMs: 10 * MINUTE,
-      conditionOnFailure: "critical",
-      conditionOnOverdue: "critical",
-      conditionOnLongRun: "critical",
-      ...parameters,
-    },
-  };
+  return checkOf("job", {
+    expectedEveryMs: DAY,
+    graceMs: 10 * MINUTE,
+    conditionOnFailure: "critical",
+    conditionOnOverdue: "critical",
+    conditionOnLongRun: "critical",
+    ...parameters,
+  }, { name: "backup" });
 }
