@@ -184,7 +184,7 @@ Deno.test("observeTcpConnect() trusts the certificate with the expected fingerpr
       createMemorySystem(),
     );
     assert.deepStrictEqual(rest, {});
-    const grants = [`--allow-env=${env.join(",")}`, `--allow-net=${net.join(",")}`];
+    const grants = [`--allow-env=${[...env, "TEST_SEED"].join(",")}`, `--allow-net=${net.join(",")}`];
     const found = await observeInOwnProcess(check, { flags: ["--allow-read", "--allow-sys", ...grants] });
     assert.strictEqual(found.condition, "ok", found.output);
   });
