@@ -20,6 +20,7 @@ export const TOOLS = {
   "busybox": { package: "busybox-static" },
   "bwrap": { package: "bubblewrap" },
   "caddy": { package: "caddy" },
+  "check_disk": plugin("check_disk"),
   "check_dummy": plugin("check_dummy"),
   "check_file_age": plugin("check_file_age"),
   "check_http": plugin("check_http"),
