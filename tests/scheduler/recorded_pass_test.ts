@@ -112,6 +112,6 @@ Deno.test("RecordedPass combines the last results in a group if no state is kept
     await pass.finish();
     return results.map(({ check, condition }) => `${check.name} ${condition}`);
   };
-  assert.deepEqual(await conditionsOf(true), ["one critical", "group ok"]);
+  assert.deepEqual(await conditionsOf(true), ["one critical", "group unknown"]);
   assert.deepEqual(await conditionsOf(false), ["one critical", "group critical"]);
 });
