@@ -274,7 +274,9 @@ const PAGE_BYTES = 4096;
 
 function sizeOf({ kind, bytes, database }: Node): number {
   if (kind === "directory") return PAGE_BYTES;
-  return database === null ? bytes.length : PAGE_BYTES;
+  if (database === null) return bytes.length;
+  // One whose first transaction did not end is empty.
+  return PAGE_BYTES * Number(database.prepare("PRAGMA page_count").get()?.["page_count"]);
 }
 
 const HEADER_BYTES = 100;

@@ -65,15 +65,15 @@ simulate("an acknowledged problem has no reminders and no escalation, and its re
     chat: [
       "22:00 problem web critical",
       "22:00 problem other critical",
-      "22:55 reminder other critical",
-      "23:50 reminder other critical",
+      "22:54-22:55 reminder other critical",
+      "23:48-23:50 reminder other critical",
       "00:20 recovery web ok (acknowledged)",
       "00:20 recovery other ok",
     ],
     boss: [
-      "22:31 problem other critical",
-      "22:55 reminder other critical",
-      "23:50 reminder other critical",
+      "22:30-22:31 problem other critical",
+      "22:54-22:55 reminder other critical",
+      "23:48-23:50 reminder other critical",
       "00:20 recovery other ok",
     ],
   },
@@ -93,7 +93,8 @@ simulate("a maintenance window by hand suppresses a tag, also of a check that ge
     "22:20": [{ config: { checks: { web: FRONT, new: FRONT, other: {} } } }, "reload"],
     "22:40": async (world) => {
       const { stdout } = await world.machine().run("status");
-      assert.match(stdout, /^maintenance: "web" for .*\nmaintenance: "new" for /m);
+      assert.match(stdout, /^maintenance: 2 checks for 29 min/m);
+      for (const name of ["web", "new"]) assert.match(stdout, new RegExp(` ${name} .*\\[maintenance for `));
     },
     "22:50": async (world) => {
       const { stdout } = await world.machine().run("maintenance", "end", "--id", "deploy");
