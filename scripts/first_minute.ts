@@ -5,9 +5,10 @@
  *
  *     deno run -A scripts/first_minute.ts
  */
+import { fileURLToPath } from "node:url";
 import { runArguments, sourceEnvironment } from "../testing/source.ts";
 
-const PROJECT = new URL("..", import.meta.url).pathname;
+const PROJECT = fileURLToPath(new URL("..", import.meta.url));
 const README = `${PROJECT}README.md`;
 const BEGIN = "<!-- What follows is made by scripts/first_minute.ts. -->\n\n```console\n";
 const END = "```\n\n<!-- Up to here. -->\n";

@@ -4,11 +4,12 @@
  *
  *     deno task pictures     docs/images/
  */
+import { fileURLToPath } from "node:url";
 import { runArguments } from "../testing/source.ts";
 
 const PROJECT = new URL("../", import.meta.url);
-const MAIN = new URL("main.ts", PROJECT).pathname;
-const IMAGES = new URL("docs/images/", PROJECT).pathname;
+const MAIN = fileURLToPath(new URL("main.ts", PROJECT));
+const IMAGES = fileURLToPath(new URL("docs/images/", PROJECT));
 
 const VIEWS = [
   { name: "report_light", width: 1280, height: 760, scheme: "light" },
@@ -103,7 +104,7 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
 }
 
 async function makeReport(work: string): Promise<void> {
-  const history = new URL("scripts/make_history.ts", PROJECT).pathname;
+  const history = fileURLToPath(new URL("scripts/make_history.ts", PROJECT));
   await run(Deno.execPath(), [...runArguments(), history, work, "8"], work);
   const config = JSON.parse(await Deno.readTextFile(`${work}/monitor.json`));
   const page = { title: "Status of example.org" };

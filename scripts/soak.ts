@@ -9,6 +9,7 @@
  *     deno task soak --rounds 100 --seed 7 traces
  *     deno task soak full                   # the tests that have a short form, in full
  */
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { soakConfigs } from "./soak/configs.ts";
 import { soakEndpoint } from "./soak/endpoint.ts";
@@ -198,7 +199,7 @@ async function runTests(files: readonly string[], { variables, minutesMax }: Tes
     Deno.execPath(),
     ["test", "--no-check", "--allow-all", ...SOURCE_FLAGS, ...files],
     {
-      cwd: PROJECT.pathname,
+      cwd: fileURLToPath(PROJECT),
       env,
       stdin: "null",
       limitMs: Math.ceil(minutesMax) * 60_000,

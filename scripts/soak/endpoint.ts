@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { runArguments, sourceEnvironment } from "../../testing/source.ts";
 import { startChild } from "../../testing/tools.ts";
 
@@ -5,8 +6,8 @@ const CHECKS = 1000;
 const SETTLE_MS = 5_000;
 /** A p99 up to this is always accepted. */
 const P99_MS = 10;
-const MAIN = new URL("../../main.ts", import.meta.url).pathname;
-const CLIENTS = new URL("endpoint_clients.ts", import.meta.url).pathname;
+const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
+const CLIENTS = fileURLToPath(new URL("endpoint_clients.ts", import.meta.url));
 
 /** The behaviors of clients of the endpoint; see `endpoint_clients.ts`. */
 const SCENARIOS: readonly string[] = [

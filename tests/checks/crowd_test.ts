@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import type { CrowdFindings, CrowdOrder } from "../fixtures/crowd.ts";
 import { until } from "../life/in_time.ts";
@@ -85,7 +86,7 @@ Deno.test("many scripts of every behavior at once leak no process, file descript
     rounds: ROUNDS,
     mark,
   };
-  const program = new URL("../fixtures/crowd.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../fixtures/crowd.ts", import.meta.url));
   const args = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
   // Even if the test fails.
   using _end = { [Symbol.dispose]: () => endSurvivors(mark) };

@@ -1,4 +1,5 @@
 /** The requests of an `http_request` check, as real servers receive them. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import type { HttpRequest, HttpTls } from "../../src/domain/http_check.ts";
 import { inTime } from "../life/in_time.ts";
@@ -297,7 +298,7 @@ async function startDemanding(
   files: Readonly<Record<"cert" | "key" | "ca", string>>,
 ): Promise<AsyncDisposable & { readonly origin: string }> {
   const directory = await createDirectory(files);
-  const program = new URL("../fixtures/demand_certificate.js", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../fixtures/demand_certificate.js", import.meta.url));
   const paths = ["cert", "key", "ca"].map((name) => directory.path(name));
   const child = startChild(tool("node"), [program, ...paths], { stdout: "piped", stderr: "null" });
   const reader = child.stdout.getReader();

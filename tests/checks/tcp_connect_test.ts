@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -249,7 +250,7 @@ Deno.test("observeTcpConnect() connects to a Unix socket, with permissions for i
     assert.deepStrictEqual([condition, output], ["ok", 'connected, response contains "+PONG"']);
     const required = await tcpConnectKind.requiredPermissions(check, createMemorySystem());
     assert.deepStrictEqual(required, { read: [socket], write: [socket] });
-    const source = new URL("../..", import.meta.url).pathname;
+    const source = fileURLToPath(new URL("../..", import.meta.url));
     const grants = { read: [source, socket], write: [socket] };
     for (const missing of ["", "read", "write"] as const) {
       await t.step(missing === "" ? "all" : `without --allow-${missing}`, async () => {

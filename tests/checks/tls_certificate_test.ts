@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -220,7 +221,7 @@ Deno.test("observeTlsCertificate() requires only its host, port and CA file", as
     const check = certificateCheck({ port: server.port, caFile: path });
     const { net = [], read = [] } = await tlsCertificateKind.requiredPermissions(check, createMemorySystem());
     assert.deepStrictEqual([net, read], [[`localhost:${server.port}`], [path]]);
-    const project = new URL("../..", import.meta.url).pathname;
+    const project = fileURLToPath(new URL("../..", import.meta.url));
     const { output } = await observeInOwnProcess(check, {
       flags: [
         `--allow-read=${path},${project}`,

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { loadConfig, type LoadedConfig } from "../../src/config/load.ts";
 import { CONFIG_BYTES_MAX } from "../../src/config/source.ts";
@@ -30,7 +31,7 @@ Deno.test("loadConfig() returns the exact errors of each invalid config", async 
   assert.deepEqual(names.toSorted(), Object.keys(INVALID_DOCUMENTS).toSorted());
   const system = createMemorySystem({
     environment: { PATH: "/usr/bin:/bin", PORT: "25" },
-    workingDirectory: TESTDATA.pathname,
+    workingDirectory: fileURLToPath(TESTDATA),
   });
   for (const [name, expected] of Object.entries(INVALID_DOCUMENTS)) {
     await t.step(name.replaceAll("_", " "), async () => {
@@ -423,7 +424,7 @@ Deno.test("loadConfig() resolves the path of the state from the config's directo
 Deno.test("loadConfig() loads a large config within 15 times its size", async () => {
   const { success, stdout, stderr } = await runChild(Deno.execPath(), [
     ...runArguments(["--allow-read", `--v8-flags=--max-old-space-size=${15 * LARGE_BYTES / 1_000_000}`]),
-    new URL("load_large_config.ts", import.meta.url).pathname,
+    fileURLToPath(new URL("load_large_config.ts", import.meta.url)),
     String(LARGE_BYTES),
   ]);
   assert.ok(success, stderr);

@@ -1,4 +1,5 @@
 /** The pages that people read, taken apart: their headings, links and blocks of code. */
+import { fileURLToPath } from "node:url";
 
 /** One page. */
 export interface Page {
@@ -25,7 +26,7 @@ export interface Block {
 }
 
 /** The project's directory, with a slash at its end. */
-export const PROJECT = new URL("../../", import.meta.url).pathname;
+export const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 
 const IN_THE_MAIN_DIRECTORY = ["README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY", "CHANGELOG"];
 

@@ -2,6 +2,7 @@
  * An executable that was built for one config: its abilities, and that it has no others. Run by `deno task
  * executable`, since it compiles: if Deno's download is unreachable, `DENORT_BIN` must name the base.
  */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { bundle } from "../../scripts/bundle.ts";
@@ -12,7 +13,7 @@ import { startServer } from "../support/http_servers.ts";
 import { type PermissionHarness, withPermissions } from "../permissions/harness.ts";
 import type { Outcomes, Place } from "./attempts.ts";
 
-const ATTEMPTS = new URL("attempts.ts", import.meta.url).pathname;
+const ATTEMPTS = fileURLToPath(new URL("attempts.ts", import.meta.url));
 
 /** Runs an executable with an environment in which no proxy is named. */
 function run(program: string, args: readonly string[], harness: PermissionHarness): Promise<ChildEnd> {

@@ -6,6 +6,7 @@
  * `CHAOS_ROUNDS=30 CHAOS_SEED=7 deno test -A tests/life/chaos_test.ts`, or `deno task soak chaos`; MONITOR_PROGRAM
  * names an executable to run instead of the source. CHAOS_REQUIRES_DISK=1: fails if no small disk can be mounted.
  */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
@@ -28,7 +29,7 @@ Deno.test({
       assert.notEqual(Deno.env.get("CHAOS_REQUIRES_DISK"), "1", reason);
       console.log(`${reason}: the disk is never full`);
     }
-    const program = new URL("chaos/campaign.ts", import.meta.url).pathname;
+    const program = fileURLToPath(new URL("chaos/campaign.ts", import.meta.url));
     const campaign = [Deno.execPath(), ...runArguments(), program];
     // A mount in a namespace disappears with the last process in it.
     const [path = "", ...args] = mounts ? [tool("unshare"), ...UNSHARE, "--", ...campaign] : campaign;

@@ -1,4 +1,5 @@
 /** Targets that flood the monitor with responses, alongside healthy ones. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { flood } from "../support/hostile_servers.ts";
@@ -10,7 +11,7 @@ import { withTarget } from "./target.ts";
 
 const test = concurrentTests("monitor check: floods");
 
-const FLOOD = new URL("../fixtures/flood_informational.ts", import.meta.url).pathname;
+const FLOOD = fileURLToPath(new URL("../fixtures/flood_informational.ts", import.meta.url));
 
 /** Starts four servers in a process of their own, whose work is not that of the test. */
 async function startFlood(): Promise<AsyncDisposable & { readonly ports: readonly number[] }> {

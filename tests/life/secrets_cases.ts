@@ -1,4 +1,5 @@
 /** Planted secrets are searched for in everything that the program leaves. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { inTime } from "./in_time.ts";
@@ -164,7 +165,7 @@ test("monitor validate: an error beside a secret does not quote it", (add) => {
 });
 
 test("monitor: an error that nothing has caught ends it with 70 and tells no secret", (add) => {
-  const preload = new URL("../fixtures/throw_secret.ts", import.meta.url).pathname;
+  const preload = fileURLToPath(new URL("../fixtures/throw_secret.ts", import.meta.url));
   for (const how of ["error", "rejection"]) {
     add(how, () =>
       withHarness(async (harness) => {

@@ -1,4 +1,5 @@
 /** The files in `examples/` that set the program up: each is validated by its tool, and its commands are run. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { systemdAnalyze } from "../support/systemd_analyze.ts";
@@ -62,7 +63,7 @@ test(
 
 test("examples/systemd: the sandbox of the services is as tight as it was", async () => {
   for (const name of ["monitor.service", "monitor-due.service"]) {
-    const path = new URL(`systemd/${name}`, EXAMPLES).pathname;
+    const path = fileURLToPath(new URL(`systemd/${name}`, EXAMPLES));
     // In tenths: an exposure of 2.5 of 10 at most.
     const { code, text } = await analyze(["security", "--offline=true", "--threshold=25", path]);
     assert.equal(code, 0, text.trimEnd().split("\n").at(-1) ?? "it said nothing");

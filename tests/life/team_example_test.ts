@@ -1,10 +1,11 @@
 /** Two weeks in the life of the team of examples/team, with every message that each of them gets. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import type { Condition } from "../../src/domain/condition.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 import { type FakeService, type Message, startFakeService } from "../support/fake_service.ts";
 
-const CONFIG = new URL("../../examples/team/monitor.jsonc", import.meta.url).pathname;
+const CONFIG = fileURLToPath(new URL("../../examples/team/monitor.jsonc", import.meta.url));
 const HOUR_MS = 3_600_000;
 
 /** By the host that a message goes to. */
@@ -203,7 +204,7 @@ Deno.test("examples/team: two weeks, with every message that each of the team ge
 });
 
 Deno.test("examples/team: check_queue.sh exits by the number of files", async () => {
-  const script = new URL("../../examples/team/check_queue.sh", import.meta.url).pathname;
+  const script = fileURLToPath(new URL("../../examples/team/check_queue.sh", import.meta.url));
   const directory = await Deno.makeTempDir({ prefix: "monitor_team_" });
   try {
     let count = 0;

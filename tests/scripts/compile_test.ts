@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import {
   compileAll,
@@ -17,7 +18,7 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 import { runArguments } from "../../testing/source.ts";
 import { type ChildEnd, runChild, tool } from "../../testing/tools.ts";
 
-const SCRIPT = new URL("../../scripts/compile.ts", import.meta.url).pathname;
+const SCRIPT = fileURLToPath(new URL("../../scripts/compile.ts", import.meta.url));
 const OWN_TARGET = TARGETS.find((target) => target === Deno.build.target) ?? TARGETS[0];
 const FOREIGN_TARGET = TARGETS.find((target) => target !== OWN_TARGET) ?? TARGETS[1] ?? TARGETS[0];
 

@@ -2,6 +2,7 @@
  * The steps of a release, as far as this machine allows. Not run here: the upload with `gh`, the image with `docker`, the
  * attestation of the provenance, and executables of other targets. Their commands and the workflow are parsed.
  */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import project from "../../deno.json" with { type: "json" };
@@ -99,7 +100,7 @@ Deno.test("the commands for the release and the image name the tag and every fil
 });
 
 Deno.test("release.ts prints the commands of upload and image with --dry-run, and rejects another step", async () => {
-  const script = new URL("scripts/release.ts", PROJECT).pathname;
+  const script = fileURLToPath(new URL("scripts/release.ts", PROJECT));
   const release = (...args: readonly string[]) =>
     runChild(Deno.execPath(), [...runArguments(), script, ...args]);
   const [upload, image, wrong] = await Promise.all([

@@ -1,7 +1,8 @@
 /** Rules for the tree as a whole, which no lint rule can check: it reads one file at a time. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 
-const PROJECT = new URL("../../", import.meta.url).pathname;
+const PROJECT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = filesBelow("src").filter((path) => path.endsWith(".ts"));
 
 Deno.test("src contains only directories", () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError, type StoreFailure } from "../../src/domain/store.ts";
@@ -199,7 +200,7 @@ interface SilencingProcess {
 }
 
 async function startSilencing(access: "own" | "alongside"): Promise<SilencingProcess> {
-  const program = new URL("./silence_each.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("./silence_each.ts", import.meta.url));
   const child = startChild(Deno.execPath(), [...runArguments(), program, access], {
     stdin: "piped",
     stdout: "piped",

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { runArguments } from "../../testing/source.ts";
 import { inTime } from "../life/in_time.ts";
 import { startChild } from "../../testing/tools.ts";
@@ -12,7 +13,7 @@ export interface SavingProcess {
 
 /** Starts it, without a pause unless given, and waits until it is about to open the state. */
 export async function startSaving(path: string, { pauseMs = 0 } = {}): Promise<SavingProcess> {
-  const program = new URL("./save_forever.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("./save_forever.ts", import.meta.url));
   const child = startChild(Deno.execPath(), [...runArguments(), program, path, String(pauseMs)], {
     stdout: "piped",
   });

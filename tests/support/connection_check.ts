@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { entryOf } from "../../src/checks/registry.ts";
 import type {
   CheckOf,
@@ -90,7 +91,7 @@ async function runProcess(
   order: { readonly checks: readonly ConnectionCheck[]; readonly times: number },
   { flags = ["--allow-all"], environment = {} }: ConnectionProcess = {},
 ): Promise<{ readonly results: readonly CheckResult[]; readonly socketGrowth: number }> {
-  const program = new URL("../fixtures/observe_connection.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../fixtures/observe_connection.ts", import.meta.url));
   const args = [...runArguments(flags), program, JSON.stringify(order)];
   const { success, stdout, stderr } = await runChild(Deno.execPath(), args, {
     env: { NO_COLOR: "1", ...environment },

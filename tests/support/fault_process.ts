@@ -1,4 +1,5 @@
 /** Faults in a separate process, with its own connections, children and memory. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import type { FaultFindings, FaultOrder } from "../fixtures/fault_rounds.ts";
 import { createTrust } from "./check_faults.ts";
@@ -14,7 +15,7 @@ export async function runFaultProcess(
   using trust = createTrust();
   const { certificate, authority, path } = trust;
   const order: FaultOrder = { rounds, targets, certificate, authority, path };
-  const program = new URL("../fixtures/fault_rounds.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../fixtures/fault_rounds.ts", import.meta.url));
   const flags = runArguments(["--allow-all", "--v8-flags=--expose-gc"]);
   const { success, stdout, stderr } = await runChild(
     Deno.execPath(),

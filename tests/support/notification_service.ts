@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { inTime } from "../life/in_time.ts";
 import { requiresTools, startChild, tool } from "../../testing/tools.ts";
 
@@ -24,7 +25,7 @@ export interface SessionBus extends AsyncDisposable {
  */
 export type ServiceKind = "shows" | "mute" | "none";
 
-const SERVICE = new URL("./notification_service.py", import.meta.url).pathname;
+const SERVICE = fileURLToPath(new URL("./notification_service.py", import.meta.url));
 
 const COMMANDS: Readonly<Record<ServiceKind, () => readonly string[]>> = {
   shows: () => [tool("python3"), SERVICE],

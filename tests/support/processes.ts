@@ -1,9 +1,10 @@
+import { fileURLToPath } from "node:url";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { waitingFor } from "../../testing/test_notes.ts";
 
 /** Returns the absolute path of a program in tests/fixtures. */
 export function fixture(name: string): string {
-  return new URL(`../fixtures/${name}`, import.meta.url).pathname;
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 }
 
 /** A name for one run that no other run has: its processes are found by it. */

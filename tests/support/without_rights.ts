@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { runArguments } from "../../testing/source.ts";
 import { runChild, tool } from "../../testing/tools.ts";
@@ -16,7 +17,7 @@ export async function runWithoutRights(module: URL, ...args: readonly string[]):
     "--",
     Deno.execPath(),
     ...runArguments(),
-    module.pathname,
+    fileURLToPath(module),
     ...args,
   ]);
   assert.equal(code, 0, stderr);

@@ -2,6 +2,7 @@
  * A name with several IP addresses, of which a server has only the last one. Debian's libnss-wrapper provides such a
  * name to the system's functions, in separate processes.
  */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import type { OutgoingMail } from "../../src/domain/mail.ts";
 import { runArguments } from "../../testing/source.ts";
@@ -208,7 +209,7 @@ Deno.test({
       const flags = ["--allow-read", "--allow-env", "--allow-sys", `--allow-net=${NAME}:${server.port}`];
       const { code, stdout, stderr } = await runChild(Deno.execPath(), [
         ...runArguments(flags),
-        new URL("../support/send_mail.ts", import.meta.url).pathname,
+        fileURLToPath(new URL("../support/send_mail.ts", import.meta.url)),
         ...[JSON.stringify(mail), "required"],
       ], { env: environment });
       assert.equal(code, 0, stderr);

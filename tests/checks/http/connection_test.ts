@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpRequest } from "../../../src/domain/http_check.ts";
@@ -23,7 +24,7 @@ Deno.test("http_request sends a request to a Unix socket, with permissions for i
       read: [socket],
       write: [socket],
     });
-    const source = new URL("../../..", import.meta.url).pathname;
+    const source = fileURLToPath(new URL("../../..", import.meta.url));
     const grants = { read: [source, socket], write: [source, socket] };
     for (const missing of ["", "read", "write"]) {
       await t.step(missing === "" ? "all" : `without --allow-${missing}`, async () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { run } from "../../../src/cli/run.ts";
 import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
@@ -110,7 +111,7 @@ Deno.test({
   name: "monitor discover prompts on a real terminal",
   fn: () =>
     withMachine({ commands: COMMANDS }, async ({ root, bin }) => {
-      const terminal = new URL("../../support/terminal.py", import.meta.url).pathname;
+      const terminal = fileURLToPath(new URL("../../support/terminal.py", import.meta.url));
       const path = `${root}/monitor.jsonc`;
       await Deno.writeTextFile(path, EMPTY);
       const { stdout, stderr } = await runChild(tool("python3"), [

@@ -1,4 +1,5 @@
 /** Real shells on a real terminal: the arguments that they pass to the program after Tab was pressed. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../../support/concurrent_tests.ts";
 import { type Shell, SHELL_ENTRIES, SHELLS } from "../../../src/cli/completion/shells.ts";
@@ -8,7 +9,7 @@ import { requiresTools, runChild, tool } from "../../../testing/tools.ts";
 const test = concurrentTests("monitor completions");
 
 const PROMPT = "READY>";
-const TERMINAL = new URL("../../support/terminal.py", import.meta.url).pathname;
+const TERMINAL = fileURLToPath(new URL("../../support/terminal.py", import.meta.url));
 
 const ODD = 'it\'s "odd" $HOME `id`';
 const SIGNS = "wow! (a) <b>;&|*?[x]{y}~#\\";

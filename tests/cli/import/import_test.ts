@@ -1,4 +1,5 @@
 /** `monitor import` over a config of each tool, written after the documentation of the tool. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { run } from "../../../src/cli/run.ts";
@@ -13,7 +14,7 @@ interface Ended {
 }
 
 async function runHere(args: readonly string[], stdin = ""): Promise<Ended> {
-  const system = createMemorySystem({ stdin, workingDirectory: DATA.pathname });
+  const system = createMemorySystem({ stdin, workingDirectory: fileURLToPath(DATA) });
   return { code: await run(args, system), system };
 }
 

@@ -1,10 +1,11 @@
 /** The rules, the dashboard and the page of the metrics name only existing ones. */
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { FAMILIES } from "../../../src/outputs/metrics/families.ts";
 import { promtool } from "../../support/promtool.ts";
 import { requiresTools } from "../../../testing/tools.ts";
 
-const PROJECT = new URL("../../../", import.meta.url).pathname;
+const PROJECT = fileURLToPath(new URL("../../../", import.meta.url));
 const RULES = `${PROJECT}examples/prometheus/monitor.rules.yml`;
 const METRICS: ReadonlySet<string> = new Set(Object.values(FAMILIES).map(({ name }) => name));
 

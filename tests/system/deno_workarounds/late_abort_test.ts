@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { abortLate } from "../../../src/system/deno_workarounds/late_abort.ts";
@@ -34,7 +35,7 @@ Deno.test("abortLate() stops following on request", async () => {
 });
 
 Deno.test("a timeout that coincides with its event leaks nothing", async () => {
-  const program = new URL("../../fixtures/meet_time_limits.ts", import.meta.url).pathname;
+  const program = fileURLToPath(new URL("../../fixtures/meet_time_limits.ts", import.meta.url));
   const { success, stdout, stderr } = await runChild(Deno.execPath(), [...runArguments(), program]);
   assert.ok(success, stderr);
   const found = JSON.parse(stdout);

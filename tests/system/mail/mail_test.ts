@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import PostalMime from "postal-mime";
 import type { MailEnd, OutgoingMail } from "../../../src/domain/mail.ts";
@@ -951,7 +952,7 @@ Deno.test("send() distinguishes a server without TLS from a lost connection", as
   }
 });
 
-const SEND_MAIL = new URL("../../support/send_mail.ts", import.meta.url).pathname;
+const SEND_MAIL = fileURLToPath(new URL("../../support/send_mail.ts", import.meta.url));
 
 /** Sends in a separate process, which fails if it does not terminate. */
 async function sendApart(mail: OutgoingMail, env: Readonly<Record<string, string>> = {}): Promise<Sent> {
