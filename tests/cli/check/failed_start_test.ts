@@ -59,6 +59,6 @@ Deno.test("monitor check --once: alongside a service it hints at monitor run", (
     assert.equal(code, 75);
     assert.match(
       stderr,
-      /in use by another monitor \(process 7\)\nmonitor: hint: .* monitor run -c \S+\/other\.json NAME/,
+      /in use by another monitor \(process 7\)\nmonitor: hint: .* monitor run -c .+\/other\.json'? NAME/,
     );
   }));

@@ -104,7 +104,7 @@ Deno.test("monitor add writes a check of each target, and keeps comments and lay
   assert.match(output, /^5 checks: /m);
   assert.match(
     output,
-    /^added 6 checks to \S+: 127.0.0.1_\d+, port_\d+, disk, monitor.jsonc, memory, poll$/m,
+    /^added 6 checks to .+: 127.0.0.1_\d+, port_\d+, disk, monitor.jsonc, memory, poll$/m,
   );
   assert.match(
     output,
@@ -211,7 +211,7 @@ Deno.test("monitor add adds the checks that it can, and names the others with th
   );
   assert.equal(code, 64);
   assert.equal(
-    system.stderr.text().replaceAll(/"\/\S*\/none"/g, '"/none"'),
+    system.stderr.text().replaceAll(/"\/[^"]*\/none"/g, '"/none"'),
     `monitor: not added: unknown target "nginx"
 monitor: hint: expected nginx.service, or a kind such as process nginx
 monitor: not added: cannot find "/none"
@@ -259,7 +259,7 @@ Deno.test("monitor add writes nothing if the config changes while the checks run
   const { code, text, system } = await add([
     "script",
     "/bin/sh",
-    "arguments=-c,echo '{}' > [HERE]/monitor.jsonc",
+    "arguments=-c,echo '{}' > '[HERE]/monitor.jsonc'",
   ]);
   assert.equal(code, 74);
   assert.equal(text, "{}\n");

@@ -42,7 +42,7 @@ Deno.test("monitor discover lists proposed checks, with reasons, and adds nothin
   assert.match(output, /^ ?1 {2}\/ +root file system \(ext4\), 42% used$/m);
   assert.match(output, /^ ?2 {2}memory +this machine$/m);
   assert.match(output, /^ ?4 {2}127\.0\.0\.1:1 +tcpmux listens to port 1 at 127\.0\.0\.1$/m);
-  assert.match(output, /add them with: monitor discover -c \S+ --all/);
+  assert.match(output, /add them with: monitor discover -c .+ --all/);
 });
 
 Deno.test("monitor discover --all tries and adds everything, and then proposes nothing of it", async () => {
