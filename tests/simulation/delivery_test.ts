@@ -32,7 +32,7 @@ for (const fault of ["reset", "hang", "503", "slow 40s"]) {
     start: START,
     config: { channels: { chat: {}, ...MAIL }, checks: { web: {} } },
     results: { web: "22:10 critical" },
-    servers: { chat: `22:00 ${fault}, 22:16 up`, mail: `22:00 ${fault}, 22:16 up` },
+    servers: { chat: `22:00 ${fault}, 22:16 up`, mail: `22:00 ${fault === "503" ? "451" : fault}, 22:16 up` },
     expect: {
       chat: arrivesAtOnce.chat
         ? ["22:10 problem web critical", "22:10-22:22 problem web critical again…"]
