@@ -98,7 +98,7 @@ function recordRun(repository: StateRepository, check: Check): void {
     queue: () => [],
     plan: () => ({
       atMs: nextAtOffset(nowMs, HOUR_MS, splayOf(check.name)),
-      intervalMs: HOUR_MS,
+      overdueAtMs: nowMs + 3 * HOUR_MS,
       missed: 0,
     }),
   });

@@ -107,7 +107,7 @@ export function updateOf(
         lateMs: 1,
       },
       nextRunAtMs,
-      intervalMs,
+      overdueAtMs: nextRunAtMs + 2 * intervalMs,
       missedRuns: 0,
       runs: { ...counts, ok: 1 },
       durationTotalMs: 10,

@@ -68,7 +68,7 @@ export async function makeHistory(options: HistoryOptions): Promise<void> {
           nowMs,
           suppressedBy: null,
           queue: (report) => nowMs < endMs - DAY_MS ? [] : [pendingRow(report, nowMs)],
-          plan: () => ({ atMs: nowMs + stepMs, intervalMs: stepMs, missed: 0 }),
+          plan: () => ({ atMs: nowMs + stepMs, overdueAtMs: nowMs + 3 * stepMs, missed: 0 }),
         },
       );
     }

@@ -56,8 +56,8 @@ export const SCHEDULER: FaultyLayer = {
         ],
         [
           "an attentive interval delays a cron time",
-          "{ atMs: Math.min(atMs, sooner), intervalMs",
-          "{ atMs: Math.max(atMs, sooner), intervalMs",
+          "{ atMs: Math.min(atMs, sooner), missed",
+          "{ atMs: Math.max(atMs, sooner), missed",
         ],
         [
           "a clock that is set back delays a cron check",

@@ -10,11 +10,6 @@ export const STATE: FaultyLayer = {
       file: "src/state/record_result.ts",
       faults: [
         [
-          "time without data counts for the availability",
-          "Math.min(nowMs - observedAtMs, 2 * before.intervalMs)",
-          "Math.min(nowMs - observedAtMs, 200 * before.intervalMs)",
-        ],
-        [
           "a suppressed reminder is due later",
           'verdict.kind === "suppressed" && verdict.event !== "reminder"',
           'verdict.kind === "suppressed"',
@@ -22,14 +17,14 @@ export const STATE: FaultyLayer = {
         ["skipped runs are forgotten", "before.missedRuns + missed", "missed"],
         [
           "the present condition counts for the time before it",
-          "const { confirmed, observedAtMs } = before.condition;",
-          "const { confirmed, observedAtMs } = { ...before.condition, confirmed: after.condition.confirmed };",
+          "observedUntil(before, nowMs) ?? UNOBSERVED",
+          "observedUntil({ ...before, condition: { ...before.condition, confirmed: after.condition.confirmed } }, nowMs) ?? UNOBSERVED",
         ],
       ],
     },
     {
       file: "src/state/availability.ts",
-      tests: ["tests/outputs/summary/summarize_test.ts"],
+      tests: ["tests/outputs/summary/summarize_test.ts", "tests/state/availability_test.ts"],
       faults: [
         ["a warning is downtime", "availability: shares.ok + shares.warning", "availability: shares.ok"],
         [
@@ -39,8 +34,13 @@ export const STATE: FaultyLayer = {
         ],
         [
           "the time since the last run counts however long it is",
-          "Math.min(nowMs - observedAtMs, 2 * record.intervalMs)",
-          "Math.min(nowMs - observedAtMs, 200 * record.intervalMs)",
+          "if (timeMs < observedAtMs || timeMs > overdueAtMs) return null;",
+          "if (timeMs < observedAtMs) return null;",
+        ],
+        [
+          "a span without a run is available",
+          "if (runs === 0) return NO_TIME;",
+          "if (runs < 0) return NO_TIME;",
         ],
       ],
     },

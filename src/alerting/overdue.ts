@@ -27,7 +27,7 @@ export function regularRunAfter({ schedule }: Scheduled, nowMs: number): number 
  */
 export function overdueAtMs(
   check: Scheduled & Pick<Check, "timeoutMs">,
-  { condition, nextRunAtMs }: CheckRecord,
+  { condition, nextRunAtMs }: Pick<CheckRecord, "condition" | "nextRunAtMs">,
 ): number {
   return nextRunAtMs === null ? Infinity : secondRunAfter(check, condition, nextRunAtMs);
 }

@@ -73,7 +73,11 @@ export function checksOfState(
   run: MonitorRun | null,
   records: readonly CheckRecord[],
 ): readonly ShownCheck[] {
-  const intervals = new Map(records.map(({ name, intervalMs }) => [name, intervalMs]));
+  // Without its schedule, a check is overdue when its record says so: two intervals after its planned run.
+  const intervals = new Map(records.map(({ name, overdueAtMs, nextRunAtMs }) => {
+    const leftMs = overdueAtMs === null || nextRunAtMs === null ? 0 : overdueAtMs - nextRunAtMs;
+    return [name, Math.max(0, leftMs / 2)];
+  }));
   const names = run?.checks ?? records.map(({ name }) => name);
   return names.map((name) => {
     const intervalMs = intervals.get(name) ?? 0;

@@ -38,8 +38,8 @@ export interface CheckRecord {
   readonly failing: Pick<KeptResult, "output" | "detail"> | null;
   /** The next planned run; `null` if there is none. */
   readonly nextRunAtMs: number | null;
-  /** The interval that applied when it was planned; decides when it is overdue. */
-  readonly intervalMs: number;
+  /** When the check is overdue, by its schedule and its timeout at its last run; `null` before the first. */
+  readonly overdueAtMs: number | null;
   /** Runs that were skipped because the one before had not ended, or the system was suspended. */
   readonly missedRuns: number;
   /** The number of all recorded runs, by condition; never decreases. */
@@ -76,9 +76,9 @@ export interface RollupEntry {
   readonly condition: Condition;
   /** How long the run took; may have a fraction. */
   readonly durationMs: number;
-  /** The time since the previous run, during which the confirmed condition lasted; 0 if there is no data. */
+  /** The time since the previous run, if that was observed; else 0. See `src/state/availability.ts`. */
   readonly lastedMs: number;
-  /** The condition that was confirmed during `lastedMs`, so before this run. */
+  /** The condition that was confirmed during `lastedMs`, so before this run; any if that is 0. */
   readonly lasted: Condition;
   /** How many runs in a row failed (were not ok), up to this one; 0 if it is ok. */
   readonly failedStreak: number;
@@ -106,7 +106,7 @@ export interface Rollup {
   /** Length of the span: an hour or a day, in milliseconds. */
   readonly spanMs: number;
   readonly observed: ConditionCounts;
-  /** How long each condition was the confirmed one, in milliseconds. */
+  /** How long each condition was the confirmed one in the span, in milliseconds, as far as that was observed. */
   readonly lastedMs: ConditionCounts;
   /** The total duration of its runs; divided by `observed` it is their mean. */
   readonly durationTotalMs: number;

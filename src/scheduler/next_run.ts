@@ -7,7 +7,7 @@ import type { Check } from "../domain/check.ts";
 import type { ConditionState } from "../domain/condition_state.ts";
 import { type CronSchedule, type CronTimes, isCron } from "../domain/schedule.ts";
 import type { Result } from "../domain/result.ts";
-import { intervalOf, type Scheduled } from "../alerting/overdue.ts";
+import { intervalOf, overdueAtMs, type Scheduled } from "../alerting/overdue.ts";
 import type { CheckRecord } from "../domain/store.ts";
 import type { Recorded, RecordOptions, StateRepository } from "../state/state_repository.ts";
 import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
@@ -15,7 +15,6 @@ import { isDue, isTooFarAhead, planFirst, planNext, splayOf } from "./plan.ts";
 interface NextRun {
   /** Later than the time it was planned at. */
   readonly atMs: number;
-  readonly intervalMs: number;
   /** Runs that were left out before it; 0 or more. */
   readonly missed: number;
 }
@@ -45,7 +44,7 @@ export function nextRunAfter(
     attentiveIntervalMs: isAttentive(state) ? intervalMs : null,
     splay: splayOfCheck(check),
   });
-  return { ...plan, intervalMs };
+  return plan;
 }
 
 /** So many runs are counted as left out at a time, so that a month without electricity costs no second to count. */
@@ -69,7 +68,7 @@ function nextCronRun(
     atMs = times.after(lastMs);
   }
   if (atMs <= nowMs) [lastMs, atMs] = [nowMs, times.after(nowMs)];
-  if (attentiveIntervalMs === null) return { atMs, intervalMs: atMs - lastMs, missed };
+  if (attentiveIntervalMs === null) return { atMs, missed };
   const { atMs: sooner } = planNext({
     plannedMs,
     nowMs,
@@ -77,7 +76,7 @@ function nextCronRun(
     attentiveIntervalMs,
     splay: 0,
   });
-  return { atMs: Math.min(atMs, sooner), intervalMs: attentiveIntervalMs, missed };
+  return { atMs: Math.min(atMs, sooner), missed };
 }
 
 export interface FirstRunOptions {
@@ -180,6 +179,15 @@ function isCronDue({ times }: CronSchedule, atMs: number, nowMs: number): boolea
   return atMs <= nowMs || isDue(atMs, nowMs, times.after(atMs) - atMs);
 }
 
+/** Adds when a check is overdue that runs next at a time. */
+export function withOverdue<Next extends Pick<NextRun, "atMs">>(
+  check: Check,
+  state: ConditionState,
+  next: Next,
+): Next & { readonly overdueAtMs: number } {
+  return { ...next, overdueAtMs: overdueAtMs(check, { condition: state, nextRunAtMs: next.atMs }) };
+}
+
 type RequestedRunOptions = Pick<RecordOptions, "nowMs" | "suppressedBy" | "known" | "queue">;
 
 export function recordRequested(
@@ -193,7 +201,8 @@ export function recordRequested(
   return repository.record(result, {
     ...options,
     lateMs: lagOf(before, result),
-    plan: (state) => nextRunAfterRequested(check, { before, state, startedAtMs, nowMs }),
+    plan: (state) =>
+      withOverdue(check, state, nextRunAfterRequested(check, { before, state, startedAtMs, nowMs })),
   });
 }
 

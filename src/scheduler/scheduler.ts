@@ -29,7 +29,7 @@ import {
   type RunOptions,
   withoutSecrets,
 } from "./run_checks.ts";
-import { nextRunAfter } from "./next_run.ts";
+import { nextRunAfter, withOverdue } from "./next_run.ts";
 import type { Notifying } from "../alerting/notifying.ts";
 import { createScheduleTime, type ScheduleTime } from "../shared/schedule_time.ts";
 import { STALL_MS } from "./stall.ts";
@@ -431,7 +431,7 @@ export class Scheduler {
       lateMs: Math.max(0, lateMs),
       plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
-        return { ...next, missed: next.missed + missedRuns };
+        return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });
       },
     });
     this.#happen(slot, { event: "recorded", nextRunAtMs: entry.record.nextRunAtMs ?? nowMs });

@@ -1,6 +1,10 @@
 /**
  * The values of a check's roll-ups over a span of time: the number of its runs, their duration, and the duration of
  * each condition.
+ *
+ * The rule of all of them: the time from one run to the next counts as the condition that the first one confirmed, if
+ * the second one came before the check was overdue; all other time is not observed. So is the time in which no condition
+ * is confirmed, and a span in which the check did not run.
  */
 import { type Condition, CONDITIONS } from "../domain/condition.ts";
 import type { ConditionCounts } from "../domain/condition_state.ts";
@@ -64,20 +68,35 @@ export function summarise(rollups: readonly Rollup[], { sinceMs, untilMs }: Span
   };
 }
 
-/**
- * Adds the time since the last run, for which the confirmed condition counts; two intervals at most, since there is no
- * data beyond that.
- */
-export function addPresent(
-  lastedMs: ConditionCounts,
-  record: CheckRecord | null,
-  nowMs: number,
-): ConditionCounts {
-  const { confirmed = null, observedAtMs = null } = record?.condition ?? {};
-  if (record === null || confirmed === null || observedAtMs === null) return lastedMs;
-  const sinceMs = Math.max(0, Math.min(nowMs - observedAtMs, 2 * record.intervalMs));
-  return { ...lastedMs, [confirmed]: lastedMs[confirmed] + sinceMs };
+/** A time in which a condition was the confirmed one. */
+export interface ObservedTime {
+  readonly condition: Condition;
+  readonly ms: number;
 }
+
+/** Returns the time from the last run of a record until another, or until now; `null`: it is not observed. */
+export function observedUntil(
+  { condition: { confirmed, observedAtMs }, overdueAtMs }: CheckRecord,
+  timeMs: number,
+): ObservedTime | null {
+  if (confirmed === null || observedAtMs === null || overdueAtMs === null) return null;
+  if (timeMs < observedAtMs || timeMs > overdueAtMs) return null;
+  return { condition: confirmed, ms: timeMs - observedAtMs };
+}
+
+/** Returns how long each condition was observed in a span that ends at a time: in its roll-ups, and since the last run. */
+export function lastedIn(
+  { runs, lastedMs }: Pick<SpanSummary, "runs" | "lastedMs">,
+  record: CheckRecord | null,
+  untilMs: number,
+): ConditionCounts {
+  if (runs === 0) return NO_TIME;
+  const present = record === null ? null : observedUntil(record, untilMs);
+  if (present === null) return lastedMs;
+  return { ...lastedMs, [present.condition]: lastedMs[present.condition] + present.ms };
+}
+
+const NO_TIME: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
 
 /** The shares of the time with data. */
 export interface Availability {

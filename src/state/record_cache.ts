@@ -25,7 +25,7 @@ export class RecordCache {
       last: null,
       failing: null,
       nextRunAtMs: null,
-      intervalMs: 0,
+      overdueAtMs: null,
       missedRuns: 0,
       runs: { ok: 0, unknown: 0, warning: 0, critical: 0 },
       durationTotalMs: 0,

@@ -1,5 +1,6 @@
 /** Decides on the consequences of a result for its check: pure. */
 import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
+import { type ObservedTime, observedUntil } from "./availability.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
 import type { Notification } from "../domain/notification.ts";
@@ -34,7 +35,7 @@ export interface RecordOptions extends ReviewOptions {
   /** Plans the next run, given the state after the result. */
   plan(
     state: ConditionState,
-  ): { readonly atMs: number; readonly intervalMs: number; readonly missed: number };
+  ): { readonly atMs: number; readonly overdueAtMs: number; readonly missed: number };
 }
 
 export type NotificationFacts = Pick<Notification, "check" | "condition">;
@@ -132,14 +133,14 @@ function recordAfter(
   },
 ): CheckRecord {
   const { condition, durationMs } = result;
-  const { atMs, intervalMs, missed } = plan(state);
+  const { atMs, overdueAtMs, missed } = plan(state);
   return {
     name: before.name,
     condition: state,
     last: keptResult(result, lateMs),
     failing: condition === "ok" && state.confirmed !== "ok" ? before.failing ?? textsOf(before.last) : null,
     nextRunAtMs: atMs,
-    intervalMs,
+    overdueAtMs,
     missedRuns: before.missedRuns + missed,
     runs: { ...before.runs, [condition]: before.runs[condition] + 1 },
     durationTotalMs: before.durationTotalMs + durationMs,
@@ -158,19 +159,17 @@ function finite(metrics: Result["metrics"]): Result["metrics"] {
   return isFinite ? metrics : Object.fromEntries(entries.filter(([, value]) => Number.isFinite(value)));
 }
 
+const UNOBSERVED: ObservedTime = { condition: "unknown", ms: 0 };
+
 function rollupEntryOf(
   before: CheckRecord,
   after: CheckRecord,
   { condition, durationMs }: Result,
   nowMs: number,
 ): RollupEntry {
-  const { confirmed, observedAtMs } = before.condition;
-  // Beyond two intervals there is no data.
-  const lastedMs = observedAtMs === null || confirmed === null
-    ? 0
-    : Math.max(0, Math.min(nowMs - observedAtMs, 2 * before.intervalMs));
+  const { condition: lasted, ms: lastedMs } = observedUntil(before, nowMs) ?? UNOBSERVED;
   const failedStreak = after.condition.atLeast.unknown;
-  return { atMs: nowMs, condition, durationMs, lastedMs, lasted: confirmed ?? "unknown", failedStreak };
+  return { atMs: nowMs, condition, durationMs, lastedMs, lasted, failedStreak };
 }
 
 /** The consequences of a decision; the record is that after it. */

@@ -84,7 +84,7 @@ export async function openDesk(checks: readonly Check[], options: DeskOptions = 
     }, {
       nowMs,
       ...notifying.deciding(check, nowMs),
-      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+      plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
     });
     await repository.flush();
     notifying.send(entry.queued);

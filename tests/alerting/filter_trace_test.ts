@@ -269,7 +269,7 @@ async function runTrace(seed: number, { reloads }: { readonly reloads: boolean }
     }, {
       nowMs,
       ...notifying.deciding(check, nowMs),
-      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+      plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
     });
     await repository.flush();
     notifying.send(queued);

@@ -76,7 +76,7 @@ async function startMember(check = CHECK): Promise<Member> {
     const { queued } = repository.record({ ...result, startedAtMs: nowMs, durationMs: 0 }, {
       nowMs,
       ...notifying.deciding(check, nowMs),
-      plan: () => ({ atMs: nowMs + 1_000, intervalMs: 1_000, missed: 0 }),
+      plan: () => ({ atMs: nowMs + 1_000, overdueAtMs: nowMs + 3_000, missed: 0 }),
     });
     return queued;
   };

@@ -333,7 +333,7 @@ async function observe(
   const { queued } = repository.record(result, {
     nowMs,
     ...notifying.deciding(check, nowMs),
-    plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed: 0 }),
+    plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed: 0 }),
   });
   await repository.flush();
   notifying.send(queued);

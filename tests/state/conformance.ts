@@ -82,7 +82,7 @@ export function testStore(
     });
     const fractions = recordOf("fractions", {
       nextRunAtMs: NOW_MS + 0.625,
-      intervalMs: 1000.5,
+      overdueAtMs: NOW_MS + 1000.5,
       seenAtMs: NOW_MS + 0.1,
       last: resultOf({ durationMs: 0.1 + 0.2, startedAtMs: NOW_MS - 0.3 }),
     });
@@ -229,9 +229,9 @@ export function testStore(
 
   test("sums up the runs of an hour", async (store) => {
     await store.save([
-      updateOf("web", { rollup: entryOf(NOW_MS, { durationMs: 10.25, lastedMs: 0 }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS, { durationMs: 10.25 }) }),
       updateOf("web", {
-        rollup: entryOf(NOW_MS + 1, {
+        rollup: entryOf(NOW_MS + 1000, {
           condition: "critical",
           durationMs: 30.5,
           lastedMs: 1000,
@@ -259,7 +259,7 @@ export function testStore(
         startMs: -HOUR_MS,
         spanMs: HOUR_MS,
         observed: countsOf("ok", 1),
-        lastedMs: countsOf("ok", 60_000),
+        lastedMs: countsOf("ok", 0),
         durationTotalMs: 10,
         durationMaxMs: 10,
         failedStreakMax: 0,
@@ -279,7 +279,7 @@ export function testStore(
         startMs: NOW_MS + HOUR_MS,
         spanMs: HOUR_MS,
         observed: countsOf("unknown", 1),
-        lastedMs: countsOf("unknown", 60_000),
+        lastedMs: countsOf("unknown", 0),
         durationTotalMs: 10,
         durationMaxMs: 10,
         failedStreakMax: 0,
@@ -289,6 +289,44 @@ export function testStore(
     assert.deepEqual(await store.rollups("web", NOW_MS), expected.slice(1));
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS - 1), expected.slice(1));
     assert.deepEqual(await store.rollups("web", NOW_MS + HOUR_MS), expected.slice(2));
+  });
+
+  test("divides the time since the last run by hours, by days where it is old, and drops it before", async (store) => {
+    const save = (name: string, atMs: number, lastedMs: number): Promise<unknown> =>
+      store.save([updateOf(name, { rollup: entryOf(atMs, { lasted: "warning", lastedMs }) })]);
+    const read = async (name: string): Promise<readonly unknown[]> =>
+      (await store.rollups(name, -Infinity)).map(({ startMs, spanMs, observed, lastedMs }) => [
+        startMs,
+        spanMs,
+        observed.ok,
+        lastedMs.warning,
+      ]);
+    const minute = 60_000;
+    await save("an hour", NOW_MS + 5 * minute, HOUR_MS);
+    assert.deepEqual(await read("an hour"), [
+      [NOW_MS - HOUR_MS, HOUR_MS, 0, 55 * minute],
+      [NOW_MS, HOUR_MS, 1, 5 * minute],
+    ]);
+    await save("to the hour", NOW_MS, 2 * HOUR_MS);
+    assert.deepEqual(await read("to the hour"), [
+      [NOW_MS - 2 * HOUR_MS, HOUR_MS, 0, HOUR_MS],
+      [NOW_MS - HOUR_MS, HOUR_MS, 0, HOUR_MS],
+      [NOW_MS, HOUR_MS, 1, 0],
+    ]);
+    await save("from the hour", NOW_MS + minute, HOUR_MS + minute);
+    await save("from the hour", NOW_MS + 2 * minute, minute);
+    assert.deepEqual(await read("from the hour"), [
+      [NOW_MS - HOUR_MS, HOUR_MS, 0, HOUR_MS],
+      [NOW_MS, HOUR_MS, 2, 2 * minute],
+    ]);
+    const today = Math.floor(NOW_MS / DAY_MS) * DAY_MS;
+    await save("a year", NOW_MS + minute, 365 * DAY_MS);
+    const year = await read("a year");
+    assert.equal(year.length, 92 + 8 * 24 + 11);
+    assert.deepEqual(year[0], [today - 100 * DAY_MS, DAY_MS, 0, DAY_MS - (NOW_MS + minute - today)]);
+    assert.deepEqual(year[91], [today - 9 * DAY_MS, DAY_MS, 0, DAY_MS]);
+    assert.deepEqual(year[92], [today - 8 * DAY_MS, HOUR_MS, 0, HOUR_MS]);
+    assert.deepEqual(year.at(-1), [NOW_MS, HOUR_MS, 1, minute]);
   });
 
   test("keeps the last 50 runs of a check, the last one first", async (store) => {
@@ -448,7 +486,12 @@ export function testStore(
     await store.save([
       updateOf("web", { rollup: entryOf(day - DAY_MS, { durationMs: 1 }) }),
       updateOf("web", {
-        rollup: entryOf(day - 2 * HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 3 }),
+        rollup: entryOf(day - HOUR_MS - 1, {
+          condition: "critical",
+          lasted: "warning",
+          lastedMs: 60_000,
+          failedStreak: 3,
+        }),
       }),
       updateOf("web", { rollup: entryOf(day - 1, { durationMs: 20, lastedMs: 5 }) }),
       updateOf("web", { rollup: entryOf(day) }),
@@ -459,7 +502,7 @@ export function testStore(
       startMs: day - DAY_MS,
       spanMs: DAY_MS,
       observed: { ok: 2, unknown: 0, warning: 0, critical: 1 },
-      lastedMs: { ok: 60_005, unknown: 0, warning: 60_000, critical: 0 },
+      lastedMs: { ok: 5, unknown: 0, warning: 60_000, critical: 0 },
       durationTotalMs: 31,
       durationMaxMs: 20,
       failedStreakMax: 3,
@@ -470,13 +513,13 @@ export function testStore(
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
 
     // The clock was set back: a late hour is returned after its day, and merged into it the next time.
-    await store.save([updateOf("web", { rollup: entryOf(day - DAY_MS) })]);
+    await store.save([updateOf("web", { rollup: entryOf(day - DAY_MS + 100, { lastedMs: 100 }) })]);
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day - DAY_MS, HOUR_MS], [day, HOUR_MS]]);
     await pruneAll(store, NOW_MS);
     assert.deepEqual((await store.rollups("web", 0))[0], {
       ...merged,
       observed: { ...merged.observed, ok: 3 },
-      lastedMs: { ...merged.lastedMs, ok: 120_005 },
+      lastedMs: { ...merged.lastedMs, ok: 105 },
       durationTotalMs: 41,
     });
     assert.deepEqual(await summary(), [[day - DAY_MS, DAY_MS], [day, HOUR_MS]]);
@@ -486,10 +529,15 @@ export function testStore(
     const day = Math.floor((NOW_MS - 20 * DAY_MS) / DAY_MS) * DAY_MS;
     const names = ["web", ...Object.values(HOSTILE_TEXTS)];
     await store.save(names.flatMap((name, index) => [
-      updateOf(name, { rollup: entryOf(day - 1, { durationMs: index }) }),
-      updateOf(name, { rollup: entryOf(day + 1) }),
+      updateOf(name, { rollup: entryOf(day - 1, { durationMs: index, lastedMs: 60_000 }) }),
+      updateOf(name, { rollup: entryOf(day + 60_000, { lastedMs: 60_000 }) }),
       updateOf(name, {
-        rollup: entryOf(day + HOUR_MS, { condition: "critical", lasted: "warning", failedStreak: 4 }),
+        rollup: entryOf(day + 2 * HOUR_MS, {
+          condition: "critical",
+          lasted: "warning",
+          lastedMs: 60_000,
+          failedStreak: 4,
+        }),
       }),
     ]));
     const dayOf = (name: string, fields: Partial<RollupSum>): RollupSum => ({
@@ -525,7 +573,7 @@ export function testStore(
       await pruneAll(store, NOW_MS);
     }
     // The clock was set back: a late hour belongs to its day, merged or not.
-    await store.save([updateOf("web", { rollup: entryOf(day + 2 * HOUR_MS) })]);
+    await store.save([updateOf("web", { rollup: entryOf(day + 2 * HOUR_MS, { lastedMs: 60_000 }) })]);
     assert.deepEqual((await read(day)).get("web"), [
       dayOf("web", { runs: 3, lastedMs: { ...dayOf("web", {}).lastedMs, ok: 120_000 }, durationTotalMs: 30 }),
     ]);
@@ -538,9 +586,14 @@ export function testStore(
   test("adds up the roll-ups of each check to one sum", async (store) => {
     await store.save([
       updateOf("web", { rollup: entryOf(NOW_MS - 3 * HOUR_MS) }),
-      updateOf("web", { rollup: entryOf(NOW_MS - HOUR_MS, { durationMs: 30, failedStreak: 1 }) }),
+      updateOf("web", { rollup: entryOf(NOW_MS - 1, { durationMs: 30, lastedMs: 60_000, failedStreak: 1 }) }),
       updateOf("web", {
-        rollup: entryOf(NOW_MS + 1, { condition: "unknown", lasted: "critical", failedStreak: 2 }),
+        rollup: entryOf(NOW_MS + 60_000, {
+          condition: "unknown",
+          lasted: "critical",
+          lastedMs: 60_000,
+          failedStreak: 2,
+        }),
       }),
       updateOf("other", { rollup: entryOf(NOW_MS) }),
     ]);
@@ -589,7 +642,7 @@ export function testStore(
 
   test("adds up nothing from the future", async (store) => {
     await store.save([
-      updateOf("web", { rollup: entryOf(NOW_MS) }),
+      updateOf("web", { rollup: entryOf(NOW_MS + 1000, { lastedMs: 1000 }) }),
       updateOf("web", { rollup: entryOf(NOW_MS + HOUR_MS, { condition: "critical", lasted: "critical" }) }),
       updateOf("web", { rollup: entryOf(NOW_MS + 400 * DAY_MS) }),
     ]);
@@ -597,7 +650,7 @@ export function testStore(
       const options = { sinceMs: NOW_MS - DAY_MS, untilMs: NOW_MS + HOUR_MS - 1, each };
       const sums = await store.rollupSums(["web"], options);
       assert.deepEqual(sums.map(({ runs, lastedMs }) => ({ runs, lastedMs })), [
-        { runs: 1, lastedMs: countsOf("ok", 60_000) },
+        { runs: 1, lastedMs: countsOf("ok", 1000) },
       ]);
     }
   });

@@ -48,7 +48,7 @@ export function recordOf(name: string, fields: Partial<CheckRecord> = {}): Check
     },
     last: resultOf(),
     nextRunAtMs: NOW_MS + 60_000,
-    intervalMs: 60_000,
+    overdueAtMs: NOW_MS + 180_000,
     missedRuns: 2,
     runs: { ok: 7, unknown: 1, warning: 3, critical: 2 },
     durationTotalMs: 159.5,
@@ -72,13 +72,13 @@ export function resultOf(fields: Partial<KeptResult> = {}): KeptResult {
   };
 }
 
-/** A roll-up entry of an `ok` run of 10 ms, a minute after the run before. */
+/** A roll-up entry of an `ok` run of 10 ms, the first one since a gap. */
 export function entryOf(atMs: number, fields: Partial<RollupEntry> = {}): RollupEntry {
   return {
     atMs,
     condition: "ok",
     durationMs: 10,
-    lastedMs: 60_000,
+    lastedMs: 0,
     lasted: "ok",
     failedStreak: 0,
     ...fields,

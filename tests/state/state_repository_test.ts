@@ -70,7 +70,7 @@ async function openDesk(options: DeskOptions = {}): Promise<Desk> {
       suppressedBy,
       lateMs,
       queue: () => [],
-      plan: () => ({ atMs: nowMs + MINUTE, intervalMs: MINUTE, missed }),
+      plan: () => ({ atMs: nowMs + MINUTE, overdueAtMs: nowMs + 3 * MINUTE, missed }),
     });
   };
   return { repository, store, troubles, fresh, recordResult };
@@ -228,7 +228,7 @@ Deno.test("record() returns record and notification, and writes nothing by itsel
     dependents: 0,
     flapping: false,
   });
-  assert.deepStrictEqual([record.nextRunAtMs, record.intervalMs], [NOW + 2 * MINUTE, MINUTE]);
+  assert.deepStrictEqual([record.nextRunAtMs, record.overdueAtMs], [NOW + 2 * MINUTE, NOW + 4 * MINUTE]);
   assert.deepStrictEqual([repository.pending, store.attempts], [2, []]);
 });
 
@@ -448,7 +448,7 @@ Deno.test("amend() lets a pending notification be written as it is now", async (
     nowMs: NOW,
     suppressedBy: null,
     queue: () => [queued],
-    plan: () => ({ atMs: NOW + MINUTE, intervalMs: MINUTE, missed: 0 }),
+    plan: () => ({ atMs: NOW + MINUTE, overdueAtMs: NOW + 3 * MINUTE, missed: 0 }),
   });
   repository.amend([{ ...queued, attempts: 7 }]);
   await repository.flush();
@@ -540,12 +540,13 @@ Deno.test("flush() keeps every change of a long outage, and drops aggregates of 
   }
 });
 
-Deno.test("record() aggregates how long the confirmed condition has lasted, up to two intervals", async (t) => {
+Deno.test("record() counts the time between runs unless the check was overdue", async (t) => {
   const rows = [
     { name: "no data", sinceMs: null, expected: 0 },
     { name: "an interval", sinceMs: MINUTE, expected: MINUTE },
-    { name: "two intervals", sinceMs: 2 * MINUTE, expected: 2 * MINUTE },
-    { name: "a long gap", sinceMs: DAY, expected: 2 * MINUTE },
+    { name: "just not overdue", sinceMs: 3 * MINUTE, expected: 3 * MINUTE },
+    { name: "just overdue", sinceMs: 3 * MINUTE + 1, expected: 0 },
+    { name: "a long gap", sinceMs: DAY, expected: 0 },
     { name: "the clock was set back", sinceMs: -HOUR, expected: 0 },
   ];
   for (const { name, sinceMs, expected } of rows) {
@@ -556,7 +557,7 @@ Deno.test("record() aggregates how long the confirmed condition has lasted, up t
       await repository.flush();
       const rollup = store.saved[0]?.at(-1)?.rollup;
       assert.strictEqual(rollup?.lastedMs, expected);
-      if (sinceMs !== null) assert.strictEqual(rollup?.lasted, "critical");
+      if (expected > 0) assert.strictEqual(rollup?.lasted, "critical");
     });
   }
 });

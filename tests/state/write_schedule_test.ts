@@ -45,7 +45,7 @@ async function start(store: FaultyStore = createFaultyStore()): Promise<Office> 
       nowMs,
       suppressedBy: null,
       queue: () => [],
-      plan: () => ({ atMs: nowMs + SECOND, intervalMs: SECOND, missed: 0 }),
+      plan: () => ({ atMs: nowMs + SECOND, overdueAtMs: nowMs + 3 * SECOND, missed: 0 }),
     });
     return keeping.recorded();
   };

@@ -18,7 +18,7 @@ export function copyRecord(record: CheckRecord): CheckRecord {
     last: record.last === null ? null : copyKeptResult(record.last),
     failing: record.failing === null ? null : { ...record.failing },
     nextRunAtMs: record.nextRunAtMs,
-    intervalMs: record.intervalMs,
+    overdueAtMs: record.overdueAtMs,
     missedRuns: record.missedRuns,
     runs: copyCounts(record.runs),
     durationTotalMs: record.durationTotalMs,

@@ -1,4 +1,3 @@
-import type { Condition } from "../../src/domain/condition.ts";
 import type { ConditionCounts } from "../../src/domain/condition_state.ts";
 import type { MonitorRun } from "../../src/domain/monitor_run.ts";
 import {
@@ -7,7 +6,6 @@ import {
   type ConditionChange,
   type QueuedSummary,
   type Rollup,
-  type RollupEntry,
   type RollupSum,
   type Store,
   StoreError,
@@ -17,6 +15,7 @@ import { createMemoryJobs } from "./memory_jobs.ts";
 import { createMemoryOutbox } from "./memory_outbox.ts";
 import { packRun, RECENT_BYTES_MAX, unpackRuns } from "../../src/state/recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { rollupsOf } from "../../src/state/sql/rows.ts";
 import {
   addReading,
   CHANGES_MAX,
@@ -141,7 +140,7 @@ function keep(kept: Map<string, KeptCheck>, { record, rollup, change }: CheckUpd
   const before = kept.get(name);
   const changes = before?.changes ?? [];
   const rollups: Rollups = before?.rollups ?? new Map();
-  if (rollup !== null) addUp(rollups, rollupOf(name, rollup));
+  for (const one of rollup === null ? [] : rollupsOf(rollup)) addUp(rollups, { name, ...one });
   kept.set(name, {
     record: copyRecord(record),
     changes: change === null ? changes : [...changes, { ...copyChange(change), name }],
@@ -214,23 +213,6 @@ function addUp(rollups: Rollups, added: Rollup): void {
       failedStreakMax: Math.max(before.failedStreakMax, added.failedStreakMax),
     });
   }
-}
-
-function rollupOf(name: string, entry: RollupEntry): Rollup {
-  return {
-    name,
-    startMs: startOf(entry.atMs, HOUR_MS),
-    spanMs: HOUR_MS,
-    observed: countsOf(entry.condition, 1),
-    lastedMs: countsOf(entry.lasted, entry.lastedMs),
-    durationTotalMs: entry.durationMs,
-    durationMaxMs: entry.durationMs,
-    failedStreakMax: entry.failedStreak,
-  };
-}
-
-function countsOf(condition: Condition, count: number): ConditionCounts {
-  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
 }
 
 function addCounts(one: ConditionCounts, other: ConditionCounts): ConditionCounts {

@@ -1,6 +1,5 @@
-import { addPresent, type Availability, availabilityOf, type RunCounts } from "../../state/availability.ts";
+import { type Availability, availabilityOf, lastedIn, type RunCounts } from "../../state/availability.ts";
 import { type Condition, CONDITIONS, mostUrgentFirst } from "../../domain/condition.ts";
-import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { CheckRecord, RollupSum, Store } from "../../domain/store.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
@@ -113,10 +112,10 @@ async function gatherChecks(
       spans: SPANS.map(({ label, days }, index) => ({
         label,
         ms: days * DAY_MS,
-        ...addUp(own[index] ?? [], (lastedMs) => addPresent(lastedMs, record, nowMs)),
+        ...addUp(own[index] ?? [], record, nowMs),
       })),
-      hours: withPresent(toHours(own[0] ?? [], nowMs), status),
-      days: withPresent(toDays(own.at(-1) ?? [], nowMs), status),
+      hours: withPresent(toHours(own[0] ?? [], nowMs), { status, slotMs: HOUR_MS, nowMs }),
+      days: withPresent(toDays(own.at(-1) ?? [], nowMs), { status, slotMs: DAY_MS, nowMs }),
       recent: recent.get(check.name) ?? [],
       changes: await store?.changes(check.name, { sinceMs: 0, limit }) ?? [],
     });
@@ -135,10 +134,12 @@ type Sums = ReadonlyMap<string, readonly RollupSum[]>;
 
 function addUp(
   sums: readonly RollupSum[],
-  addPresent: (lastedMs: ConditionCounts) => ConditionCounts,
+  record: CheckRecord | null,
+  nowMs: number,
 ): Availability & RunCounts {
   const total = (pick: (sum: RollupSum) => number): number =>
     sums.reduce((subtotal, sum) => subtotal + pick(sum), 0);
+  const runs = total((sum) => sum.runs);
   const lastedMs = {
     ok: total(({ lastedMs }) => lastedMs.ok),
     unknown: total(({ lastedMs }) => lastedMs.unknown),
@@ -146,8 +147,8 @@ function addUp(
     critical: total(({ lastedMs }) => lastedMs.critical),
   };
   return {
-    ...availabilityOf(addPresent(lastedMs)),
-    runs: total(({ runs }) => runs),
+    ...availabilityOf(lastedIn({ runs, lastedMs }, record, nowMs)),
+    runs,
     failedRuns: total(({ failedRuns }) => failedRuns),
     failedStreakMax: sums.reduce((most, sum) => Math.max(most, sum.failedStreakMax), 0),
   };
@@ -173,15 +174,23 @@ function toSlot(sum: RollupSum | undefined): PageSlot {
   return { highest: highestOf(sum) ?? (sum.failedRuns > 0 ? "pending" : null), failedRuns: sum.failedRuns };
 }
 
-/** Adds the confirmed condition to the present hour and day, though it has not lasted until another run. */
+/** Adds the condition to the hours or days since the last run, though it has not lasted until another run. */
 function withPresent<Slot extends PageSlot>(
   slots: readonly Slot[],
-  { condition, state }: CheckStatus,
+  { status: { condition, state, record }, slotMs, nowMs }: {
+    readonly status: CheckStatus;
+    readonly slotMs: number;
+    readonly nowMs: number;
+  },
 ): readonly Slot[] {
-  const present = slots.at(-1);
-  if (present === undefined || state !== "current") return slots;
-  const [highest = condition] = [condition, present.highest ?? condition].sort(mostUrgentFirst);
-  return slots.with(-1, { ...present, highest });
+  if (state !== "current") return slots;
+  const slotOf = (timeMs: number): number => Math.floor(timeMs / slotMs);
+  const since = slotOf(nowMs) - slotOf(Math.min(record?.condition.observedAtMs ?? nowMs, nowMs));
+  return slots.map((slot, index) => {
+    if (index < slots.length - 1 - since) return slot;
+    const [highest = condition] = [condition, slot.highest ?? condition].sort(mostUrgentFirst);
+    return { ...slot, highest };
+  });
 }
 
 const HIGHEST_FIRST = CONDITIONS.toReversed();

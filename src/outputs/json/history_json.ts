@@ -1,7 +1,7 @@
 import {
-  addPresent,
   type Availability,
   availabilityOf,
+  lastedIn,
   type SpanSummary,
   summarise,
 } from "../../state/availability.ts";
@@ -33,7 +33,7 @@ export async function readHistory(store: Store, record: CheckRecord, nowMs: numb
   const rollups = await store.rollups(name, nowMs - 30 * DAY_MS);
   const spans = SPANS.map((span) => {
     const summary = summarise(rollups, { sinceMs: nowMs - span.ms, untilMs: nowMs });
-    const lastedMs = addPresent(summary.lastedMs, record, nowMs);
+    const lastedMs = lastedIn(summary, record, nowMs);
     return { ...span, ...summary, lastedMs, ...availabilityOf(lastedMs) };
   });
   const [recent] = await store.recentRuns([name]);

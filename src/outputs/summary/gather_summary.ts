@@ -3,7 +3,7 @@ import { CHECK_KINDS } from "../../checks/registry.ts";
 import type { Check, CheckKind } from "../../domain/check.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { CheckRecord, ConditionChange, RollupSum, Store } from "../../domain/store.ts";
-import { addPresent, summarise } from "../../state/availability.ts";
+import { lastedIn, summarise } from "../../state/availability.ts";
 import type { Period, ShortChange } from "./outages.ts";
 import { type CheckHistory, type RunSums, slowestOf, summarize } from "./summarize.ts";
 import type { Summary } from "./summary.ts";
@@ -83,7 +83,6 @@ async function readHistories(
   for (const { name, title = null, kind, objective = null } of checks) {
     await pause();
     const record = recordOf(name);
-    const present = (lastedMs: ConditionCounts): ConditionCounts => addPresent(lastedMs, record, untilMs);
     const sums = sumsOf(name);
     const window = objective === null ? NO_SUMS : ofWindow.get(objective.windowMs)?.(name) ?? NO_SUMS;
     histories.push({
@@ -92,9 +91,9 @@ async function readHistories(
       isJob: await hasCheckIns(kind),
       objective,
       record,
-      sums: { ...sums, lastedMs: present(sums.lastedMs) },
+      sums: { ...sums, lastedMs: lastedIn(sums, record, untilMs) },
       before: beforeOf(name),
-      objectiveLastedMs: present(window.lastedMs),
+      objectiveLastedMs: lastedIn(window, record, untilMs),
       durationMaxMs: null,
       ...await readChanges(name, { store, sinceMs }),
     });

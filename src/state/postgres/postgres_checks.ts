@@ -9,7 +9,7 @@ import type {
   SumSpan,
 } from "../../domain/store.ts";
 import { columnText } from "../codec.ts";
-import { changeIn, nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import { changeIn, nameIn, rollupsOf, sumsOf, toRowLimit } from "../sql/rows.ts";
 import { FRESH_BYTES_MAX, packRun, RECENT_BYTES_MAX, unpackRuns } from "../recent_runs.ts";
 import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import type { RecordBatch, VersionedRecord, VersionedRecords } from "../record_writer.ts";
@@ -146,15 +146,14 @@ function unreachable(): never {
   throw new Error("A group has a member");
 }
 
-/** One roll-up for each hour: a statement can't merge into a row twice. */
+/** One roll-up for each span: a statement can't merge into a row twice. */
 function mergedRollups(updates: readonly CheckUpdate[]): readonly Omit<Rollup, "name">[] {
-  const merged = new Map<number, Omit<Rollup, "name">>();
-  for (const { rollup } of updates) {
-    if (rollup === null) continue;
-    const added = rollupOf(rollup);
-    const before = merged.get(added.startMs);
+  const merged = new Map<string, Omit<Rollup, "name">>();
+  for (const added of updates.flatMap(({ rollup }) => rollup === null ? [] : rollupsOf(rollup))) {
+    const key = `${added.startMs} ${added.spanMs}`;
+    const before = merged.get(key);
     merged.set(
-      added.startMs,
+      key,
       before === undefined ? added : {
         ...added,
         observed: sum(before.observed, added.observed),

@@ -3,27 +3,58 @@ import type { Condition } from "../../domain/condition.ts";
 import type { ConditionCounts } from "../../domain/condition_state.ts";
 import type { EndedJobRun, JobRun } from "../../domain/job_runs.ts";
 import type { ConditionChange, Rollup, RollupEntry, RollupSum } from "../../domain/store.ts";
-import { HOUR_MS } from "../../shared/time_units.ts";
+import { DAY_MS, HOUR_MS } from "../../shared/time_units.ts";
 import { columnText, json, list, number, UnreadableRowError } from "../codec.ts";
-import { startOf } from "../retention.ts";
+import { limitsAt, startOf } from "../retention.ts";
 import type { Row } from "./table_declaration.ts";
 import { CHANGES, JOB_RUNS } from "./tables.ts";
 
-/** The roll-up of one run. */
-export function rollupOf(entry: RollupEntry): Omit<Rollup, "name"> {
-  return {
-    startMs: startOf(entry.atMs, HOUR_MS),
-    spanMs: HOUR_MS,
-    observed: only(entry.condition, 1),
-    lastedMs: only(entry.lasted, entry.lastedMs),
-    durationTotalMs: entry.durationMs,
-    durationMaxMs: entry.durationMs,
-    failedStreakMax: entry.failedStreak,
-  };
+/** The roll-ups of one run: that of its hour, the last one, and those that the time since the run before is in. */
+export function rollupsOf(entry: RollupEntry): readonly Omit<Rollup, "name">[] {
+  const { atMs, condition, durationMs, lasted, lastedMs, failedStreak } = entry;
+  const startMs = startOf(atMs, HOUR_MS);
+  return [
+    ...piecesBefore(entry, startMs).map((piece) => ({
+      ...piece,
+      observed: NO_COUNTS,
+      durationTotalMs: 0,
+      durationMaxMs: 0,
+      failedStreakMax: 0,
+    })),
+    {
+      startMs,
+      spanMs: HOUR_MS,
+      observed: only(condition, 1),
+      lastedMs: only(lasted, Math.min(lastedMs, atMs - startMs)),
+      durationTotalMs: durationMs,
+      durationMaxMs: durationMs,
+      failedStreakMax: failedStreak,
+    },
+  ];
 }
 
+/** Divides the time before an hour as retention does: by days where roll-ups are of days, and not before all of them. */
+function piecesBefore(
+  { atMs, lasted, lastedMs }: RollupEntry,
+  endMs: number,
+): Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] {
+  const { dailyMs, rollupEndMs } = limitsAt(atMs);
+  const pieces: Pick<Rollup, "startMs" | "spanMs" | "lastedMs">[] = [];
+  let fromMs = Math.max(atMs - lastedMs, rollupEndMs);
+  while (fromMs < endMs) {
+    const spanMs = fromMs < dailyMs ? DAY_MS : HOUR_MS;
+    const startMs = startOf(fromMs, spanMs);
+    const untilMs = Math.min(startMs + spanMs, endMs);
+    pieces.push({ startMs, spanMs, lastedMs: only(lasted, untilMs - fromMs) });
+    fromMs = untilMs;
+  }
+  return pieces;
+}
+
+const NO_COUNTS: ConditionCounts = { ok: 0, unknown: 0, warning: 0, critical: 0 };
+
 function only(condition: Condition, count: number): ConditionCounts {
-  return { ok: 0, unknown: 0, warning: 0, critical: 0, [condition]: count };
+  return { ...NO_COUNTS, [condition]: count };
 }
 
 /** A database treats a negative limit as none, and accepts no infinite one. */

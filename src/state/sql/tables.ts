@@ -105,7 +105,7 @@ const RECORD: Fields<CheckRecord> = {
   last: jsonFieldOrNull("last", RESULT),
   failing: jsonFieldOrNull("failing", object({ output: text, detail: text })),
   nextRunAtMs: integerOrNull("next_run_at_ms"),
-  intervalMs: integer("interval_ms"),
+  overdueAtMs: integerOrNull("overdue_at_ms"),
   missedRuns: integer("missed_runs"),
   runs: counts((condition) => `runs_${condition}`),
   durationTotalMs: real("duration_total_ms"),

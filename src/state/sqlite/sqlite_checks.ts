@@ -14,7 +14,7 @@ import type { SqliteConnection } from "./sqlite_connection.ts";
 import { keepQueued } from "./sqlite_outbox.ts";
 import { FRESH_BYTES_MAX, packRun, unpackRuns } from "../recent_runs.ts";
 import { cutChange } from "../retention.ts";
-import { changeIn, nameIn, rollupOf, sumsOf, toRowLimit } from "../sql/rows.ts";
+import { changeIn, nameIn, rollupsOf, sumsOf, toRowLimit } from "../sql/rows.ts";
 import { selectLatestChanges } from "../sql/shared_statements.ts";
 import {
   MOVE_FRESH_RUNS,
@@ -41,7 +41,9 @@ export function keepUpdate(
     for (const statement of MOVE_FRESH_RUNS) connection.run(statement, id);
   }
   if (rollup !== null) {
-    connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...rollupOf(rollup), checkId: id }));
+    for (const one of rollupsOf(rollup)) {
+      connection.run(ROLLUPS.upsert, ...ROLLUPS.encode({ ...one, checkId: id }));
+    }
   }
   if (change !== null) {
     connection.run(CHANGES.insert, ...CHANGES.encode({ ...cutChange(change), checkId: id }));

@@ -482,7 +482,7 @@ Deno.test("save() keeps all of a batch or nothing", () =>
     const { store } = await openState(path);
     await store.save([updateOf("web")]);
     const before = await store.records();
-    const broken = recordOf("broken", { intervalMs: NaN });
+    const broken = recordOf("broken", { durationTotalMs: NaN });
     await assert.rejects(
       () =>
         store.save([
