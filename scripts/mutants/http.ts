@@ -10,8 +10,8 @@ export const REDACTION: FaultyLayer = {
         ["secrets of four characters are printed", "SECRET_LENGTH_MIN = 4", "SECRET_LENGTH_MIN = 5"],
         [
           "the beginning of a secret at the end of a truncated text is printed",
-          "return index < SECRET_LENGTH_MIN ? start",
-          "return index < 9 * SECRET_LENGTH_MIN ? start",
+          "length < SECRET_LENGTH_MIN ? null",
+          "length < 9 * SECRET_LENGTH_MIN ? null",
         ],
         [
           "a line of a secret with several lines is printed",
@@ -19,9 +19,9 @@ export const REDACTION: FaultyLayer = {
           "secret.split(/\\r\\n/)",
         ],
         [
-          "a target can make the search for secrets take minutes",
-          "const isHiddenOn = work.left < 0;",
-          "const isHiddenOn = work.left < -1e12;",
+          "a secret whose characters may be read in two ways is printed",
+          "for (const path of paths) {\n        const isKept",
+          "for (const path of paths.slice(0, 1)) {\n        const isKept",
         ],
         [
           "the output of a terminated command ends with a part of a secret",
@@ -30,18 +30,18 @@ export const REDACTION: FaultyLayer = {
         ],
         [
           "a secret that begins within another one is printed",
-          "Math.max(index + 1, end - STEPS_MAX)",
-          "Math.max(index + 1, end, STEPS_MAX * 0)",
+          "Math.max(current.end, end)",
+          "current.end",
         ],
         [
           "a secret in base64 without its padding is printed",
-          '"\\\\u003D", ""],',
-          '"\\\\u003D"],',
+          '[text, text.replace(/=+$/, "")]',
+          "[text]",
         ],
         [
           "the length of a secret counts its invisible characters",
-          'secret.trim().replace(INVISIBLE, "")',
-          "secret.trim()",
+          "!isInvisible(character.codePointAt(0) ?? 0)",
+          "true",
         ],
       ],
     },

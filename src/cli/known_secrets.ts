@@ -1,13 +1,16 @@
-import { createRedactor } from "../shared/redact.ts";
+import { createRedactor, type Redact } from "../shared/redact.ts";
 
 /** Kept for the whole process: an unexpected error can come from anywhere, and the runtime's messages quote values. */
 const known = new Set<string>();
+let redact: Redact | null = null;
 
 /** Registers values that must never be printed, whatever happens to the process. */
 export function rememberSecrets(secrets: readonly string[]): void {
   for (const secret of secrets) known.add(secret);
+  redact = null;
 }
 
 export function hideKnownSecrets(text: string): string {
-  return createRedactor([...known])(text);
+  redact ??= createRedactor(known);
+  return redact(text);
 }

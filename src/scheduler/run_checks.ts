@@ -4,7 +4,7 @@ import { type Check, combinedChecks } from "../domain/check.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobLog } from "../domain/job_runs.ts";
 import type { LimitClass, ObserveContext } from "../domain/check_kind.ts";
-import { createRedactor, FOREIGN_WORK_MAX, type Redact, redactProcesses } from "../shared/redact.ts";
+import { createRedactor, type Redact, redactProcesses } from "../shared/redact.ts";
 import { type Result, unknownResult } from "../domain/result.ts";
 import type { TraceDepth } from "../domain/trace.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
@@ -174,7 +174,7 @@ export async function runCheck(
   const durationMs = system.clock.monotonicMs() - startedMonotonicMs;
   const isTraced = traced !== null && (depth === "full" || checkResult.condition !== "ok");
   if (isTraced) await traced.finish(signal);
-  const redactOwn = isTraced ? createRedactor(ownSecrets, { workMax: FOREIGN_WORK_MAX }) : null;
+  const redactOwn = isTraced ? createRedactor(ownSecrets) : null;
   const trace = redactOwn === null
     ? undefined
     : traced?.text((text, cut) => redactOwn(redact(text, cut), cut));

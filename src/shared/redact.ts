@@ -3,6 +3,20 @@
  * there and echoed.
  */
 import type { CapturedText, Processes } from "../domain/processes.ts";
+import { lazily } from "./lazily.ts";
+import { SecretAutomaton } from "./secret_automaton.ts";
+import {
+  BLANK,
+  createBase64Reader,
+  createTextReader,
+  ESCAPE_LENGTH_MAX,
+  isCutEscape,
+  isInvisible,
+  type ReadUnit,
+  type ReadUnits,
+  SKIPPED,
+  unitsOf,
+} from "./secret_units.ts";
 
 const REDACTED = "[secret]";
 
@@ -13,17 +27,6 @@ interface RedactOptions {
   /** Whether its end was truncated, so that the beginning of a secret may be there. @default {false} */
   readonly isCut?: boolean;
 }
-
-interface RedactorOptions {
-  /**
-   * The number of characters to compare, in all texts together. A text that needs more is hidden from there on: secrets
-   * that a target chooses may agree with a text in very many ways. @default any number
-   */
-  readonly workMax?: number;
-}
-
-/** The limit for secrets of a target: less than a second of work. */
-export const FOREIGN_WORK_MAX = 5_000_000;
 
 /**
  * Removes secrets from a text. Call it with the text as it was received: splitting, trimming, truncating or escaping
@@ -52,7 +55,8 @@ export function redactProcesses(processes: Processes, redact: Redact): Processes
  * Returns whether a value is long enough to be taken out of texts: 4 visible characters, blanks at its ends apart.
  */
 export function isRedactable(secret: string): boolean {
-  return [...secret.trim().replace(INVISIBLE, "")].length >= SECRET_LENGTH_MIN;
+  const visible = [...secret.trim()].filter((character) => !isInvisible(character.codePointAt(0) ?? 0));
+  return visible.length >= SECRET_LENGTH_MIN;
 }
 
 /**
@@ -60,224 +64,175 @@ export function isRedactable(secret: string): boolean {
  * other white space, without its invisible characters, with all or some characters escaped as in URLs, JSON and HTML,
  * and in base64. The first four characters or more of one are removed in front of an ellipsis and at the truncated
  * end of the text.
+ *
+ * One pass finds all of them, so the time depends on the length of the text alone.
  */
-export function createRedactor(
-  secrets: Iterable<string>,
-  { workMax = Infinity }: RedactorOptions = {},
-): Redact {
-  const work = { left: workMax };
-  const forms = new Set<string>();
+export function createRedactor(secrets: Iterable<string>): Redact {
+  const texts = new Set<string>();
   const encoded = new Set<string>();
   for (const secret of secrets) {
-    for (const text of [secret, ...secret.split(/\r?\n/)]) if (isRedactable(text)) forms.add(text.trim());
+    for (const text of [secret, ...secret.split(/\r?\n/)]) if (isRedactable(text)) texts.add(text.trim());
     if (!isRedactable(secret)) continue;
     for (const text of [secret, secret.trim()]) encoded.add(new TextEncoder().encode(text).toBase64());
   }
-  if (forms.size === 0) return (text) => text;
-  const spell = createSpelling();
-  const patterns = [
-    ...[...forms].map((form) => createPattern(form, spell)),
-    ...[...encoded].map((form) => createPattern(form, spellBase64)),
-  ];
-  const heads = new Set(patterns.map(headOf));
-  const heading = new RegExp([escapePattern(REDACTED), ...heads].join("|"), "g");
+  if (texts.size === 0) return (text) => text;
+  const createAutomata = lazily(() => ({
+    texts: new SecretAutomaton(
+      [...texts].flatMap((text) => [false, true].map((withBlanks) => unitsOf(text, { withBlanks }))),
+    ),
+    encoded: new SecretAutomaton(
+      [...encoded].flatMap((text) => [text, text.replace(/=+$/, "")]).map((text) => unitsOf(text, NO_BLANKS)),
+    ),
+  }));
   return (text, { isCut = false } = {}) => {
-    const whole: Whole = { text, isCut, work };
-    let redacted = "";
-    /** Up to here the text is in `redacted`. */
-    let done = 0;
-    /** A secret from here to there waits for another one that begins in it. */
-    let from = 0;
-    let to = 0;
-    const flush = (): void => {
-      if (to > from) redacted += text.slice(done, from) + REDACTED;
-      done = Math.max(done, to);
-    };
-    heading.lastIndex = 0;
-    for (let found = heading.exec(text); found !== null; found = heading.exec(text)) {
-      const { 0: head, index } = found;
-      if (head === REDACTED) continue;
-      const end = patterns.reduce(
-        (furthest, pattern) => Math.max(furthest, endOf(pattern, whole, index)),
-        index,
-      );
-      // Another one may begin in it; of a long one only the end is searched again.
-      heading.lastIndex = Math.max(index + 1, end - STEPS_MAX);
-      const isHiddenOn = work.left < 0;
-      if (end === index && !isHiddenOn) continue;
-      if (index >= to) {
-        flush();
-        from = index;
-      }
-      if (isHiddenOn) return redacted + text.slice(done, from) + REDACTED;
-      to = Math.max(to, end);
-    }
-    flush();
-    return redacted + text.slice(done);
+    const automata = createAutomata();
+    const whole = { text, isCut };
+    return hide(text, [
+      ...findSpans(whole, automata.texts, createTextReader(text)),
+      ...findSpans(whole, automata.encoded, createBase64Reader(text)),
+    ]);
   };
 }
 
-/** The ways in which a character may be written; `null`: a run of white space. */
-type Step = readonly string[] | null;
+const NO_BLANKS = { withBlanks: false };
 
-type Spell = (character: string) => readonly string[];
-
-interface Pattern {
-  readonly steps: readonly Step[];
-  readonly rest: string;
-  readonly spell: Spell;
+interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
-/** A text that agrees with a secret so far has the secret in it; so nothing is compared for longer in vain. */
-const STEPS_MAX = 256;
-
-function createPattern(characters: string, spell: Spell): Pattern {
-  const steps: Step[] = [];
-  let length = 0;
-  for (const unit of unitsOf(characters)) {
-    if (steps.length === STEPS_MAX) break;
-    steps.push(stepOf(unit, spell));
-    length += unit.length;
+/** Hides spans; those that overlap are one. */
+function hide(text: string, spans: readonly Span[]): string {
+  let redacted = "";
+  let done = 0;
+  let current: Span | null = null;
+  const flush = (): void => {
+    if (current === null) return;
+    redacted += text.slice(done, current.start) + REDACTED;
+    done = current.end;
+  };
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    if (current !== null && start < current.end) {
+      current = { start: current.start, end: Math.max(current.end, end) };
+      continue;
+    }
+    flush();
+    current = { start, end };
   }
-  return { steps, rest: characters.slice(length), spell };
-}
-
-function stepOf(unit: string, spell: Spell): Step {
-  return /^\s/.test(unit) ? null : spell(unit);
+  flush();
+  return redacted + text.slice(done);
 }
 
 interface Whole {
   readonly text: string;
   readonly isCut: boolean;
-  /** The number of characters that the redactor may still compare. */
-  readonly work: { left: number };
 }
 
-/** White space matches any other white space: programs and protocols fold it. */
-const BLANK =
-  /(?:\s|%20|%0[9a-d]|%C2%A0|%E1%9A%80|%E2%80%(?:8[0-9A]|A[89F])|%E2%81%9F|%E3%80%80|%EF%BB%BF|\+|\\[tnrfv]|\\u00(?:20|0[9a-d])|&nbsp;|&#(?:32|9|10|13);)+/iy;
-
-const INVISIBLE = /(?!\s)[\p{Cc}\p{Cf}]/gu;
-
-/** Characters of a pattern that are searched for first, all patterns in one pass. */
-function headOf({ steps }: Pattern): string {
-  return steps.slice(0, SECRET_LENGTH_MIN).map((step) =>
-    step === null ? BLANK.source : `(?:${step.map(escapePattern).join("|")})`
-  ).join("");
+/** One way to read the text so far, as the last of its units. */
+interface Path {
+  readonly node: number;
+  /** Where its last unit begins. */
+  readonly from: number;
+  /** What was read before; `null`: nothing that belongs to the secret. */
+  readonly before: Path | null;
+  /** The secret that ends here; `null`: none does. */
+  readonly found: { readonly start: number; readonly length: number } | null;
 }
 
-/** The characters one by one, a run of white space as one. */
-function* unitsOf(characters: string): Generator<string> {
-  for (const [unit] of characters.matchAll(/\s+|[^]/gu)) yield unit;
-}
+/** More ways to read the same characters are none of a sane text: it is hidden from there on. */
+const PATHS_MAX = 32;
 
-/** Where a pattern ends that begins at `start`; `start` where it does not, or less than four of its characters do. */
-function endOf({ steps, rest, spell }: Pattern, whole: Whole, start: number): number {
-  // The ways to read the same characters differ: "%25" may be a percent sign, or three characters.
-  let places: readonly number[] = [start];
-  for (const [index, step] of steps.entries()) {
-    const next = advance(places, step, whole);
-    if (next.length === 0) {
-      return index < SECRET_LENGTH_MIN ? start : Math.max(start, ...cutAfter(places, step, whole));
-    }
-    places = next;
-  }
-  for (const unit of unitsOf(rest)) {
-    if (whole.work.left < 0) break;
-    const next = advance(places, stepOf(unit, spell), whole);
-    if (next.length === 0) break;
-    places = next;
-  }
-  return Math.max(...places);
-}
+const NO_PATHS: readonly Path[] = [];
 
-function advance(places: readonly number[], step: Step, { text, work }: Whole): readonly number[] {
-  work.left -= places.length;
-  const next: number[] = [];
-  for (const place of places) {
-    if (step === null) {
-      BLANK.lastIndex = place;
-      if (BLANK.test(text)) next.push(BLANK.lastIndex);
-      continue;
-    }
-    for (const spelling of step) if (text.startsWith(spelling, place)) next.push(place + spelling.length);
-  }
-  return next.length <= 1 ? next : [...new Set(next)];
-}
-
-/** Where a text ends that was cut at one of some places, or within a spelling there. */
-function* cutAfter(places: readonly number[], step: Step, { text, isCut }: Whole): Generator<number> {
-  for (const place of places) {
-    const near = text.slice(place, place + SPELLING_LENGTH_MAX);
-    const ellipsis = near.indexOf("…");
-    const isLast = ellipsis < 0 && isCut && place + near.length === text.length;
-    if (ellipsis < 0 && !isLast) continue;
-    const rest = isLast ? near : near.slice(0, ellipsis);
-    if (rest === "" || step?.some((spelling) => spelling.startsWith(rest))) yield place + rest.length;
-  }
-}
-
-/** `%F0%9F%94%91` and `\ud83d\udd11`, the longest ones. */
-const SPELLING_LENGTH_MAX = 13;
-
-/** Returns a function that lists the spellings of a character; each is computed once. */
-function createSpelling(): Spell {
-  const known = new Map<string, readonly string[]>();
-  return (character) => {
-    let spellings = known.get(character);
-    if (spellings === undefined) known.set(character, spellings = [...new Set(spellingsOf(character))]);
-    return spellings;
+/** Finds the secrets of an automaton, all in one pass. A character may be read in several ways, so there are several paths. */
+function findSpans({ text, isCut }: Whole, automaton: SecretAutomaton, read: ReadUnits): readonly Span[] {
+  const spans: Span[] = [];
+  const marks = positionsIn(text, REDACTED);
+  const begins = automaton.begins;
+  /** The paths that end at a position. */
+  const waiting = new Map<number, Path[]>();
+  const wait = (path: Path, end: number): void => {
+    const paths = waiting.get(end);
+    if (paths === undefined) waiting.set(end, [path]);
+    else if (!paths.some(({ node }) => node === path.node)) paths.push(path);
   };
-}
-
-function* spellingsOf(character: string): Generator<string> {
-  yield character;
-  // These are never escaped.
-  if (/^[A-Za-z0-9]$/.test(character)) return;
-  const bytes = new TextEncoder().encode(character);
-  // As headers carry it: a byte a character.
-  yield String.fromCharCode(...bytes);
-  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
-  const code = character.codePointAt(0) ?? 0;
-  for (
-    const digits of [
-      (number: number) => number.toString(16),
-      (number: number) => number.toString(16).toUpperCase(),
-    ]
-  ) {
-    yield Array.from(bytes, (byte) => `%${digits(byte).padStart(2, "0")}`).join("");
-    yield units.map((unit) => `\\u${digits(unit).padStart(4, "0")}`).join("");
-    yield `\\u{${digits(code)}}`;
-    yield `\\x${digits(code).padStart(2, "0")}`;
-    yield `&#x${digits(code)};`;
+  for (let at = 0; at <= text.length; at++) {
+    const code = text.charCodeAt(at);
+    // Most positions of most texts.
+    if (waiting.size === 0 && begins[code] === 0) continue;
+    const paths = waiting.get(at) ?? NO_PATHS;
+    waiting.delete(at);
+    if (paths.length > PATHS_MAX) {
+      const starts = paths.map((path) => startOf(path, automaton.depth(path.node)));
+      return [...spans, { start: Math.min(...starts), end: text.length }];
+    }
+    for (const path of paths) {
+      const length = automaton.depth(path.node);
+      const end = length < SECRET_LENGTH_MIN ? null : cutAfter({ text, isCut }, at);
+      const start = end === null ? at : startOf(path, length);
+      if (end !== null && !marks.has(start)) spans.push({ start, end });
+    }
+    if (at === text.length) break;
+    for (const { unit, end } of read(at)) {
+      for (const path of paths) {
+        const isKept = unit === SKIPPED || unit === BLANK && automaton.isLast(path.node, BLANK);
+        if (isKept) wait(path, end);
+        else step(path, { unit, from: at, end });
+      }
+      if (paths.length === 0 && unit !== SKIPPED) step(null, { unit, from: at, end });
+    }
   }
-  yield JSON.stringify(character).slice(1, -1);
-  if (/[\\/'"]/.test(character)) yield `\\${character}`;
-  yield `&#${code};`;
-  yield ENTITIES[character] ?? character;
-  // Invisible characters are dropped or replaced by many programs.
-  if (character.replace(INVISIBLE, "") === "") yield* ["", " "];
+  return spans;
+
+  function step(before: Path | null, { unit, from, end }: ReadUnit & { readonly from: number }): void {
+    const node = automaton.next(before?.node ?? SecretAutomaton.ROOT, unit);
+    if (node === SecretAutomaton.ROOT) return;
+    const path = { node, from, before: automaton.depth(node) > 1 ? before : null, found: null };
+    const found = findHere(path);
+    if (found !== null) spans.push({ start: found.start, end });
+    wait({ ...path, found }, end);
+  }
+
+  function findHere(path: Path): Path["found"] {
+    for (
+      let node = automaton.foundAt(path.node);
+      node !== SecretAutomaton.ROOT;
+      node = automaton.shorter(node)
+    ) {
+      const length = automaton.depth(node);
+      const last = path.before?.found ?? null;
+      // It continues the secret that ended one unit before, so that long ones are not walked through again.
+      const start = last !== null && length > 1 && length <= last.length + 1
+        ? last.start
+        : startOf(path, length);
+      if (!marks.has(start)) return { start, length };
+    }
+    return null;
+  }
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-};
-
-/** Both alphabets (RFC 4648, sections 4 and 5), as they are and in a URL; without its padding too. */
-function spellBase64(character: string): readonly string[] {
-  return BASE64_SPELLINGS[character] ?? [character];
+/** Where the last units of a path begin. */
+function startOf(path: Path, length: number): number {
+  let first = path;
+  for (let count = 1; count < length && first.before !== null; count++) first = first.before;
+  return first.from;
 }
 
-const BASE64_SPELLINGS: Readonly<Record<string, readonly string[]>> = {
-  "+": ["+", "-", "%2B", "%2b", "\\u002b", "\\u002B"],
-  "/": ["/", "_", "%2F", "%2f", "\\/"],
-  "=": ["=", "%3D", "%3d", "\\u003d", "\\u003D", ""],
-};
+/** Where a text ends that was cut at a position, or within an escape sequence there; `null`: it goes on. */
+function cutAfter({ text, isCut }: Whole, position: number): number | null {
+  const near = text.slice(position, position + ESCAPE_LENGTH_MAX);
+  const ellipsis = near.indexOf("…");
+  const isLast = ellipsis < 0 && isCut && position + near.length === text.length;
+  if (ellipsis < 0 && !isLast) return null;
+  const rest = isLast ? near : near.slice(0, ellipsis);
+  return isCutEscape(rest) ? position + rest.length : null;
+}
 
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+/** All positions in the occurrences of a part. */
+function positionsIn(text: string, part: string): ReadonlySet<number> {
+  const positions = new Set<number>();
+  for (let start = text.indexOf(part); start >= 0; start = text.indexOf(part, start + part.length)) {
+    for (let offset = 0; offset < part.length; offset++) positions.add(start + offset);
+  }
+  return positions;
 }

@@ -3,7 +3,7 @@ import { highestSeverity } from "../../domain/condition.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import type { HttpStep } from "../../domain/http_check.ts";
 import { type CheckResult, checkResult } from "../../domain/result.ts";
-import { createRedactor, FOREIGN_WORK_MAX } from "../../shared/redact.ts";
+import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, fillRequest, textsOf } from "./captures.ts";
 import { withCookies } from "./cookies.ts";
 import { conditionOf, describeFindings, examine, type Exchange, timeoutText } from "./exchange.ts";
@@ -60,7 +60,7 @@ export async function observeSteps(
   const numbers = [...captured.values()].map((value) => String(Number(value)));
   const secrets = [...captured.values(), ...numbers, ...jar.secrets()];
   hide?.(secrets);
-  const redact = createRedactor(secrets, { workMax: FOREIGN_WORK_MAX });
+  const redact = createRedactor(secrets);
   return checkResult(
     highestSeverity(conditions),
     redact(texts.length === 0 ? passed : texts.join("; ")),
