@@ -305,8 +305,8 @@ export const SUMMARY: FaultyLayer = {
       faults: [
         [
           "an objective that is met exactly is missed",
-          "isMissed: usedMs > budgetMs",
-          "isMissed: usedMs >= budgetMs",
+          "null : usedMs > budgetMs",
+          "null : usedMs >= budgetMs",
         ],
         ["unknown is uptime", "return critical + unknown;", "return critical + 0 * unknown;"],
         [

@@ -50,6 +50,8 @@ const SLOWEST_MAX = 5;
 const SLOW_MS = 1;
 /** A check that changed so often in a period is listed as one that flaps. */
 const CHANGES_MIN = 10;
+/** An objective is decided once so much of its time was observed. */
+const DECIDED_SHARE = 0.1;
 const EXPIRING_MS = 30 * DAY_MS;
 
 export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
@@ -70,7 +72,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
     objectives: objectives.length,
-    missedObjectives: objectives.filter(({ isMissed }) => isMissed).length,
+    missedObjectives: objectives.filter(({ isMissed }) => isMissed === true).length,
     outages: of(false),
     jobs: of(true),
     availability: bounded(
@@ -80,7 +82,9 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     slowest: slowestOf(checks).map(toSlow),
     flapping: bounded(checks.map((check) => toChanging(check, untilMs)).filter(isUnsteady)),
     certificates: bounded(checks.flatMap((check) => expiryOf(check, untilMs)).sort(firstToExpire)),
-    withoutData: bounded(checks.filter(hasNoData).map(nameOf)),
+    withoutData: bounded(
+      checks.filter(hasNoData).map((check) => ({ ...nameOf(check), runs: check.sums.runs })),
+    ),
     undelivered: bounded(undeliveredOf(queued, sinceMs)),
   };
 }
@@ -141,7 +145,8 @@ function toObjective(objective: Objective, lastedMs: ConditionCounts): Objective
   const usedMs = downMsOf(lastedMs);
   // Rounded, so that 100 - 99.9 is 0.1.
   const budgetMs = Math.round(observedMs * Number((100 - objective.percent).toFixed(9)) / 100);
-  return { ...objective, availability, usedMs, budgetMs, isMissed: usedMs > budgetMs };
+  const isMissed = observedMs < DECIDED_SHARE * objective.windowMs ? null : usedMs > budgetMs;
+  return { ...objective, availability, usedMs, budgetMs, isMissed };
 }
 
 function toSlow(check: CheckHistory): SlowCheck {
@@ -174,7 +179,7 @@ function expiryOf(check: CheckHistory, untilMs: number): Summary["certificates"]
 }
 
 function hasNoData({ sums }: CheckHistory): boolean {
-  return sums.runs === 0 && availabilityOf(sums.lastedMs).observedMs === 0;
+  return availabilityOf(sums.lastedMs).observedMs === 0;
 }
 
 function undeliveredOf(queued: readonly QueuedNotification[], sinceMs: number): readonly Undelivered[] {

@@ -37,7 +37,8 @@ export interface ObjectiveResult extends Objective {
   readonly budgetMs: number;
   /** How long it was down. */
   readonly usedMs: number;
-  readonly isMissed: boolean;
+  /** `null`: less than a tenth of its time was observed, which is too little to say. */
+  readonly isMissed: boolean | null;
 }
 
 export interface CheckAvailability extends NamedCheck {
@@ -65,6 +66,12 @@ export interface ChangingCheck extends NamedCheck {
 
 export interface ExpiringCertificate extends NamedCheck {
   readonly expiresAtMs: number;
+}
+
+/** A check without observed time. */
+export interface UnobservedCheck extends NamedCheck {
+  /** More than 0: it was pending, or overdue after each run. */
+  readonly runs: number;
 }
 
 /** Notifications that a channel did not get. */
@@ -109,6 +116,6 @@ export interface Summary {
   readonly flapping: Bounded<ChangingCheck>;
   /** The first to expire first; expired ones included. */
   readonly certificates: Bounded<ExpiringCertificate>;
-  readonly withoutData: Bounded<NamedCheck>;
+  readonly withoutData: Bounded<UnobservedCheck>;
   readonly undelivered: Bounded<Undelivered>;
 }

@@ -40,7 +40,7 @@ export function summaryFields(summary: Summary): Readonly<Record<string, unknown
       flapping: item.isFlapping,
     })),
     certificates: list(certificates, (item) => ({ ...named(item), expires_at: isoTime(item.expiresAtMs) })),
-    without_data: list(withoutData, named),
+    without_data: list(withoutData, (item) => ({ ...named(item), runs: item.runs })),
     undelivered: list(undelivered, (item) => ({ ...item })),
   };
 }

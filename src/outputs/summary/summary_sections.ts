@@ -119,7 +119,11 @@ export function sectionsOf(summary: Summary): readonly Section[] {
         : `expires in ${describeDuration(leftMs)}, on ${time(item.expiresAtMs)}`;
       return toItem(item, facts, leftMs < 7 * DAY_MS);
     }),
-    section("Checks without data", withoutData, (item) => toItem(item, "did not run", true)),
+    section(
+      "Checks without data",
+      withoutData,
+      (item) => toItem(item, item.runs === 0 ? "did not run" : "pending, or overdue after each run", true),
+    ),
     section("Notifications that were not delivered", undelivered, toUndelivered),
   ].filter(({ items }) => items.length > 0);
 }
@@ -159,6 +163,7 @@ function describeObjective(objective: ObjectiveResult): string {
   const target = `objective ${wanted}% in ${describeDuration(windowMs)}`;
   if (availability === null) return `${target}: no data`;
   const budget = `${describeDuration(usedMs)} of ${describeDuration(budgetMs)} error budget used`;
+  if (isMissed === null) return `${target}: too little of it was observed`;
   return isMissed
     ? `${target} missed with ${percent(availability, PLACES)}: ${budget}`
     : `${target} met: ${budget}, ${describeDuration(budgetMs - usedMs)} left`;

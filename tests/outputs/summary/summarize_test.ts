@@ -67,6 +67,15 @@ Deno.test("sentenceOf() sums a period up in words", () => {
   for (const [checks, expected] of rows) assert.equal(sentenceOf(summaryOf(checks)), expected);
 });
 
+Deno.test("summarize() lists checks that were pending, or did not run, as without data", () => {
+  const pending = historyOf("pending", { sums: { runs: 2, durationTotalMs: 2, lastedMs: NO_TIME } });
+  const dead = historyOf("dead", { sums: { runs: 0, durationTotalMs: 0, lastedMs: NO_TIME } });
+  const { withoutData, availability } = summaryOf([pending, dead]);
+  assert.deepEqual(withoutData.items.map(({ name, runs }) => [name, runs]), [["pending", 2], ["dead", 0]]);
+  assert.deepEqual(availability.items, []);
+  assert.equal(sentenceOf(summaryOf([pending])), "There is no data");
+});
+
 Deno.test("summarize() compares the downtime with the error budget of the observed time", () => {
   const objective = { percent: 99.9, windowMs: MONTH_MS };
   const resultFor = (downMs: number, observedMs: number) => {
@@ -84,6 +93,9 @@ Deno.test("summarize() compares the downtime with the error budget of the observ
   });
   assert.equal(resultFor(budgetMs + 1, MONTH_MS)?.isMissed, true);
   assert.equal(resultFor(budgetMs, MONTH_MS / 2)?.isMissed, true, "half of the month has half of the budget");
+  assert.equal(resultFor(MONTH_MS / 10, MONTH_MS / 10)?.isMissed, true);
+  assert.equal(resultFor(0, MONTH_MS / 10)?.isMissed, false);
+  assert.equal(resultFor(MONTH_MS / 10 - 1, MONTH_MS / 10 - 1)?.isMissed, null, "too little was observed");
   assert.equal(resultFor(0, 0), undefined, "without data");
 });
 
@@ -115,7 +127,10 @@ Deno.test("summaryText() lists the problems of a week, each kind in its section"
       objective: { percent: 99.9, windowMs: MONTH_MS },
       objectiveLastedMs: { ...NO_TIME, ok: MONTH_MS - 1_680_000, critical: 1_680_000 },
     }),
-    downFor("backup", 3 * HOUR_MS, { isJob: true, sums: { runs: 9, durationTotalMs: 0, lastedMs: NO_TIME } }),
+    downFor("backup", 3 * HOUR_MS, {
+      isJob: true,
+      sums: { runs: 9, durationTotalMs: 0, lastedMs: { ...NO_TIME, ok: DAY_MS } },
+    }),
     historyOf("api", {
       sums: { runs: 10, durationTotalMs: 9000, lastedMs: { ...NO_TIME, ok: DAY_MS } },
       durationMaxMs: 61_000,
