@@ -394,6 +394,8 @@ function writeHostile(
     },"metrics":{"path":"monitor.prom"},"checks":{${
       checks.map(([name, check]) => `${JSON.stringify(name)}:${JSON.stringify(check)}`).join(",")
     }}}`,
+    // Whatever the umask: the program warns of a config that others may write.
+    { mode: 0o644 },
   );
 }
 

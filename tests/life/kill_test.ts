@@ -3,6 +3,9 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
+import { testRandom } from "../../testing/seed.ts";
+
+const random = testRandom("kills of the program");
 
 /** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
 const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 4);
@@ -31,7 +34,7 @@ Deno.test("monitor check: no notified change is lost or stored twice, whenever i
     for (let round = 0; round < ROUNDS || notified.length < ROUNDS && round < 10 * ROUNDS; round++) {
       turn();
       const program = harness.start(["check", "--format", "ndjson"]);
-      const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + Math.random()) / ROUNDS);
+      const resultsWanted = 1 + Math.floor(RESULTS_MAX * (round % ROUNDS + random.next()) / ROUNDS);
       const said = await runAndKill(program, { turn, resultsWanted: round % 4 === 3 ? 0 : resultsWanted });
       notified.push(...said.notifications);
       assertKept(
@@ -89,7 +92,7 @@ async function runAndKill(
 ): Promise<{ readonly results: number; readonly notifications: readonly Notified[] }> {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const killWithin = (ms: number): void => {
-    timer ??= setTimeout(() => program.signal("SIGKILL"), Math.random() * ms);
+    timer ??= setTimeout(() => program.signal("SIGKILL"), random.below(ms));
   };
   if (resultsWanted === 0) killWithin(START_MS);
   let results = 0;

@@ -5,9 +5,10 @@
  */
 import { requiresTools } from "../../testing/tools.ts";
 import { runCampaign } from "./member_faults/campaign.ts";
+import { testSeed } from "../../testing/seed.ts";
 
 const SECONDS = Number(Deno.env.get("MEMBER_FAULTS_SECONDS") ?? 0);
-const SEED = Number(Deno.env.get("MEMBER_FAULTS_SEED") ?? Math.floor(Math.random() * 1e9));
+const SEED = Number(Deno.env.get("MEMBER_FAULTS_SEED") ?? testSeed());
 const ONLY = Deno.env.get("MEMBER_FAULTS") ?? "";
 
 if (SECONDS > 0) {

@@ -6,6 +6,9 @@ import { until } from "./in_time.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 import { type Post, startHook, startMailbox } from "./receivers.ts";
 import { assertAllNotified, changesOf, withoutDuplicates } from "./notified.ts";
+import { testRandom } from "../../testing/seed.ts";
+
+const random = testRandom("kills while notifying");
 
 const test = concurrentTests("monitor check: reports");
 
@@ -183,7 +186,7 @@ test("monitor check --once: every notification arrives whenever it is killed, du
   withHarness(async (harness) => {
     await using hook = startHook();
     await using mailbox = await startMailbox();
-    hook.delayMs = () => Math.random() * 150;
+    hook.delayMs = () => random.below(150);
     const names = Array.from({ length: KILLED_CHECKS }, (_, index) => `check ${index}`);
     const checks = Object.fromEntries(names.map((name) => [name, fileCheck("flag")]));
     writeConfig(harness, [hook.channel, mailbox.channel], checks);
@@ -195,7 +198,7 @@ test("monitor check --once: every notification arrives whenever it is killed, du
       else if (calls > 0) vanish(harness, "flag");
       const program = harness.start([...ONCE, "--format", "ndjson"]);
       await program.stdout.next("{");
-      if (await killWithin(program, Math.random() * KILL_WITHIN_MS)) kills++;
+      if (await killWithin(program, random.below(KILL_WITHIN_MS))) kills++;
     }
     hook.delayMs = () => 0;
     for (let call = 0; call < 2; call++) await harness.run(ONCE);

@@ -84,6 +84,8 @@ export async function withHarness(use: (harness: Harness) => Promise<void>): Pro
             checks,
             ...others,
           }),
+          // Whatever the umask: the program warns of a config that others may write.
+          { mode: 0o644 },
         ),
       writeScript: (name, text) =>
         Deno.writeTextFileSync(`${directory}/${name}`, `#!/bin/sh\n${text}\n`, { mode: 0o755 }),

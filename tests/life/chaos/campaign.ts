@@ -22,6 +22,7 @@ import { assertSound, count, type Life, live, type Tally } from "./process_life.
 import { createRandom, type Random } from "../../../testing/random.ts";
 import { makeSmallDisk, type SmallDisk } from "./small_disk.ts";
 import { assertNotifiedExactly } from "./notified_exactly.ts";
+import { testSeed } from "../../../testing/seed.ts";
 
 /** The duration of the rounds, unless their number is given: to run a failed campaign again. */
 const SECONDS = Number(Deno.env.get("CHAOS_SECONDS"));
@@ -29,7 +30,7 @@ const ROUNDS = Number(Deno.env.get("CHAOS_ROUNDS") ?? Infinity);
 /** The rest of a campaign that is longer than that is one service. */
 const LONG_FROM_SECONDS = 40;
 const LONG_LIFE_SHARE = 0.4;
-const SEED = Number(Deno.env.get("CHAOS_SEED") ?? Math.floor(Math.random() * 1e9));
+const SEED = Number(Deno.env.get("CHAOS_SEED") ?? testSeed());
 /** The number of addresses that each channel has in the config, one after the other. */
 const ADDRESSES = 3;
 const MOUNTS = Deno.env.get("CHAOS_MOUNTS") === "1";
