@@ -227,3 +227,14 @@ Deno.test("loadConfig() has no named channels in a specification profile", async
     });
   }
 });
+
+Deno.test("loadConfig() sends the summary to a named channel whatever it filters", async () => {
+  const { summary } = await load({
+    defaults: {},
+    channels: { chat: { ...HOOK, conditions: ["critical"], events: ["problem"] } },
+    checks: { web: check("chat") },
+    summary: { cron: "0 8 * * mon", notifications: ["chat"] },
+  });
+  const [channel] = summary?.notifications ?? [];
+  assert.deepEqual([channel?.name, channel?.conditions, channel?.events], ["chat", undefined, undefined]);
+});

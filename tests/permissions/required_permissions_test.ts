@@ -266,3 +266,25 @@ Deno.test("missingPermissions() returns a class once that is granted whole", () 
   ]);
   assert.deepStrictEqual(asked.filter((question) => question.startsWith("net")), ["net *"]);
 });
+
+Deno.test("missingPermissions() returns any host unless the whole class is granted", () => {
+  const any = joinPermissions([{ neededBy: "one", requiredPermissions: { net: ["*"] } }]);
+  const missingWith = (grantsAll: boolean): number =>
+    missingPermissions(
+      any,
+      createMemorySystem({ isGranted: (_class, value) => grantsAll || value !== undefined }).permissions,
+    ).length;
+  assert.deepEqual([missingWith(false), missingWith(true)], [1, 0]);
+});
+
+Deno.test("requiredPermissionsOf() returns none of a channel that lacks something", async () => {
+  const hook: Channel = {
+    kind: "webhook",
+    key: "hook",
+    parameters: { target: "https://hooks.example.org/x", method: "POST", headers: {}, timeoutMs: 1000 },
+  };
+  const permissionsOf = (channel: Channel) =>
+    permissionsOfChecks({ ...testCheck("ok"), notifications: [channel] });
+  assert.deepEqual((await permissionsOf(hook)).net, ["hooks.example.org:443"]);
+  assert.deepEqual(await permissionsOf({ ...hook, lack: "a secret" }), {});
+});

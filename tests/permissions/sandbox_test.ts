@@ -42,6 +42,10 @@ Deno.test("sandboxOf() grants a file's directory, so that a replaced file is rea
     const { readOnly } = await sandboxFor({ read: ["/srv/data/a/b", "/srv/data"], write: ["/srv/app/x"] });
     assert.deepEqual(readOnly.filter((path) => path.startsWith("/srv")), ["/srv/data"]);
   });
+  await t.step("a path that begins with another one is not within it", async () => {
+    const { readOnly } = await sandboxFor({ read: ["/srv/data", "/srv/database/x"] });
+    assert.deepEqual(readOnly.filter((path) => path.startsWith("/srv")), ["/srv/data", "/srv/database"]);
+  });
   await t.step("the root directory replaces everything", async () => {
     assert.deepEqual((await sandboxFor({ read: ["/"] })).readOnly, ["/"]);
   });
@@ -65,6 +69,7 @@ Deno.test("sandboxOf() restricts the network to known addresses", async (t) => {
     ],
     "a name": [{ net: ["10.0.0.1:443", "example.org:443"] }, { kind: "any" }],
     "everything": [{ net: ["*"] }, { kind: "any" }],
+    "a command alone": [{ run: ["/srv/a.sh"] }, { kind: "any" }],
     "a command that may connect anywhere": [{ net: ["10.0.0.1:443"], run: ["/srv/a.sh"] }, { kind: "any" }],
   };
   for (const [name, [permissions, network]] of Object.entries(rows)) {

@@ -229,3 +229,13 @@ Deno.test("createRedactor() finds what a search for each secret at each position
     }),
   );
 });
+
+Deno.test("isRedactable() counts visible characters, blanks at the ends apart", () => {
+  assert.deepEqual(["abcd", "a b c", " abc ", "abc\u200b", "\u200ba\u200bb\u200bc"].map(isRedactable), [
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
