@@ -1,0 +1,177 @@
+/**
+ * Random histories with gaps, clock steps, kills and changed intervals, in both databases. The truth is worked out from
+ * the runs alone: the time from one run to the next counts if the second one came before the check was overdue.
+ */
+import assert from "node:assert/strict";
+import { CONDITIONS } from "../../src/domain/condition.ts";
+import type { ConditionCounts } from "../../src/domain/condition_state.ts";
+import type { CheckRecord, CheckUpdate, Store } from "../../src/domain/store.ts";
+import { readHistory } from "../../src/outputs/json/history_json.ts";
+import { withOverdue } from "../../src/scheduler/next_run.ts";
+import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
+import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
+import { recordResult } from "../../src/state/record_result.ts";
+import { RecordCache } from "../../src/state/record_cache.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
+import { createRandom } from "../../testing/random.ts";
+import { campaign, testSeed } from "../../testing/seed.ts";
+import { testCheck } from "../support/checks.ts";
+import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
+import { NOW_MS } from "./records.ts";
+
+const NOW = NOW_MS + 23 * 60_000 + 456;
+const SECOND = 1000;
+const INTERVALS = [10 * SECOND, 60 * SECOND, 600 * SECOND, HOUR_MS, DAY_MS];
+const HISTORIES = campaign(10_000);
+/** So many are saved at a time. */
+const BATCH = 100;
+
+const postgres = sharedPostgres();
+
+Deno.test("readHistory() observes the truth in SQLite", async () => {
+  const store = await openInMemoryStore();
+  await assertTruth(store, "sqlite");
+  await store.close();
+});
+
+Deno.test({
+  ...POSTGRES,
+  name: "readHistory() observes the truth in PostgreSQL",
+  fn: async () => {
+    const store = await openPostgresStore(postgres().place(), storeOptions());
+    await assertTruth(store, "postgres");
+    await store.close();
+  },
+});
+
+async function assertTruth(store: Store, name: string): Promise<void> {
+  const histories = Array.from({ length: HISTORIES }, (_, index) => createHistory(`${name} ${index}`));
+  for (let from = 0; from < histories.length; from += BATCH) {
+    await store.save(histories.slice(from, from + BATCH).flatMap(({ updates }) => updates));
+  }
+  while (!(await store.prune(NOW)).finished);
+  let observed = 0;
+  for (const { name, updates, truth } of histories) {
+    const record = updates.at(-1)?.record ?? assert.fail();
+    const { spans } = await readHistory(store, record, NOW);
+    for (const { key, ms, runs, lastedMs, observedMs, shares } of spans) {
+      const expected = truth(ms);
+      assert.deepEqual([runs, lastedMs], [expected.runs, expected.lastedMs], `${name}: ${key}`);
+      const total = CONDITIONS.reduce((sum, condition) => sum + expected.lastedMs[condition], 0);
+      assert.equal(observedMs, total, `${name}: ${key}`);
+      if (total > 0) assert.equal(shares?.ok, expected.lastedMs.ok / total, `${name}: ${key}`);
+      else assert.equal(shares, null, `${name}: ${key}`);
+      if (total > 0) observed++;
+    }
+  }
+  assert.ok(observed > histories.length, "most spans have data");
+}
+
+/** A run as the truth knows it: the time of its end, and when the check was overdue by the interval in force. */
+interface Run {
+  readonly endedAtMs: number;
+  readonly overdueAtMs: number;
+  readonly record: CheckRecord;
+}
+
+interface History {
+  readonly name: string;
+  readonly updates: readonly CheckUpdate[];
+  truth(spanMs: number): { readonly runs: number; readonly lastedMs: ConditionCounts };
+}
+
+function createHistory(name: string): History {
+  const { next } = createRandom(testSeed(), name);
+  const below = (end: number): number => Math.floor(next() * end);
+  const pick = <T>(values: readonly T[]): T => values[below(values.length)] ?? assert.fail();
+  const steps = createSteps(below, pick);
+  const shiftMs = NOW - below(pick([HOUR_MS, DAY_MS, 20 * DAY_MS])) - (steps.at(-1)?.atMs ?? 0);
+  const settings = { name, threshold: 1 + below(3), recoveryThreshold: 1 + below(2) };
+  const updates: CheckUpdate[] = [];
+  const runs: Run[] = [];
+  let record = new RecordCache([]).get(name, 0);
+  for (const { atMs, intervalMs, lost } of steps) {
+    const nowMs = atMs + shiftMs;
+    // A kill loses what was not written yet.
+    for (let count = 0; count < lost && runs.length > 1; count++) {
+      runs.pop();
+      updates.pop();
+      record = runs.at(-1)?.record ?? assert.fail();
+    }
+    const check = testCheck("ok", {
+      ...settings,
+      regularIntervalMs: intervalMs,
+      attentiveIntervalMs: intervalMs,
+    });
+    const condition = below(4) > 0 ? record.last?.condition ?? pick(CONDITIONS) : pick(CONDITIONS);
+    const result = {
+      check,
+      condition,
+      output: "",
+      detail: "",
+      metrics: {},
+      performanceData: "",
+      startedAtMs: nowMs,
+      durationMs: 1,
+    };
+    const { update } = recordResult(record, result, {
+      nowMs,
+      suppressedBy: null,
+      queue: () => [],
+      plan: (state) => withOverdue(check, state, { atMs: nowMs + intervalMs, missed: 0 }),
+      newId: () => "id",
+      hostName: "host",
+    });
+    record = update.record;
+    updates.push(update);
+    const leftMs = intervalMs + Math.max(2 * intervalMs, intervalMs + check.timeoutMs);
+    runs.push({ endedAtMs: nowMs, overdueAtMs: nowMs + leftMs, record });
+  }
+  return { name, updates, truth: (spanMs) => truthOf(runs, spanMs) };
+}
+
+interface Step {
+  readonly atMs: number;
+  readonly intervalMs: number;
+  /** How many runs before it a kill has lost. */
+  readonly lost: number;
+}
+
+function createSteps(
+  below: (end: number) => number,
+  pick: <T>(values: readonly T[]) => T,
+): readonly Step[] {
+  let atMs = 0;
+  let intervalMs = pick(INTERVALS);
+  return Array.from({ length: 2 + below(40) }, () => {
+    const event = below(20);
+    if (event === 0) intervalMs = pick(INTERVALS);
+    atMs += intervalMs + below(intervalMs / 10);
+    // Late, just not overdue, just overdue, or off for long.
+    if (event === 1) atMs += pick([intervalMs, 2 * intervalMs, 2 * intervalMs + 1, below(5 * DAY_MS)]);
+    if (event === 2 && intervalMs <= HOUR_MS) atMs += below(6 * HOUR_MS) - 3 * HOUR_MS;
+    return { atMs, intervalMs, lost: event === 3 ? below(3) : 0 };
+  });
+}
+
+function truthOf(runs: readonly Run[], spanMs: number): ReturnType<History["truth"]> {
+  const beginMs = beginOf(NOW - spanMs);
+  const endMs = (Math.floor(NOW / HOUR_MS) + 1) * HOUR_MS;
+  const lastedMs = { ok: 0, unknown: 0, warning: 0, critical: 0 };
+  const ran = runs.filter(({ endedAtMs }) => endedAtMs >= beginMs && endedAtMs < endMs).length;
+  if (ran === 0) return { runs: 0, lastedMs };
+  for (const [index, { endedAtMs, overdueAtMs, record }] of runs.entries()) {
+    const untilMs = runs[index + 1]?.endedAtMs ?? NOW;
+    const { confirmed } = record.condition;
+    if (confirmed === null || untilMs < endedAtMs || untilMs > overdueAtMs) continue;
+    lastedMs[confirmed] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
+  }
+  return { runs: ran, lastedMs };
+}
+
+/** A span begins with an hour, or with a day in UTC if hours became days there. */
+function beginOf(timeMs: number): number {
+  const isDaily = timeMs < Math.floor((NOW - 8 * DAY_MS) / DAY_MS) * DAY_MS;
+  const unitMs = isDaily ? DAY_MS : HOUR_MS;
+  return Math.floor(timeMs / unitMs) * unitMs;
+}
