@@ -41,14 +41,16 @@ export function isPostponed(
   return isAcknowledged || leftMs > 0 && leftMs <= 2 * afterMs;
 }
 
-/** Returns whether a problem has lasted long enough for a channel that was not notified of one. */
+/** Returns whether a problem came to last long enough, or its hours began, for a channel that was not notified of one. */
 export function hasEscalated(
   filters: ChannelFilters,
   conditions: readonly Condition[],
   state: ConditionState,
   options: FilterOptions,
 ): boolean {
-  return mayComeLater(filters) && conditionFor(filters, state.confirmed ?? "ok") !== "ok" &&
+  const wasPostponed = filters.afterMs !== undefined ||
+    mayComeLater(filters) && isOutsideHours(filters, state.confirmedSinceMs ?? options.nowMs);
+  return wasPostponed && conditionFor(filters, state.confirmed ?? "ok") !== "ok" &&
     conditions.every((condition) => condition === "ok") &&
     !isPostponed(filters, state, options) && !isOutsideHours(filters, options.nowMs);
 }

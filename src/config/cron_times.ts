@@ -82,7 +82,16 @@ function timesOf(
       if (atMs < span.toMs) return atMs;
     }
   };
-  return { expression, timeZone, after };
+  // A search takes milliseconds, and a service asks every few seconds. The answer is the same until its time comes.
+  let known = { fromMs: Infinity, atMs: -Infinity };
+  return {
+    expression,
+    timeZone,
+    after: (afterMs) => {
+      if (afterMs < known.fromMs || afterMs >= known.atMs) known = { fromMs: afterMs, atMs: after(afterMs) };
+      return known.atMs;
+    },
+  };
 }
 
 /**

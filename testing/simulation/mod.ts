@@ -57,5 +57,5 @@ export type { CommandEnd, Machine, Ran } from "./machine.ts";
 export type { Program, Signal } from "./program.ts";
 export type { Fault, Outcome } from "./faults.ts";
 export { play, type Scenario } from "./scenario.ts";
-export { playAndAssert, simulate, testSeed } from "./simulate.ts";
+export { playAndAssert, simulate } from "./simulate.ts";
 export { ScenarioError } from "./expectations.ts";

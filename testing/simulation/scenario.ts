@@ -1,7 +1,7 @@
 import { act, type Action, SERVICE } from "./actions.ts";
 import { compareMessages, ScenarioError, splitTime } from "./expectations.ts";
 import { parseFault, parseOutcome } from "./faults.ts";
-import { Receivers } from "./receivers.ts";
+import { type Received, Receivers } from "./receivers.ts";
 import { channelCommandsOf, completeConfig, type ScenarioConfig } from "./scenario_config.ts";
 import { World } from "./world.ts";
 
@@ -47,6 +47,8 @@ export interface Scenario {
    * looks at them.
    */
   readonly expect?: Readonly<Record<string, readonly string[] | "any">>;
+  /** What a message says, for `expect`. @default its text */
+  readonly words?: (message: Received) => string;
   /** Texts that one line of the log each must contain, a warning or an error. Other lines are not compared. */
   readonly log?: readonly (string | RegExp)[];
   /** What else must be true in the end. */
@@ -211,7 +213,7 @@ function scheduleOf(
 }
 
 function compare(
-  { expect = {}, log = [] }: Scenario,
+  { expect = {}, log = [], words = ({ text }) => text }: Scenario,
   receivers: Receivers,
   { world, machines }: { readonly world: World; readonly machines: readonly string[] },
 ): readonly string[] {
@@ -219,7 +221,8 @@ function compare(
   const messages = [...channels].flatMap((channel) => {
     const lines = expect[channel] ?? [];
     if (lines === "any") return [];
-    const received = receivers.messages.filter((message) => message.channel === channel);
+    const received = receivers.messages.filter((message) => message.channel === channel)
+      .map((message) => ({ ...message, text: words(message) }));
     const difference = compareMessages(lines, received, world);
     return difference === null ? [] : [`${channel} (- expected, + received):\n${difference}`];
   });

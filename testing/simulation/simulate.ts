@@ -1,12 +1,5 @@
+import { testSeed } from "../seed.ts";
 import { play, type Scenario } from "./scenario.ts";
-
-/** The seed of this run, of `deno task test --seed N`. */
-export function testSeed(): number {
-  const text = Deno.env.get("TEST_SEED") ?? "1";
-  const seed = Number(text);
-  if (!Number.isSafeInteger(seed)) throw new RangeError(`TEST_SEED is "${text}", expected a whole number`);
-  return seed;
-}
 
 /** A test that plays a scenario. A failure shows the messages that differ, the trace, and how to repeat it. */
 export function simulate(name: string, scenario: Scenario): void {

@@ -80,22 +80,37 @@ simulate("a channel gets the problems of its hours, and a lasting one when they 
   },
 });
 
-simulate("a flapping check stops its notifications, and begins again when it is steady", {
-  start: START,
-  config: { checks: { web: { flapping: "once" } } },
-  results: {
-    web:
-      "22:00 critical, 22:05 ok, 22:10 critical, 22:15 ok, 22:20 critical, 22:25 ok, 22:30 critical, 22:35 ok, " +
-      "01:30 critical",
-  },
+const FLAPS =
+  "22:00 critical, 22:05 ok, 22:10 critical, 22:15 ok, 22:20 critical, 22:25 ok, 22:30 critical, " +
+  "22:35 ok, 01:30 critical";
+
+for (const [name, channel] of Object.entries({ "": {}, ", to a channel in its hours": { hours: NIGHT } })) {
+  simulate(`a flapping check stops its notifications, and begins again when it is steady${name}`, {
+    start: START,
+    zone: "Europe/Zurich",
+    config: { channels: { chat: channel }, checks: { web: { flapping: "once" } } },
+    results: { web: FLAPS },
+    expect: {
+      chat: [
+        "22:00 problem web critical",
+        "22:05 recovery web ok",
+        "22:10 problem web critical",
+        "22:15 recovery web ok (flapping)",
+        "01:30 problem web critical",
+      ],
+    },
+  });
+}
+
+simulate("a problem that begins before the hours of a channel and flaps is sent when they begin", {
+  start: "2026-03-02 16:00",
+  zone: "Europe/Zurich",
+  config: { channels: { chat: {}, pager: { hours: NIGHT } }, checks: { web: { flapping: "once" } } },
+  results: { web: "17:35 critical, 17:40 ok, 17:45 critical, 17:50 ok, 17:55 critical" },
+  until: "18:30",
   expect: {
-    chat: [
-      "22:00 problem web critical",
-      "22:05 recovery web ok",
-      "22:10 problem web critical",
-      "22:15 recovery web ok (flapping)",
-      "01:30 problem web critical",
-    ],
+    chat: "any",
+    pager: ["18:00 problem web critical (flapping)"],
   },
 });
 
