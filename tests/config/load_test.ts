@@ -17,7 +17,7 @@ import {
   warningsOf,
   withCheck,
 } from "../../testing/config_system.ts";
-import { type ExpectedProblem, INVALID_DOCUMENTS } from "./invalid_configs.ts";
+import { INVALID_DOCUMENTS } from "./invalid_configs.ts";
 import { CHECK_KINDS } from "./kind_names.ts";
 import { campaign } from "../../testing/seed.ts";
 
@@ -37,16 +37,15 @@ Deno.test("loadConfig() returns the exact errors of each invalid config", async 
     await t.step(name.replaceAll("_", " "), async () => {
       const path = `./invalid_${name}.jsonc`;
       const error = await errorOf(loadConfig({ path, named: true }, system));
-      const problems = error.problems.map(({ line, column, path, message, hint }): ExpectedProblem => {
-        const place = `${line}:${column} ${path}`.trimEnd();
-        return hint === null ? [place, message] : [place, message, hint];
-      });
-      assert.deepEqual(problems, expected.problems);
-      const errors = problems.length === 1 ? "1 error" : `${problems.length} errors`;
-      assert.deepEqual(
-        [error.message, error.hint],
-        expected.error ?? [`cannot use config "${path}": ${errors}`, null],
+      const show = (message: string, hint: string | null): string =>
+        hint === null ? message : `${message} → ${hint}`;
+      const problems = error.problems.map(({ line, column, path, message, hint }) =>
+        `${`${line}:${column} ${path}`.trimEnd()}: ${show(message, hint)}`
       );
+      const errors = problems.length === 1 ? "1 error" : `${problems.length} errors`;
+      const own = show(error.message, error.hint);
+      const shown = own === `cannot use config "${path}": ${errors}` ? problems : [own, ...problems];
+      assert.deepEqual(shown, typeof expected === "string" ? [expected] : expected);
     });
   }
 });
