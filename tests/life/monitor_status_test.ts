@@ -69,7 +69,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
       /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
     );
     const page = (): string => Deno.readTextFileSync(`${harness.directory}/page.html`);
-    const valid = /Valid until <time[^]*After that, monitor is not running/;
+    const valid = /valid until <time[^]*After that, monitor is not running/;
     await until("the first page", () => existsSync(`${harness.directory}/page.html`) && valid.test(page()));
 
     const metrics = (): string => Deno.readTextFileSync(`${harness.directory}/monitor.prom`);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 import type { Check } from "../../src/domain/check.ts";
 import { LIVE_SCRIPT } from "../../src/outputs/http_endpoint/live_script.ts";
+import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
 import { truncate } from "../../src/shared/truncate.ts";
 import { demoChecks } from "../../scripts/make_history.ts";
 import { type Browser, requiresBrowser, withBrowser } from "./browser.ts";
@@ -49,6 +50,40 @@ Deno.test({
           }
         });
       }
+    }),
+});
+
+Deno.test({
+  ...requiresBrowser(),
+  name: "writeReport() makes a file that claims nothing once it is out of date",
+  fn: (t) =>
+    withBrowser(async (browser) => {
+      const state = PAGE_STATES["ok"] ?? assert.fail();
+      const shown = async (facts: Partial<PageFacts>): Promise<unknown> => {
+        const html = await writeState({ ...state, facts });
+        let text: unknown;
+        await withServedPage(html, async (address) => {
+          await openPage(browser, address, "laptop-light");
+          await keepPicture(`old-${facts.intervalMs}`, browser);
+          text = await browser.run(`return [
+            document.documentElement.className,
+            document.querySelector("h1").textContent.replace(/[0-9]+ d old$/, "N d old"),
+            document.title.slice(0, 2),
+            document.querySelector("link[rel=icon]").href.includes("%3E?%3C"),
+            document.getElementById("live").textContent.slice(0, 17),
+            getComputedStyle(document.querySelector("main")).filter.includes("grayscale"),
+          ]`);
+        });
+        return text;
+      };
+      const old = ["old", "Unknown: this page is N d old", "? ", true, "Not updated since", true];
+      await t.step("renewed", async () => assert.deepEqual(await shown({ intervalMs: 3_600_000 }), old));
+      await t.step("written once", async () => assert.deepEqual(await shown({ intervalMs: null }), old));
+      await t.step("new", async () => {
+        const facts = { nowMs: Date.now(), intervalMs: 3_600_000 };
+        const [name, , title, ...rest] = await shown(facts) as readonly unknown[];
+        assert.deepEqual([name, title, ...rest], ["", "4 ", false, "", false]);
+      });
     }),
 });
 
@@ -149,7 +184,10 @@ async function assertNamed(
     assert.equal(headings.filter((name) => name === title).length, isShown(check) ? 1 : 0, title);
   }
   for (const picture of namesOf("graphics-symbol")) {
-    assert.match(picture, /^(90 d: |24 h: |\d+ of \d+ runs )(failed runs|unknown|warning|critical): .*\d$/);
+    assert.match(
+      picture,
+      /^(90 d: |24 h: |\d+ of \d+ runs )(failed runs|pending|unknown|warning|critical): .*\d$/,
+    );
   }
   assert.deepEqual(namesOf("navigation"), ["Sections"]);
 }

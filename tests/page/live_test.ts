@@ -82,6 +82,13 @@ Deno.test({
           browser,
           `document.getElementById("live").textContent.startsWith("Not updated since ")`,
         );
+        const claims = await browser.run(`return [
+          document.documentElement.className,
+          document.querySelector("h1").textContent.replace(/[0-9]+/, "N"),
+          document.title.slice(0, 2),
+          document.querySelector("link[rel=icon]").href.includes("%3E?%3C"),
+        ]`);
+        assert.deepEqual(claims, ["old", "Unknown: this page is N min old", "? ", true]);
         assert.ok(
           Number(await browser.run("return document.getElementById('live').offsetWidth")) > 100,
           "it is seen",

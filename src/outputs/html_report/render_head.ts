@@ -2,6 +2,7 @@
 import { SHOWN_CONDITIONS, type ShownCondition } from "../../domain/condition.ts";
 import { htmlLine } from "./html_text.ts";
 import { TEXT_MAX } from "./render_check.ts";
+import { FILE_SCRIPT_SOURCE, OLD_CLASS, OLD_ICON } from "./old_page.ts";
 import { notOk, type ReportSnapshot } from "./snapshot.ts";
 import { STYLE } from "./style.ts";
 
@@ -14,18 +15,18 @@ export function renderHead(snapshot: ReportSnapshot): string {
   const others = notOk(checks);
   const subject = isOfOneCheck === true ? checks[0]?.check.title ?? checks[0]?.check.name : undefined;
   const title = [
-    ...notRunning === null ? [] : ["not running"],
+    ...notRunning === null ? [] : ["? not running"],
     ...others === null ? [] : [isOfOneCheck === true ? highest : `${others.count} ${others.word}`],
     ...subject === undefined ? [] : [subject],
     pageTitle(snapshot),
   ].join(": ");
   return `<!doctype html>
-<html lang=en>
+<html lang=en${notRunning === null ? "" : ` class=${OLD_CLASS}`}>
 <meta charset=utf-8>
 <meta name=viewport content="width=device-width, initial-scale=1">
 <meta http-equiv=Content-Security-Policy content="${contentPolicy(snapshot)}">
 <meta name=robots content=noindex>
-<link rel=icon href="data:image/svg+xml,${icon(highest ?? "ok")}">
+<link rel=icon href="${notRunning === null ? icon(highest ?? "ok") : OLD_ICON}">
 <title>${htmlLine(title, TEXT_MAX.output)}</title>
 <style>${STYLE}</style>
 ${renderRefresh(snapshot)}`;
@@ -37,8 +38,8 @@ function pageTitle({ text, hostName }: ReportSnapshot): string {
 
 /** Returns the content security policy of the page. The endpoint sends the same as a header. */
 export function contentPolicy({ isLive }: Pick<ReportSnapshot, "isLive">): string {
-  const live = isLive ? "; script-src 'self'; connect-src 'self'" : "";
-  return `default-src 'none'; style-src 'unsafe-inline'; img-src data:${live}`;
+  const scripts = isLive ? "'self'; connect-src 'self'" : FILE_SCRIPT_SOURCE;
+  return `default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src ${scripts}`;
 }
 
 /**
@@ -50,27 +51,28 @@ export function rootOf({ isOfOneCheck }: ReportSnapshot): string {
 }
 
 /**
- * A file is loaded again at its interval, and so is a live page without JavaScript. The script announces changes in a line that
- * is seen only when the page is out of date.
+ * A file is loaded again at its interval, and so is a live page without JavaScript. The script of the live page announces
+ * changes in a line that is seen only when the page is out of date.
  */
 function renderRefresh(snapshot: ReportSnapshot): string {
   const { isLive, intervalMs } = snapshot;
-  if (intervalMs === null) return "";
+  if (intervalMs === null) return NOTE;
   const seconds = Math.max(1, Math.round(intervalMs / 1000));
   const refresh = `<meta http-equiv=refresh content=${seconds}>`;
-  if (isLive !== true) return `${refresh}\n`;
+  if (isLive !== true) return `${refresh}\n${NOTE}`;
   const root = rootOf(snapshot);
   return `<link rel=alternate type=application/atom+xml title=Changes href=${root}feed.atom>
 <noscript>${refresh}</noscript>
 <script src=${root}live.js data-seconds=${seconds} defer></script>
-<p id=live role=status></p>
-`;
+${NOTE}`;
 }
+
+const NOTE = "<p id=live role=status></p>\n";
 
 /** A browser that is not given one asks the server for it. */
 function icon(condition: ShownCondition): string {
   const { color, shape } = ICONS[condition];
-  return `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%23${color}' d='${shape}'/%3E%3C/svg%3E`;
+  return `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%23${color}' d='${shape}'/%3E%3C/svg%3E`;
 }
 
 const ICONS: Readonly<Record<ShownCondition, { readonly color: string; readonly shape: string }>> = {

@@ -16,7 +16,7 @@ export function renderHeader(
   const place = hostName === ""
     ? ""
     : `${htmlLine(configLabel, TEXT_MAX.output)} on ${htmlLine(hostName, TEXT_MAX.name)}. `;
-  return `<header>
+  return `<header data-made=${nowMs} data-until=${validUntilMs(snapshot)}>
 ${text?.title === undefined ? "" : `<p class=h>${htmlLine(text.title, TEXT_MAX.name)}</p>\n`}<h1>${
     headline(snapshot)
   }</h1>
@@ -59,7 +59,8 @@ function describeZone(timeZone: string, nowMs: number): string {
   return timeZone === offset ? offset : `${htmlLine(timeZone, TEXT_MAX.name)} (${offset})`;
 }
 
-function headline({ checks }: ReportSnapshot): string {
+function headline({ checks, notRunning }: ReportSnapshot): string {
+  if (notRunning !== null) return "Unknown: monitor is not running";
   const total = checks.length;
   const others = notOk(checks);
   if (total === 0) return "No active checks";
@@ -86,14 +87,19 @@ function renderValidity({ intervalMs, isLive, nowMs, notRunning }: ReportSnapsho
   // The script keeps an eye on that.
   if (isLive) return "";
   if (intervalMs === null) return "";
-  const untilMs = nowMs + Math.max(2 * intervalMs, intervalMs + LATE_MS);
-  return `<p class=z>Valid until ${
-    time(untilMs)
+  return `<p class=z>True at ${time(nowMs)}, valid until ${
+    time(validUntilMs({ nowMs, intervalMs }))
   }. After that, monitor is not running or cannot write this page.</p>\n`;
+}
+
+/** Returns until when a page is not out of date; one that is not renewed: for some minutes. */
+function validUntilMs({ nowMs, intervalMs }: Pick<ReportSnapshot, "nowMs" | "intervalMs">): number {
+  return nowMs + (intervalMs === null ? ONCE_MS : Math.max(2 * intervalMs, intervalMs + LATE_MS));
 }
 
 /** Rendering takes some time, and is interrupted by other work. */
 const LATE_MS = 60_000;
+const ONCE_MS = 5 * 60_000;
 
 function renderLegend({ isPublic }: ReportSnapshot, daysPerPoint: number): string {
   const point = daysPerPoint === 1 ? "a day" : `${daysPerPoint} days`;

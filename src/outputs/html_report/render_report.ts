@@ -1,5 +1,6 @@
 /**
- * The page: one HTML file without scripts and external resources. A live page has one script, which reloads it. Pure:
+ * The page: one HTML file without external resources. Its script shows that it is out of date (`old_page.ts`); that of
+ * a live page also reloads it. Pure:
  * it turns a snapshot into pieces of text, a few milliseconds of work each.
  *
  * All text from outside this file is escaped by `html_text.ts`.
@@ -13,6 +14,7 @@ import { describeRow, describeSilence } from "../../alerting/outbox_status.ts";
 import { countText } from "./count_text.ts";
 import { htmlLine } from "./html_text.ts";
 import { type ItemOptions, renderCheck, renderMove, type Room, TEXT_MAX } from "./render_check.ts";
+import { FILE_SCRIPT } from "./old_page.ts";
 import { CHECKS_WITH_CHANGES_MAX, type PageScale, pageScale } from "./page_scale.ts";
 import { renderHead } from "./render_head.ts";
 import { renderHeader } from "./render_header.ts";
@@ -77,6 +79,7 @@ export function* renderReport(snapshot: ReportSnapshot): Generator<string> {
   );
   yield renderLines("inactive", "Inactive", inactive);
   yield "</main>\n";
+  if (snapshot.isLive !== true) yield `<script>${FILE_SCRIPT}</script>\n`;
 }
 
 interface Group {

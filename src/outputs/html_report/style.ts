@@ -16,6 +16,7 @@ body{margin:0 auto;max-width:100rem;padding:1rem;background:var(--back);color:va
 h1{margin:0;font-size:1.6rem;line-height:1.25}
 h2{margin:1.6rem 0 .5rem;font-size:1.15rem}
 h3{margin:0;font-size:1rem;line-height:1.3;unicode-bidi:isolate}
+.old main,.old nav{filter:grayscale(1) opacity(.85)}
 h3 a{color:inherit;text-decoration-color:var(--soft)}
 p,ul,ol{margin:0;padding:0}
 ul,ol{list-style:none}

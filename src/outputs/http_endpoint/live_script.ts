@@ -1,8 +1,10 @@
+import { SHOW_OLD } from "../html_report/old_page.ts";
+
 /**
  * The script of the live page. It fetches the page again and replaces its header and its list. Elements that the
  * reader opened, focused or scrolled to are found again by the name of the check and the class of the details.
  */
-export const LIVE_SCRIPT = `"use strict";
+export const LIVE_SCRIPT: string = `"use strict";
 (() => {
   const intervalMs = 1000 * Number(document.currentScript.dataset.seconds);
   const note = document.getElementById("live");
@@ -58,7 +60,10 @@ export const LIVE_SCRIPT = `"use strict";
     const text = await response.text();
     if (!getSelection().isCollapsed) return;
     updatedAtMs = Date.now();
-    const change = text === shown ? "" : replace(new DOMParser().parseFromString(text, "text/html"));
+    const fresh = new DOMParser().parseFromString(text, "text/html");
+    const page = document.documentElement;
+    const change = text === shown && page.className === fresh.documentElement.className ? "" : replace(fresh);
+    page.className = fresh.documentElement.className;
     shown = text;
     note.className = "";
     if (change !== "" || note.textContent.startsWith("Not updated")) note.textContent = change;
@@ -74,11 +79,7 @@ export const LIVE_SCRIPT = `"use strict";
       isFetching = false;
     }
   };
-  const look = () => {
-    if (Date.now() - updatedAtMs <= 2 * intervalMs || note.className === "z") return;
-    note.className = "z";
-    note.textContent = "Not updated since " + new Date(updatedAtMs).toLocaleTimeString("sv-SE") + ".";
-  };
+${SHOW_OLD}  const look = () => Date.now() - updatedAtMs > 2 * intervalMs && showOld(updatedAtMs);
   setInterval(tick, intervalMs);
   setInterval(look, 1000);
   document.addEventListener("visibilitychange", () => document.hidden || tick());

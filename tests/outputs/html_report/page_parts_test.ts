@@ -4,7 +4,7 @@ import { PAGE_STATES, writeState } from "../../page/states.ts";
 
 async function textOf(name: string): Promise<string> {
   const html = await writeState(PAGE_STATES[name] ?? assert.fail(name));
-  return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
 Deno.test("writeReport() shows title, description and announcements of the config, the latest first", async () => {
@@ -72,7 +72,10 @@ Deno.test("writeReport() reloads a file at its interval, and a live page only wi
   const [file, live] = await Promise.all(
     ["ok", "live"].map((name) => writeState(PAGE_STATES[name] ?? assert.fail(name))),
   );
-  assert.match(file ?? "", /<\/style>\n<meta http-equiv=refresh content=60>\n<header>/);
+  assert.match(
+    file ?? "",
+    /<\/style>\n<meta http-equiv=refresh content=60>\n<p id=live role=status><\/p>\n<header /,
+  );
   assert.match(live ?? "", /<noscript><meta http-equiv=refresh content=60><\/noscript>/);
   const once = await writeState({ ...PAGE_STATES["ok"] ?? assert.fail(), facts: { intervalMs: null } });
   assert.doesNotMatch(once, /refresh/);

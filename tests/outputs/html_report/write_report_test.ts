@@ -36,7 +36,7 @@ function write(checks: readonly Check[], store: Store | null, facts: PageFacts =
 
 /** The page's text as it is read, without its head. */
 function readText(html: string): string {
-  return html.slice(html.indexOf("<header>")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+  return html.slice(html.indexOf("<header ")).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
 Deno.test("writeReport() shows problems first, with their begin, availability and the last changes", async () => {
@@ -67,7 +67,7 @@ Deno.test("writeReport() shows problems first, with their begin, availability an
   const text = readText(html);
   assert.match(
     text,
-    /^ 1 of 2 checks is not ok Valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. 1 warning 1 ok 1 not confirmed recent changes monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
+    /^ 1 of 2 checks is not ok True at 2026-01-31 11:00 , valid until 2026-01-31 11:02 \. After that, monitor is not running or cannot write this page\. 1 warning 1 ok 1 not confirmed recent changes monitor\.jsonc on host\.example\. Generated 2026-01-31 11:00 \. Updated every 1 min while monitor runs\. Time zone: Europe\/Berlin \(UTC\+1\)\./,
   );
   assert.ok(html.indexOf("<h3>Website</h3>") < html.indexOf("<h3>calm</h3>"));
   assert.match(
@@ -174,11 +174,11 @@ Deno.test("writeReport() shows at the top and in its title why no check runs", a
   const rows: Readonly<Record<string, readonly [stoppedAtMs: number | null, expected: RegExp]>> = {
     "a service that was stopped": [
       NOW_MS - 60_000,
-      /^ The check is not ok monitor is not running: it was stopped at 2026-01-31 10:59 \. No check runs until you start it\. /,
+      /^ Unknown: monitor is not running monitor is not running: it was stopped at 2026-01-31 10:59 \. No check runs until you start it\. /,
     ],
     "a service that died": [
       null,
-      /^ The check is not ok monitor is not running: it terminated unexpectedly\. /,
+      /^ Unknown: monitor is not running monitor is not running: it terminated unexpectedly\. /,
     ],
   };
   for (const [name, [stoppedAtMs, expected]] of Object.entries(rows)) {
@@ -186,7 +186,7 @@ Deno.test("writeReport() shows at the top and in its title why no check runs", a
       const html = await write([testCheck("ok")], null, { ...FACTS, notRunning: { stoppedAtMs } });
       assert.match(readText(html), expected);
       assert.doesNotMatch(readText(html), /Valid until|Updated every/);
-      assert.match(html, /<title>not running: 1 not ok: monitor on host\.example<\/title>/);
+      assert.match(html, /<title>\? not running: 1 not ok: monitor on host\.example<\/title>/);
     });
   }
 });
@@ -239,8 +239,7 @@ Deno.test("writeReport() escapes every text", async () => {
     hostName: texts.join(),
     configLabel: texts.join(),
   });
-  const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/g)].map(([, name]) => name));
-  assert.ok(!tags.has("script"));
+  assert.equal(html.split("<script").length - 1, 1, "its own");
   assert.doesNotMatch(html, /alert\(1\)[^<>]*>|<[^>]*onload/);
   // deno-lint-ignore no-control-regex
   assert.doesNotMatch(html, /[\u0000-\u0009\u000b-\u001f\u202e]/);
