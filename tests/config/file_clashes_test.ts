@@ -5,152 +5,115 @@ import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const EXPECTED = "expected a file of its own because it is overwritten";
 
-interface Row {
-  /** The config, with its keys in this order on one line each. */
-  readonly config: Readonly<Record<string, unknown>>;
-  /** The lines of the problems, without the accepted values. */
-  readonly problems: readonly string[];
-  readonly prepare?: (directory: string) => void;
-}
+/** The config, with its keys in this order on one line each, and the problems without the accepted values. */
+type Row = readonly [
+  config: Readonly<Record<string, unknown>>,
+  problems: readonly string[],
+  prepare?: (directory: string) => void,
+];
 
 const script = (path: string): unknown => ({ a: { kind: "script", parameters: { path } } });
 const touchable = (directory: string, name: string): void =>
   Deno.writeTextFileSync(`${directory}/${name}`, "#!/bin/sh\n", { mode: 0o755 });
 
 const TABLE: Readonly<Record<string, Row>> = {
-  "the config": {
-    config: { report: { path: "m.json" } },
-    problems: ["2:19 report.path: is this config itself"],
-  },
-  "an included config": {
-    config: { include: "part.json", report: { path: "part.json" } },
-    prepare: (directory) => Deno.writeTextFileSync(`${directory}/part.json`, "{}"),
-    problems: ['3:19 report.path: is the included config "part.json"'],
-  },
-  "the state": {
-    config: { state: "s", metrics: { path: "s" } },
-    problems: ['3:20 metrics.path: is the file of "state" (m.json:2:10)'],
-  },
-  "the journal of the state": {
-    config: { state: "s", report: { path: "./s-wal" } },
-    problems: ['3:19 report.path: is the -wal file of "state" (m.json:2:10)'],
-  },
-  "the shared memory of the state": {
-    config: { state: "s", report: { path: "s-shm" } },
-    problems: ['3:19 report.path: is the -shm file of "state" (m.json:2:10)'],
-  },
-  "the lock file": {
-    config: { state: "s", report: { path: "s.lock" } },
-    problems: ['3:19 report.path: is the lock file of "state" (m.json:2:10)'],
-  },
-  "a state that the config does not name": {
-    config: { report: { path: "elsewhere-wal" } },
-    problems: ["2:19 report.path: is the -wal file of the state"],
-  },
-  "the heartbeat": {
-    config: { heartbeat: { path: "alive" }, report: { path: "alive" } },
-    problems: ['3:19 report.path: is the file of "heartbeat.path" (m.json:2:22)'],
-  },
-  "a secret file": {
-    config: {
+  "the config": [{ report: { path: "m.json" } }, ["2:19 report.path: is this config itself"]],
+  "an included config": [{ include: "part.json", report: { path: "part.json" } }, [
+    '3:19 report.path: is the included config "part.json"',
+  ], (directory) => Deno.writeTextFileSync(`${directory}/part.json`, "{}")],
+  "the state": [{ state: "s", metrics: { path: "s" } }, [
+    '3:20 metrics.path: is the file of "state" (m.json:2:10)',
+  ]],
+  "the journal of the state": [{ state: "s", report: { path: "./s-wal" } }, [
+    '3:19 report.path: is the -wal file of "state" (m.json:2:10)',
+  ]],
+  "the shared memory of the state": [{ state: "s", report: { path: "s-shm" } }, [
+    '3:19 report.path: is the -shm file of "state" (m.json:2:10)',
+  ]],
+  "the lock file": [{ state: "s", report: { path: "s.lock" } }, [
+    '3:19 report.path: is the lock file of "state" (m.json:2:10)',
+  ]],
+  "a state that the config does not name": [{ report: { path: "elsewhere-wal" } }, [
+    "2:19 report.path: is the -wal file of the state",
+  ]],
+  "the heartbeat": [{ heartbeat: { path: "alive" }, report: { path: "alive" } }, [
+    '3:19 report.path: is the file of "heartbeat.path" (m.json:2:22)',
+  ]],
+  "a secret file": [
+    {
       report: { path: "token" },
       checks: { a: { kind: "test", parameters: { output: "x${file:token}" } } },
     },
-    prepare: (directory) => touchable(directory, "token"),
-    problems: ['2:19 report.path: is the secret file of "checks.a.parameters.output" (m.json:3:54)'],
-  },
-  "a checked command": {
-    config: { report: { path: "check.sh" }, checks: script("./check.sh") },
-    prepare: (directory) => touchable(directory, "check.sh"),
-    problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
-  },
-  "a command that is found in PATH": {
-    config: { report: { path: "bin/check_it" }, checks: script("check_it") },
-    prepare: (directory) => touchable(directory, "bin/check_it"),
-    problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
-  },
-  "a command of a channel": {
-    config: {
-      report: { path: "notify.sh" },
-      defaults: { notifications: [{ kind: "command", parameters: { path: "./notify.sh" } }] },
-    },
-    prepare: (directory) => touchable(directory, "notify.sh"),
-    problems: [
-      '2:19 report.path: is the file of "defaults.notifications[0].parameters.path" (m.json:3:70)',
-    ],
-  },
-  "the authority of a certificate": {
-    config: {
-      metrics: { path: "ca.prom" },
-      checks: { a: { kind: "tls_certificate", parameters: { host: "h", ca_file: "ca.prom" } } },
-    },
-    problems: ['2:20 metrics.path: is the file of "checks.a.parameters.ca_file" (m.json:3:77)'],
-  },
-  "the key of a request": {
-    config: {
-      metrics: { path: "key.prom" },
-      checks: {
-        a: {
-          kind: "http_request",
-          parameters: { request: { target: "https://h", tls: { key: "key.prom", certificate: "c" } } },
-        },
+    ['2:19 report.path: is the secret file of "checks.a.parameters.output" (m.json:3:54)'],
+    (directory) => touchable(directory, "token"),
+  ],
+  "a checked command": [{ report: { path: "check.sh" }, checks: script("./check.sh") }, [
+    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
+  ], (directory) => touchable(directory, "check.sh")],
+  "a command that is found in PATH": [{ report: { path: "bin/check_it" }, checks: script("check_it") }, [
+    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
+  ], (directory) => touchable(directory, "bin/check_it")],
+  "a command of a channel": [{
+    report: { path: "notify.sh" },
+    defaults: { notifications: [{ kind: "command", parameters: { path: "./notify.sh" } }] },
+  }, [
+    '2:19 report.path: is the file of "defaults.notifications[0].parameters.path" (m.json:3:70)',
+  ], (directory) => touchable(directory, "notify.sh")],
+  "the authority of a certificate": [{
+    metrics: { path: "ca.prom" },
+    checks: { a: { kind: "tls_certificate", parameters: { host: "h", ca_file: "ca.prom" } } },
+  }, ['2:20 metrics.path: is the file of "checks.a.parameters.ca_file" (m.json:3:77)']],
+  "the key of a request": [{
+    metrics: { path: "key.prom" },
+    checks: {
+      a: {
+        kind: "http_request",
+        parameters: { request: { target: "https://h", tls: { key: "key.prom", certificate: "c" } } },
       },
     },
-    problems: [
-      '2:20 metrics.path: is the file of "checks.a.parameters.request.tls.key" (m.json:3:98)',
-    ],
-  },
-  "each other": {
-    config: { report: { path: "a.prom" }, metrics: { path: "sub/../a.prom" } },
-    problems: ['3:20 metrics.path: is the file of "report.path" (m.json:2:19)'],
-  },
-  "the temporary file of the other": {
-    config: { report: { path: "a.prom" }, metrics: { path: "a.prom.tmp" } },
-    problems: ['3:20 metrics.path: is the temporary file of "report.path" (m.json:2:19)'],
-  },
-  "a temporary file that is the other": {
-    config: { report: { path: "a.prom.tmp" }, metrics: { path: "a.prom" } },
-    problems: ['3:20 metrics.path: is with .tmp added the file of "report.path" (m.json:2:19)'],
-  },
-  "a temporary file that is the state": {
-    config: { state: "s.tmp", report: { path: "s" } },
-    problems: ['3:19 report.path: is with .tmp added the file of "state" (m.json:2:10)'],
-  },
-  "the state, through a linked directory": {
-    config: { state: "sub/s", report: { path: "link/s" } },
-    prepare: (directory) => Deno.symlinkSync("sub", `${directory}/link`),
-    problems: ['3:19 report.path: is the file of "state" (m.json:2:10)'],
-  },
-  "the state, in a directory that is to be made behind a link": {
-    config: { state: "sub/new/s", report: { path: "link/new/s" } },
-    prepare: (directory) => Deno.symlinkSync("sub", `${directory}/link`),
-    problems: ['3:19 report.path: is the file of "state" (m.json:2:10)'],
-  },
-  "the command that a link leads to": {
-    config: { report: { path: "check.sh" }, checks: script("./link.sh") },
-    prepare: (directory) => {
-      touchable(directory, "check.sh");
-      Deno.symlinkSync("check.sh", `${directory}/link.sh`);
-    },
-    problems: ['2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)'],
-  },
-  "files that are only checked or touched are no clash": {
-    config: {
-      report: { path: "page.html" },
-      defaults: { notifications: [{ kind: "file_touch", parameters: { path: "page.html" } }] },
-      checks: { a: { kind: "file_timestamp", parameters: { path: "page.html" } } },
-    },
-    problems: [],
-  },
-  "a link in the place of the page is replaced, and its target stays": {
-    config: { state: "s", report: { path: "page.html" } },
-    prepare: (directory) => Deno.symlinkSync("s", `${directory}/page.html`),
-    problems: [],
-  },
+  }, [
+    '2:20 metrics.path: is the file of "checks.a.parameters.request.tls.key" (m.json:3:98)',
+  ]],
+  "each other": [{ report: { path: "a.prom" }, metrics: { path: "sub/../a.prom" } }, [
+    '3:20 metrics.path: is the file of "report.path" (m.json:2:19)',
+  ]],
+  "the temporary file of the other": [{ report: { path: "a.prom" }, metrics: { path: "a.prom.tmp" } }, [
+    '3:20 metrics.path: is the temporary file of "report.path" (m.json:2:19)',
+  ]],
+  "a temporary file that is the other": [{ report: { path: "a.prom.tmp" }, metrics: { path: "a.prom" } }, [
+    '3:20 metrics.path: is with .tmp added the file of "report.path" (m.json:2:19)',
+  ]],
+  "a temporary file that is the state": [{ state: "s.tmp", report: { path: "s" } }, [
+    '3:19 report.path: is with .tmp added the file of "state" (m.json:2:10)',
+  ]],
+  "the state, through a linked directory": [{ state: "sub/s", report: { path: "link/s" } }, [
+    '3:19 report.path: is the file of "state" (m.json:2:10)',
+  ], (directory) => Deno.symlinkSync("sub", `${directory}/link`)],
+  "the state, in a directory that is to be made behind a link": [
+    { state: "sub/new/s", report: { path: "link/new/s" } },
+    ['3:19 report.path: is the file of "state" (m.json:2:10)'],
+    (directory) => Deno.symlinkSync("sub", `${directory}/link`),
+  ],
+  "the command that a link leads to": [{ report: { path: "check.sh" }, checks: script("./link.sh") }, [
+    '2:19 report.path: is the file of "checks.a.parameters.path" (m.json:3:54)',
+  ], (directory) => {
+    touchable(directory, "check.sh");
+    Deno.symlinkSync("check.sh", `${directory}/link.sh`);
+  }],
+  "files that are only checked or touched are no clash": [{
+    report: { path: "page.html" },
+    defaults: { notifications: [{ kind: "file_touch", parameters: { path: "page.html" } }] },
+    checks: { a: { kind: "file_timestamp", parameters: { path: "page.html" } } },
+  }, []],
+  "a link in the place of the page is replaced, and its target stays": [
+    { state: "s", report: { path: "page.html" } },
+    [],
+    (directory) => Deno.symlinkSync("s", `${directory}/page.html`),
+  ],
 };
 
 Deno.test("loadConfig() rejects a report or metrics file that would overwrite a required file", async (t) => {
-  for (const [name, { config, prepare, problems }] of Object.entries(TABLE)) {
+  for (const [name, [config, problems, prepare]] of Object.entries(TABLE)) {
     await t.step(name, async () => {
       const directory = await Deno.makeTempDir({ prefix: "monitor_clash_" });
       try {

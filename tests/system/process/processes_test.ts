@@ -26,62 +26,38 @@ const KILL_WAIT_MS = 1000;
 const SOON_MS = 120_000;
 
 test("run() ends whatever a program started, and tells how it ended", (add) => {
-  const rows: readonly {
-    readonly name: string;
-    readonly program: string;
-    readonly end: Partial<Record<string, unknown>>;
-    readonly stdout: string;
-  }[] = [
-    {
-      name: "a command that runs for ever",
-      program: "forever.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "running\n",
-    },
-    {
-      name: "a command that ignores SIGTERM",
-      program: "ignore_sigterm.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "ignoring\n",
-    },
-    {
-      name: "a command that handles SIGTERM and exits with 0",
-      program: "answer_sigterm.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "waiting\ngoodbye\n",
-    },
-    {
-      name: "a command that dies of SIGTERM while its child ignores it",
-      program: "survive_leader.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "waiting\n",
-    },
-    {
-      name: "a command that stops itself",
-      program: "stop_itself.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "stopping\n",
-    },
-    {
-      name: "a command that closes its pipes and sleeps",
-      program: "close_stdout_and_sleep.sh",
-      end: { ended: "timed_out", survives: false },
-      stdout: "closing\n",
-    },
-    {
-      name: "a grandchild that keeps the pipes open",
-      program: "fork_grandchild.sh",
-      end: { ended: "exited", code: 1, leftovers: true },
-      stdout: "left a grandchild\n",
-    },
-    {
-      name: "a grandchild that closed the pipes",
-      program: "leave_silent_grandchild.sh",
-      end: { ended: "exited", code: 0, leftovers: true },
-      stdout: "left a silent grandchild\n",
-    },
-  ];
-  for (const { name, program, end, stdout } of rows) {
+  const rows: Readonly<Record<string, readonly [program: string, end: object, stdout: string]>> = {
+    "a command that runs for ever": ["forever.sh", { ended: "timed_out", survives: false }, "running\n"],
+    "a command that ignores SIGTERM": [
+      "ignore_sigterm.sh",
+      { ended: "timed_out", survives: false },
+      "ignoring\n",
+    ],
+    "a command that handles SIGTERM and exits with 0": ["answer_sigterm.sh", {
+      ended: "timed_out",
+      survives: false,
+    }, "waiting\ngoodbye\n"],
+    "a command that dies of SIGTERM while its child ignores it": ["survive_leader.sh", {
+      ended: "timed_out",
+      survives: false,
+    }, "waiting\n"],
+    "a command that stops itself": ["stop_itself.sh", { ended: "timed_out", survives: false }, "stopping\n"],
+    "a command that closes its pipes and sleeps": ["close_stdout_and_sleep.sh", {
+      ended: "timed_out",
+      survives: false,
+    }, "closing\n"],
+    "a grandchild that keeps the pipes open": ["fork_grandchild.sh", {
+      ended: "exited",
+      code: 1,
+      leftovers: true,
+    }, "left a grandchild\n"],
+    "a grandchild that closed the pipes": ["leave_silent_grandchild.sh", {
+      ended: "exited",
+      code: 0,
+      leftovers: true,
+    }, "left a silent grandchild\n"],
+  };
+  for (const [name, [program, end, stdout]] of Object.entries(rows)) {
     add(name, async () => {
       const mark = newMark();
       const startMs = performance.now();
