@@ -22,18 +22,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
       `${at}.request.headers["X A"]: "X A" cannot be a name here, expected a header name: ` +
       "letters, digits and signs such as - and _",
     ],
-    "a header that is a number": [
-      page({ headers: { "X-A": 1 } }),
-      `${at}.request.headers.X-A: is 1, expected a string`,
-    ],
-    "another way with redirects": [
-      page({ redirects: "ignore" }),
-      `${at}.request.redirects: is "ignore", expected one of "follow", "refuse"`,
-    ],
-    "an unknown key of tls": [
-      page({ tls: { ca: "/x" } }),
-      `${at}.request.tls.ca: unknown key "ca", expected one of ca_file, certificate, key`,
-    ],
     "a class in capitals": [
       page({}, { status_code: "2XX" }),
       `${at}.response.status_code: "2XX" is not a status, expected a code from 100 to 599 or a class such as "2xx" ` +
@@ -46,14 +34,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
     "a code in a list out of range": [
       page({}, { status_code: [99] }),
       `${at}.response.status_code[0]: is 99, expected 100 to 599`,
-    ],
-    "an empty list": [
-      page({}, { status_code: [] }),
-      `${at}.response.status_code: is an empty list, expected at least one entry`,
-    ],
-    "an empty text that must not be there": [
-      page({}, { not_body_part: "" }),
-      `${at}.response.not_body_part: is empty, expected some text`,
     ],
     "a pattern that is none": [
       page({}, { body_pattern: "(a" }),
@@ -86,19 +66,6 @@ Deno.test("loadConfig() rejects an invalid request or expected response", async 
     "no path at all": [
       page({}, { json: { status: "up" } }),
       `${at}.response.json.status: "status" is not a JSON path (RFC 9535): expected '$', found 's' (character 1)`,
-    ],
-    "an expectation without a comparison": [
-      page({}, { json: { "$.a": {} } }),
-      `${at}.response.json["$.a"]: is empty, expected at least one of equals, not_equals, one_of, matches, contains, at_least, at_most, less_than, greater_than, length, newer_than, exists`,
-    ],
-    "an unknown comparison": [
-      page({}, { json: { "$.a": { below: 1 } } }),
-      `${at}.response.json["$.a"].below: unknown key "below", ` +
-      "expected one of equals, not_equals, one_of, matches, contains, at_least, at_most, less_than, greater_than, length, newer_than, exists",
-    ],
-    "a comparison with a text": [
-      page({}, { json: { "$.a": { less_than: "1" } } }),
-      `${at}.response.json["$.a"].less_than: is the string "1", expected a number`,
     ],
     "no duration": [
       page({}, { warning_duration: "soon" }),

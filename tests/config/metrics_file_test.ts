@@ -23,23 +23,6 @@ Deno.test("loadConfig() resolves the path and the interval of metrics", async ()
   );
 });
 
-Deno.test("loadConfig() rejects invalid metrics settings", async (t) => {
-  const rows: Readonly<Record<string, readonly [metrics: unknown, problem: RegExp]>> = {
-    "no path": [{}, /^metrics: missing key "path"/],
-    "an empty path": [{ path: "" }, /^metrics\.path: is empty/],
-    "an interval of nothing": [{ path: "/a.prom", interval: 0 }, /^metrics\.interval: is 0/],
-    "an empty name": [{ path: "/a.prom", name: "" }, /^metrics\.name: is empty/],
-    "an unknown key": [{ path: "/a.prom", port: 9100 }, /^metrics\.port: unknown key "port"/],
-  };
-  for (const [name, [metrics, problem]] of Object.entries(rows)) {
-    await t.step(name, async () => {
-      const problems = await problemsOf(withMetrics(metrics));
-      assert.equal(problems.length, 1);
-      assert.match(problems[0] ?? "", problem);
-    });
-  }
-});
-
 Deno.test("loadConfig() rejects metrics in a specification profile", async () => {
   for (const shape of ["a", "b"] as const) {
     const problems = await problemsOf(withMetrics({ path: "/a.prom" }), { shape });
