@@ -51,10 +51,9 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     runTests([
       "tests/state/kill_test.ts",
       "tests/life/kill_test.ts",
-      "tests/life/filter_kill_test.ts",
-      "tests/life/delivery_test.ts",
+      "tests/simulation/kills_test.ts",
     ], {
-      variables: { KILL_ROUNDS: rounds, FILTER_KILLS: "all" },
+      variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
   chaos: async ({ minutes }) => {

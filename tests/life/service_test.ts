@@ -5,6 +5,5 @@ import "./flood_cases.ts";
 import "./metrics_cases.ts";
 import "./output_cases.ts";
 import "./page_cases.ts";
-import "./reload_cases.ts";
 import "./stall_cases.ts";
 import "./stop_cases.ts";

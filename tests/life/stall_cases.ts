@@ -1,8 +1,6 @@
 /** The program is stopped for a while, as by SIGSTOP, a debugger or a frozen container, in the middle of its runs. */
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
-import { requiresTools } from "../../testing/tools.ts";
-import { createMovableClock } from "./chaos/clock.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
 import type { Event } from "./lines.ts";
@@ -59,46 +57,3 @@ test("monitor check: while it stands still no time-out is invented, and one that
       })
     )
   ));
-
-test(
-  "monitor check --once: minutes of standing still are no time-out, and what is real is told",
-  () =>
-    withTarget((hanging) =>
-      withHarness(async (harness) => {
-        const script = harness.mark;
-        harness.writeScript(
-          "wait.sh",
-          "[ -e began ] || { touch began; while [ ! -e go ]; do sleep 0.02; done; }; echo in time",
-        );
-        harness.writeConfig({
-          [script]: { kind: "script", timeout: 30, parameters: { path: "./wait.sh" } },
-          hanging: { kind: "http_request", timeout: 30, parameters: hanging.parameters },
-        });
-        hanging.status = null;
-        const clock = createMovableClock(`${harness.directory}/clock`, { seconds: 0, moves: "both" });
-        const program = harness.start(["check", "--once", "--format", "ndjson"], {
-          environment: clock.environment,
-        });
-        await hanging.held();
-        await until("the script", () => livingProcesses(script).length > 0);
-        program.signal("SIGSTOP");
-        clock.move(600);
-        program.signal("SIGCONT");
-        Deno.writeTextFileSync(`${harness.directory}/go`, "");
-        const again = await hanging.held();
-        again.answer(500);
-        const { stdout } = await program.end();
-        const results = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event)
-          .filter(({ event }) => event === "result");
-        assert.deepEqual(
-          results.map(({ name, condition, output }) => [name, condition, output]).sort(),
-          [
-            [script, "ok", "in time"],
-            ["hanging", "critical", "status is 500, expected 200"],
-          ].sort(),
-        );
-        assert.equal(hanging.requests, 2);
-      })
-    ),
-  requiresTools("faketime"),
-);

@@ -101,7 +101,7 @@ Deno.test("monitor status: a check whose next run is overdue by two intervals co
     }
     assert.match(
       (await harness.run(["status"])).stdout,
-      /^state .*\nUNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
+      /^condition .*\nUNKNOWN +warm +not run for \d+ s, was warning: rather warm/,
     );
   });
 });

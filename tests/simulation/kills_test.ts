@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { playChaos } from "../../testing/simulation/chaos.ts";
 import { playWithKills } from "../../testing/simulation/kills.ts";
-import type { Scenario } from "../../testing/simulation/mod.ts";
+import type { Scenario, World } from "../../testing/simulation/mod.ts";
 import { campaign, testSeed } from "../../testing/seed.ts";
 import type { Received } from "../../testing/simulation/receivers.ts";
 
@@ -54,6 +54,37 @@ Deno.test("a kill between any two steps loses no notification, and duplicates ha
   }
   assert.ok(kills >= 50, `${kills} kills`);
   assert.ok(duplicates > 0, "a kill behind a request");
+});
+
+/** Calls by hand, however they end. */
+const call = async (world: World): Promise<void> => void await world.machine().run("check", "--once");
+
+const CALLS: Scenario = {
+  ...FILTERED,
+  mode: "manual",
+  config: { channels: { all: {}, tell: { kind: "command" } }, checks: { web: {}, known: {} } },
+  results: { web: "critical, 22:05 warning, 22:10 ok", known: "critical, 22:10 ok" },
+  actions: {
+    "22:00": call,
+    "22:02": call,
+    "22:06": call,
+    "22:08": call,
+    "22:11": call,
+    "22:13": call,
+  },
+};
+
+Deno.test("a call that is killed between any two steps loses no notification for the next ones", async () => {
+  const channels = ["all", "tell"];
+  const expected = Object.fromEntries(channels.flatMap((channel) => [
+    [`${channel} web`, ["problem critical", "change warning", "recovery ok"]],
+    [`${channel} known`, ["problem critical", "recovery ok"]],
+  ]));
+  for await (const { world, receivers, failure, where } of playWithKills(CALLS, { seed: testSeed() })) {
+    const details = `${where}, seed ${testSeed()}\n${world.trace.text({ zone: "UTC" })}`;
+    assert.doesNotMatch(failure ?? "", /^at /, details);
+    assert.deepEqual(arrivalsOf(receivers.messages), expected, details);
+  }
 });
 
 /** By channel and check, without duplicates. */

@@ -280,6 +280,10 @@ simulate("what a check without the channel had pending is dropped and logged onc
 const AWAY: Readonly<Record<string, (world: World) => void>> = {
   "its channel": (world) => write(world, { web: { ...SCRIPT, notifications: [] } }),
   "its check": (world) => write(world, { other: SCRIPT }),
+  "all of it, as with another config on the same state,": (world) => {
+    const other = { ...SCRIPT, notifications: [] };
+    write(world, { other });
+  },
   "the file that has it": (world) => world.machine().files.put(`${INCLUDED}/web.json`, "{}"),
 };
 
