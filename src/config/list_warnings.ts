@@ -4,6 +4,7 @@ import type { ConfigPath, Problem } from "./problem.ts";
 import { defaultsOf } from "./resolve.ts";
 import { isObject, valueAt } from "./schema_view.ts";
 import { warnOfPublicTags } from "./listen_rules.ts";
+import { warnOfLateNotifications } from "./threshold_rules.ts";
 import { warnOfSummary } from "./summary_rules.ts";
 import { findWarnings, type SettingPlace, warnOfMetricsFile } from "./warnings.ts";
 import type { ReadConfig } from "./read_config.ts";
@@ -23,6 +24,7 @@ export function listWarnings(
     ...findWarnings(checks, (name, key) => locateSetting(name, key, { main, file: fileOf(name) })),
     ...(metrics === null || main.file.isUnresolved(["metrics", "path"]) ? [] : warnOfMetricsFile(metrics)),
     ...summary === null ? [] : warnOfSummary(summary, checks),
+    ...warnOfLateNotifications(checks),
     ...warnOfPublicTags({ report: report?.public, listen: listen?.public }, checks),
     ...unknownKinds.map(({ name }) => ({ path: kindPath(name), message: UNKNOWN_KIND })),
   ];

@@ -22,3 +22,41 @@ Deno.test("loadConfig() locates an invalid interval between reminders", async ()
   const [problem] = await problemsOf({ defaults: { annoy: ["1 hour", "soon"] }, checks: {} });
   assert.match(String(problem), /^defaults\.annoy\[1\]: /);
 });
+
+Deno.test("loadConfig() warns of checks whose problems are notified very late, and names an interval that fixes it", async (t) => {
+  const channel = { notifications: [{ kind: "console", parameters: {} }] };
+  const rows: Readonly<Record<string, readonly [settings: object, warning: string | null]>> = {
+    "daily, with the default threshold": [
+      { schedule: { cron: "@daily" } },
+      '2 d after its first failure, since "threshold" is 3; add "attentive_interval": "1 h"',
+    ],
+    "daily, as an interval": [
+      { schedule: { regular_interval: "1 day" } },
+      '2 d after its first failure, since "threshold" is 3; add "attentive_interval": "1 h"',
+    ],
+    "on weekdays": [{ threshold: 2, schedule: { cron: "0 8 * * 1-5" } }, "1 d after its first failure"],
+    "in the hours of work": [{ schedule: { cron: "*/5 8-18 * * mon-fri" } }, null],
+    "many hours": [{ threshold: 9, schedule: { regular_interval: "1 hour" } }, "8 h after its first failure"],
+    "daily, with an attentive interval": [
+      { schedule: { cron: "@daily", attentive_interval: "10 minutes" } },
+      null,
+    ],
+    "daily, with a threshold of 1": [{ threshold: 1, schedule: { cron: "@daily" } }, null],
+    "daily, without channels": [{ notifications: [], schedule: { cron: "@daily" } }, "is empty"],
+    "each minute": [{ threshold: 30 }, null],
+    "each hour": [{ schedule: { regular_interval: "1 hour" } }, null],
+  };
+  for (const [name, [settings, expected]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const { warnings } = await load({ defaults: {}, checks: { web: check({ ...channel, ...settings }) } });
+      const messages = warnings.map(({ message }) => message);
+      assert.equal(messages.length, expected === null ? 0 : 1, messages.join());
+      if (expected !== null) assert.ok(messages.join().includes(expected), messages.join());
+    });
+  }
+  await t.step("its proposal ends the warning", async () => {
+    const schedule = { regular_interval: "7 days", attentive_interval: "1 hour" };
+    const { warnings } = await load({ defaults: {}, checks: { web: check({ ...channel, schedule }) } });
+    assert.deepEqual(warnings, []);
+  });
+});
