@@ -28,6 +28,7 @@ Deno.test("accessOf() without a token accepts only this machine's own names", ()
     "evil.example": 421,
     "127.0.0.1.evil.example": 421,
     "localhost.evil.example": 421,
+    "evillocalhost": 421,
     "192.0.2.1": 421,
     "0.0.0.0": 421,
     "evil.example@127.0.0.1": 421,

@@ -5,7 +5,10 @@ import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { createMemoryStore } from "../../support/memory_store.ts";
 
-Deno.test("GET /healthz is 503 while checks are overdue", async () => {
+/** Starts an endpoint with one check. */
+async function withEndpoint(
+  use: (origin: string, scheduler: { isAdvancing: boolean }) => Promise<void>,
+): Promise<void> {
   const scheduler = { isAdvancing: true };
   const ports: number[] = [];
   const system = createMemorySystem();
@@ -41,15 +44,32 @@ Deno.test("GET /healthz is 503 while checks are overdue", async () => {
     listenOf: () => listen,
     onBug: ignore,
   });
-  const health = async (): Promise<string> => {
-    const response = await fetch(`http://127.0.0.1:${ports[0]}/healthz`);
-    return `${response.status} ${await response.text()}`;
-  };
   try {
-    assert.equal(await health(), "200 ok\n");
-    scheduler.isAdvancing = false;
-    assert.equal(await health(), "503 checks are overdue\n");
+    await use(`http://127.0.0.1:${ports[0]}`, scheduler);
   } finally {
     await endpoint.close();
   }
-});
+}
+
+Deno.test("GET /healthz is 503 while checks are overdue", () =>
+  withEndpoint(async (origin, scheduler) => {
+    const health = async (): Promise<string> => {
+      const response = await fetch(`${origin}/healthz`);
+      return `${response.status} ${await response.text()}`;
+    };
+    assert.equal(await health(), "200 ok\n");
+    scheduler.isAdvancing = false;
+    assert.equal(await health(), "503 checks are overdue\n");
+  }));
+
+Deno.test("a browser that has the present text receives none, and one with another receives it", () =>
+  withEndpoint(async (origin) => {
+    const ask = async (tag: string): Promise<readonly [status: number, etag: string]> => {
+      const response = await fetch(`${origin}/live.js`, { headers: { "if-none-match": tag } });
+      await response.body?.cancel();
+      return [response.status, response.headers.get("etag") ?? ""];
+    };
+    const [status, etag] = await ask('"another"');
+    assert.equal(status, 200);
+    assert.deepEqual(await ask(`"another", W/${etag}`), [304, etag]);
+  }));

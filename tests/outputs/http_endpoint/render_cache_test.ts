@@ -55,3 +55,20 @@ Deno.test("RenderCache renders again after a failure, and caches texts by their 
   await clock.advance(0);
   assert.notEqual((await after).etag, etag);
 });
+
+Deno.test("RenderCache keeps the 32 texts that were asked for last", async () => {
+  const cache = new RenderCache(createFakeClock());
+  const rendered: string[] = [];
+  const get = (key: string): Promise<unknown> =>
+    cache.get(key, () => {
+      rendered.push(key);
+      return Promise.resolve(key);
+    });
+  const keys = Array.from({ length: 33 }, (_, index) => `${index}`);
+  for (const key of keys) void get(key);
+  await get("32");
+  await get("1");
+  assert.deepEqual(rendered, keys);
+  await get("0");
+  assert.deepEqual(rendered, [...keys, "0"]);
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { handleCheckIn } from "../../../src/outputs/http_endpoint/check_ins.ts";
+import { createMemorySystem } from "../../../testing/memory_system.ts";
+import { createMemoryStore } from "../../support/memory_store.ts";
+
+const KEY = "a-key-of-a-job";
+
+function createJob() {
+  const store = createMemoryStore();
+  let ids = 0;
+  const options = {
+    system: { ...createMemorySystem(), randomId: () => `${++ids}` },
+    log: { warning: assert.fail },
+    store,
+    targets: [{ name: "backup", key: KEY }],
+    redact: (text: string) => text,
+  };
+  return {
+    send: async (path: string, method = "POST"): Promise<number> => {
+      const target = `/ping/${path}`;
+      const request = {
+        method,
+        target,
+        header: () => null,
+        readTail: () => Promise.resolve(new Uint8Array()),
+      };
+      const words = target.split("?")[0]?.split("/").slice(2) ?? [];
+      return (await handleCheckIn(request, words, options)).status;
+    },
+    job: () => store.job("backup", options.system.clock.wallMs()),
+  };
+}
+
+Deno.test("handleCheckIn() ends the run that began last, or the one of its run id", async () => {
+  const { send, job } = createJob();
+  for (const path of [`${KEY}/start`, `${KEY}/start?rid=own`, `${KEY}/start`]) {
+    assert.equal(await send(path), 200);
+  }
+  assert.equal(await send(`${KEY}/0?rid=own`), 200);
+  assert.equal((await job()).last?.id, "ping-own");
+  const { send: sendAgain, job: jobAgain } = createJob();
+  for (const path of [`${KEY}/start`, `${KEY}/start`, KEY]) assert.equal(await sendAgain(path), 200);
+  assert.equal((await jobAgain()).last?.id, "ping-2");
+});
+
+Deno.test("handleCheckIn() records nothing of a malformed check-in", async () => {
+  const { send, job } = createJob();
+  const rows: readonly (readonly [path: string, status: number, method?: string])[] = [
+    [KEY, 405, "GET"],
+    [`${KEY}s`, 404],
+    [`${KEY}/256`, 404],
+    [`${KEY}/0/1`, 404],
+    [`${KEY}?rid=a%20b`, 400],
+  ];
+  for (const [path, status, method] of rows) assert.equal(await send(path, method), status, path);
+  assert.deepEqual([(await job()).last, (await job()).inProgress], [null, []]);
+});
