@@ -38,7 +38,9 @@ const LOSING: readonly Fault[] = [
   { kind: "reply", code: 503 },
 ];
 /** A server is tried again within its repair: what fails for an hour is sent one by one, too. */
-const BROKEN_MS_MAX = 15 * MINUTE_MS;
+const BROKEN_MS_MAX = 5 * MINUTE_MS;
+/** The share of faults after which comes another one. */
+const MORE_FAULTS = 0.5;
 const REPAIRED_MS_MIN = 20 * MINUTE_MS;
 
 /** What can break of a machine. */
@@ -152,7 +154,8 @@ function breakServer(
     host.fault = fault;
     world.trace.add("", "server", `${name}: ${describeFault(fault)}`);
     world.timeline.after(ms, () => {
-      if (fault === UP) turn(random.pick(faults), random.between(1000, BROKEN_MS_MAX));
+      const breaks = fault === UP ? 1 : MORE_FAULTS;
+      if (random.chance(breaks)) turn(random.pick(faults), random.between(1000, BROKEN_MS_MAX));
       else turn(UP, random.between(REPAIRED_MS_MIN, 2 * REPAIRED_MS_MIN));
     });
   };

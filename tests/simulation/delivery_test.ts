@@ -53,6 +53,20 @@ simulate("a message whose reply is lost is sent again under the same id, also af
   expect: { chat: ["22:10 problem web critical", "22:10-22:31 problem web critical again…"] },
 });
 
+simulate("a message that may have arrived keeps its id and its notifications, although it is refused later", {
+  start: START,
+  config: { checks: { web: {}, other: {} } },
+  results: { web: "22:10 critical", other: "22:12 critical" },
+  servers: { chat: "22:00 lose, 22:11 503, 22:16 up" },
+  expect: {
+    chat: [
+      "22:10 problem web critical",
+      "22:10-22:21 problem web critical again…",
+      "22:16-22:21 problem other critical",
+    ],
+  },
+});
+
 simulate("a rejected message is retried hourly", {
   start: START,
   config: { channels: MAIL, checks: { web: {} } },
