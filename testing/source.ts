@@ -21,13 +21,17 @@ export const BUNDLE = "MONITOR_BUNDLE";
 
 /**
  * Returns the command that starts `monitor`, up to its arguments: the executable that `MONITOR_PROGRAM` names, else the
- * bundle that `MONITOR_BUNDLE` names, else the source. An executable has flags of its own, so with flags it is never one.
+ * bundle that `MONITOR_BUNDLE` names, else the source. An executable has flags of its own, so with flags it is never one. A module
+ * that a flag preloads shares its modules with the source alone.
  */
 export function monitorCommand(flags?: readonly string[]): readonly string[] {
   const executable = Deno.env.get("MONITOR_PROGRAM");
   if (flags === undefined && executable !== undefined) return [executable];
   const bundled = Deno.env.get(BUNDLE);
-  if (bundled === undefined) return [Deno.execPath(), ...runArguments(flags), pathOf("main.ts")];
+  const preloads = flags?.some((flag) => flag.startsWith("--preload="));
+  if (bundled === undefined || preloads === true) {
+    return [Deno.execPath(), ...runArguments(flags), pathOf("main.ts")];
+  }
   const own = ["--quiet", "--no-prompt", "--no-config", "--no-lock", ...flags ?? ["--allow-all"]];
   return [Deno.execPath(), "run", ...own, bundled];
 }

@@ -42,7 +42,7 @@ test("monitor status, history: they read the state beside a running monitor", ()
       const history = await harness.run(["history", "warm"]);
       assert.equal(history.code, 0);
       assert.match(history.stdout, /^warm\n\nlast 24 hours/);
-      assert.match(history.stdout, /Z {2}pending to warning: rather warm\n$/);
+      assert.match(history.stdout, /UTC {2}pending to warning: rather warm\n$/);
     }
     const pretty = await harness.run(["status"]);
     assert.match(
