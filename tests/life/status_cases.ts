@@ -47,7 +47,7 @@ test("monitor status, history: they read the state beside a running monitor", ()
     const pretty = await harness.run(["status"]);
     assert.match(
       pretty.stdout,
-      /^state +check +for +output\nOK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n(pending: .*\n\n)?2 checks:/,
+      /^condition +check +for +output\nOK +fine +\d+ s +all is well\nWARNING +warm +\d+ s +rather warm\n\n(pending: .*\n\n)?2 checks:/,
     );
     assert.match(
       (await harness.run(["status", "warm"])).stdout,
