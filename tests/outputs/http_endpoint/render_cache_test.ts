@@ -57,16 +57,20 @@ Deno.test("RenderCache renders again after a failure, and caches texts by their 
 });
 
 Deno.test("RenderCache keeps the 32 texts that were asked for last", async () => {
-  const cache = new RenderCache(createFakeClock());
+  const clock = createFakeClock();
+  const cache = new RenderCache(clock);
   const rendered: string[] = [];
-  const get = (key: string): Promise<unknown> =>
-    cache.get(key, () => {
+  const get = async (key: string): Promise<void> => {
+    const got = cache.get(key, () => {
       rendered.push(key);
       return Promise.resolve(key);
     });
+    // The pause after each text.
+    await clock.advance(1);
+    await got;
+  };
   const keys = Array.from({ length: 33 }, (_, index) => `${index}`);
-  for (const key of keys) void get(key);
-  await get("32");
+  for (const key of keys) await get(key);
   await get("1");
   assert.deepEqual(rendered, keys);
   await get("0");
