@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { bodyReader } from "../../../src/system/http/http_body.ts";
 import { ByteReader } from "../../../src/system/http/http_bytes.ts";
 
-/** Reads a whole body that arrives at once, before the connection is closed. */
+/** Reads a whole body that arrives as fast as it is read, before the connection is closed. */
 async function bodyOf(headers: Readonly<Record<string, string>>, sent: string): Promise<string> {
-  let isSent = false;
+  let rest = new TextEncoder().encode(sent);
   const bytes = new ByteReader((buffer) => {
-    if (isSent) return Promise.resolve(null);
-    isSent = true;
-    return Promise.resolve(new TextEncoder().encodeInto(sent, buffer).written);
+    if (rest.length === 0) return Promise.resolve(null);
+    const part = rest.subarray(0, buffer.length);
+    buffer.set(part);
+    rest = rest.subarray(part.length);
+    return Promise.resolve(part.length);
   });
   const read = bodyReader({ status: 200, fields: Object.entries(headers), minorVersion: "1" }, {
     bytes,
