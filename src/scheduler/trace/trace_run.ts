@@ -10,7 +10,8 @@ import { truncate } from "../../shared/truncate.ts";
 import { traceConnections } from "./trace_connections.ts";
 import { traceDns, traceFiles, traceProcesses } from "./trace_host.ts";
 import { traceRequests } from "./trace_requests.ts";
-import { EXCERPT_LENGTH_MAX, hideValues, type Tracer } from "./tracer.ts";
+import { hideValues } from "./hidden_values.ts";
+import { EXCERPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
 
 type TracedSystem = ObserveContext["system"];
 

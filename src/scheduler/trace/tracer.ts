@@ -1,5 +1,6 @@
 /** The lines of a trace, and the values that they never show. */
 import { isCredentialName } from "../../config/credentials.ts";
+import { HIDDEN } from "./hidden_values.ts";
 
 /** The length of the excerpt of a body or an output, in UTF-16 units. */
 export const EXCERPT_LENGTH_MAX = 1024;
@@ -18,8 +19,6 @@ export interface Tracer {
   addLater(key: string, work: (signal: AbortSignal) => Promise<void>): void;
 }
 
-const HIDDEN = "(hidden)";
-
 export function headerLine(name: string, value: string): string {
   return `${name}: ${isCredentialName(name) ? HIDDEN : value}`;
 }
@@ -30,14 +29,4 @@ export function hideQuery({ searchParams }: URL): string {
     `${name}=${isCredentialName(name) ? HIDDEN : value}`
   );
   return shown.length === 0 ? "" : `?${shown.join("&")}`;
-}
-
-const FIELD = /"([^"\\\n]{1,100})"(\s{0,9}:\s{0,9})"(?:[^"\\\n]|\\.){0,8192}(?:"|$)/g;
-
-/** Values of JSON whose names are those of credentials, such as the tokens of a login. */
-export function hideValues(text: string): string {
-  return text.replaceAll(
-    FIELD,
-    (whole, name: string, colon: string) => isCredentialName(name) ? `"${name}"${colon}"${HIDDEN}"` : whole,
-  );
 }

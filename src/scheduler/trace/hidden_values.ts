@@ -1,0 +1,103 @@
+/**
+ * Hides the values in a trace whose names are those of credentials, in all the forms in which servers send them: the
+ * redactor knows only secrets of the config and of the run. It may hide more than a credential.
+ */
+import { isCredentialName } from "../../config/credentials.ts";
+import { decodeComponent } from "../../shared/decode_component.ts";
+
+export const HIDDEN = "(hidden)";
+
+export function hideValues(text: string): string {
+  return FORMS.reduce(hideForm, text).replaceAll(USER_INFORMATION, `$1${HIDDEN}@`);
+}
+
+/** A way to give a value a name. */
+interface Form {
+  /** Matches all in front of a value; its groups are `name` and, if the value is quoted like it, `quote`. */
+  readonly beforeValue: RegExp;
+  endOf(text: string, start: number, quote: string): number;
+}
+
+/** A value that is not hidden may have others in it, so the search goes on in it. */
+function hideForm(text: string, { beforeValue, endOf }: Form): string {
+  let shown = "";
+  let done = 0;
+  beforeValue.lastIndex = 0;
+  for (let found = beforeValue.exec(text); found !== null; found = beforeValue.exec(text)) {
+    const { name = "", quote = "" } = found.groups ?? {};
+    if (!isCredentialName(decodeName(name))) continue;
+    const start = beforeValue.lastIndex;
+    shown += `${text.slice(done, start)}${quote}${HIDDEN}${quote}`;
+    done = endOf(text, start, quote);
+    beforeValue.lastIndex = done;
+  }
+  return shown + text.slice(done);
+}
+
+/** Returns where a value ends by the pattern of its text, which is sticky. */
+function endBy(pattern: RegExp): Form["endOf"] {
+  return (text, start) => {
+    pattern.lastIndex = start;
+    return pattern.test(text) ? pattern.lastIndex : start;
+  };
+}
+
+const FORMS: readonly Form[] = [
+  // JSON, also in a text of JSON: the quotes may be escaped.
+  {
+    beforeValue: /(?<quote>(?:\\{1,7})?["'])(?<name>(?:[^"'\n\\]|\\[^"'\n]){1,100})\k<quote>\s{0,9}:\s{0,9}/g,
+    endOf: endOfValue,
+  },
+  // Queries, fragments, forms, parameters of headers and of commands.
+  {
+    beforeValue: /(?<![^?&;#,\s"'([{=/])(?<name>[^?&;#,\s"'<>()[\]{}=/]{1,100})\s?=\s?(?=\S)/g,
+    endOf: endBy(/"(?:[^"\\]|\\.)*"?|'[^']*'?|[^&;#\s"'<>]+/y),
+  },
+  // XML.
+  { beforeValue: /<(?<name>[\w:.-]{1,100})(?:\s[^<>]{0,200})?>(?=[^<])/g, endOf: endBy(/[^<]+/y) },
+  // Headers and lines of YAML.
+  { beforeValue: /^[ \t]*(?:-[ \t]+)?(?<name>[\w.-]{1,100}):[ \t]+(?=[^\s(])/gm, endOf: endBy(/[^\n]*/y) },
+];
+
+const USER_INFORMATION = /(\b[a-z][a-z\d+.-]{0,30}:[\\/]{2})[^\s/?#"'<>\\]+@/gi;
+
+/** A name with escapes of URLs, of HTML (`&amp;token`) or of JSON. */
+function decodeName(name: string): string {
+  return decodeComponent(name.replaceAll("+", " ")).replaceAll(
+    ESCAPE,
+    (whole, unicode?: string, hex?: string) => {
+      const digits = unicode ?? hex;
+      return digits === undefined ? whole.slice(1) : String.fromCharCode(parseInt(digits, 16));
+    },
+  );
+}
+
+const ESCAPE = /\\(?:u([\da-f]{4})|x([\da-f]{2})|.)/gi;
+
+/** Where a value of JSON ends that begins at a position; the end of the text if it is cut. */
+function endOfValue(text: string, start: number, quote: string): number {
+  let depth = 0;
+  for (let at = start; at < text.length;) {
+    const character = text.charAt(at);
+    if (text.startsWith(quote, at)) at = endOfText(text, at + quote.length, quote);
+    else if ("[{".includes(character)) [at, depth] = [at + 1, depth + 1];
+    else if ("]}".includes(character)) {
+      if (depth === 0) return at;
+      [at, depth] = [at + 1, depth - 1];
+    } else if (depth === 0 && /[,\s]/.test(character)) return at;
+    else {
+      at++;
+      continue;
+    }
+    if (depth === 0) return at;
+  }
+  return text.length;
+}
+
+function endOfText(text: string, start: number, quote: string): number {
+  for (let at = start; at < text.length;) {
+    if (text.startsWith(quote, at)) return at + quote.length;
+    at += quote.length === 1 && text.charAt(at) === "\\" ? 2 : 1;
+  }
+  return text.length;
+}

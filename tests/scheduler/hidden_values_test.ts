@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { hideValues } from "../../src/scheduler/trace/hidden_values.ts";
+
+Deno.test("hideValues() hides the values of names of credentials, in every form", async (t) => {
+  const rows: Readonly<Record<string, readonly [text: string, shown: string]>> = {
+    "a query": ["location: /next?page=2&token=Hunter2&x=1", "location: /next?page=2&token=(hidden)&x=1"],
+    "a query with an escaped name": ["location: /?to%6ben=Hunter2", "location: /?to%6ben=(hidden)"],
+    "a query in HTML": ["<a href='/?a=1&amp;token=Hunter2'>", "<a href='/?a=1&amp;token=(hidden)'>"],
+    "a fragment": [
+      "location: http://a/#access_token=Hunter2&b=1",
+      "location: http://a/#access_token=(hidden)&b=1",
+    ],
+    "user information": ["location: https://user:Hunter2@a/b", "location: https://(hidden)@a/b"],
+    "a token as user": ["see http://Hunter2@a", "see http://(hidden)@a"],
+    "a Link": ['link: </?sig=Hunter2>; rel="next"', 'link: </?sig=(hidden)>; rel="next"'],
+    "a Refresh": ["refresh: 0; url=/?password=Hunter2", "refresh: 0; url=/?password=(hidden)"],
+    "a form": ["user=me&password=Hunter2", "user=me&password=(hidden)"],
+    "parameters of a header": ['x: a; token="Hunter2 b"; c=d', "x: a; token=(hidden); c=d"],
+    "arguments of a command": ['run "curl" "--token=Hunter2"', 'run "curl" "--token=(hidden)"'],
+    "a text": ['{"password": "Hunter2", "a": 1}', '{"password": "(hidden)", "a": 1}'],
+    "a text with quotes": ['{"password":"Hun\\"ter2","a":1}', '{"password":"(hidden)","a":1}'],
+    "a text that is cut": ['{"password":"Hunter', '{"password":"(hidden)"'],
+    "a number": ['{"token":12345678,"a":1}', '{"token":"(hidden)","a":1}'],
+    "a list": ['{"password":["Hunter2","]"],"a":1}', '{"password":"(hidden)","a":1}'],
+    "an object": ['{"session":{"a":{"b":"Hunter2}"}},"a":1}', '{"session":"(hidden)","a":1}'],
+    "an escaped name": ['{"pass\\u0077ord":"Hunter2"}', '{"pass\\u0077ord":"(hidden)"}'],
+    "JSON in JSON": ['{"body":"{\\"token\\": \\"Hunter2\\"}"}', '{"body":"{\\"token\\": \\"(hidden)\\"}"}'],
+    "a literal of a program": ["{'secret': 'Hunter2', 'a': 1}", "{'secret': '(hidden)', 'a': 1}"],
+    "XML": ["<Password kind='x'>Hunter2</Password>", "<Password kind='x'>(hidden)</Password>"],
+    "YAML": ["user: me\n  - password: Hunter2\nx: y", "user: me\n  - password: (hidden)\nx: y"],
+    "a name of something else": [
+      'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',
+      'page=2 {"count": 7} x: y http://a/b?c=d <b>text</b> ratio = 5',
+    ],
+  };
+  for (const [name, [text, shown]] of Object.entries(rows)) {
+    await t.step(name, () => {
+      assert.equal(hideValues(text), shown);
+      assert.equal(hideValues(shown), shown, "hiding twice changes nothing");
+    });
+  }
+});
