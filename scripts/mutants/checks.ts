@@ -365,7 +365,7 @@ export const SUMMARY: FaultyLayer = {
     },
     {
       file: "src/outputs/summary/queue_summary.ts",
-      tests: ["tests/outputs/summary/summary_schedule_test.ts"],
+      tests: ["tests/simulation/summaries_test.ts"],
       faults: [
         [
           "a summary is sent that another member has queued",
