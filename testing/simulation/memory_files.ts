@@ -96,8 +96,15 @@ export class MemoryFiles {
 
   /** The file at a path, a symlink as such; `null` if there is none. */
   look(path: string): PathFacts | null {
-    this.#mayEnter(dirname(path));
-    const node = this.#nodes.get(path);
+    let node: Node | undefined;
+    try {
+      const directory = this.#find(dirname(path)).path;
+      this.#mayEnter(directory);
+      node = this.#nodes.get(resolve(directory, basename(path)));
+    } catch (error) {
+      // Nothing is in a directory that is not there.
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
     return node === undefined ? null : { kind: node.kind, sizeBytes: sizeOf(node), ownerId: node.ownerId };
   }
 

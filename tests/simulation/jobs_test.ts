@@ -1,0 +1,59 @@
+/** Jobs that check in by a command or over HTTP, and what the endpoint serves meanwhile. */
+import assert from "node:assert/strict";
+import { simulate, type World } from "../../testing/simulation/mod.ts";
+
+const KEY = "a-key-of-some-length";
+const CONFIG = {
+  listen: { address: "127.0.0.1:9797" },
+  checks: {
+    backup: { kind: "job", parameters: { expected_every: "1 day", ping_key: KEY } },
+    report: { kind: "job", parameters: { expected_every: "1 day" } },
+  },
+};
+
+async function ping(world: World, path: string, body = ""): Promise<void> {
+  const headers = { host: "127.0.0.1:9797" };
+  const response = await world.machine().request(`/ping/${KEY}${path}`, { method: "POST", headers, body });
+  assert.deepEqual(response, { status: 200, body: "OK\n" });
+}
+
+simulate("a job that fails or is missed is a problem, and a check-in its recovery", {
+  start: "2026-03-02 12:00",
+  config: CONFIG,
+  actions: {
+    "12:10": [(world) => ping(world, ""), "beat report"],
+    "13:00": (world) => ping(world, "/3", "no space"),
+    "14:00": (world) => ping(world, "/start"),
+    "14:30": async (world) => {
+      const headers = { host: "127.0.0.1:9797" };
+      const response = await world.machine().request("/metrics", { headers });
+      assert.equal(response?.status, 200);
+      assert.match(response?.body ?? "", /monitor_check_condition\{check="backup"\} 2/);
+      await ping(world, "/0");
+    },
+    "Tue 20:00": "beat report",
+  },
+  until: "Tue 21:00",
+  expect: {
+    chat: [
+      "13:00-13:01 problem backup critical",
+      "14:30-14:31 recovery backup ok",
+      "Tue 12:10-13:11 problem report critical",
+      "Tue 14:30-15:31 problem backup critical",
+      "20:00-20:01 recovery report ok",
+    ],
+  },
+});
+
+simulate("beat runs its command whatever the state is, and exits as it does", {
+  start: "2026-03-02 12:00",
+  mode: "manual",
+  config: CONFIG,
+  actions: {
+    "12:05": (world) =>
+      void world.machine().commands.set("/bin/dump", () => ({ code: 4, stderr: "no connection" })),
+    "12:10": ["disk full", "beat report -- /bin/dump => 4", "disk free", "beat report -- /bin/dump => 4"],
+    "12:20": "check --once report => 2",
+  },
+  expect: { chat: ["12:20 problem report critical"] },
+});
