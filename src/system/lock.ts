@@ -18,6 +18,13 @@ export function acquireLock(path: string): Lock | null {
     return tryToAcquire(path);
   } catch (error) {
     if (error instanceof StoreError) throw error;
+    // The runtime wants everything granted for /proc, /sys and /dev, which is too much for a state.
+    if (error instanceof Deno.errors.NotCapable && error.message.includes("--allow-all")) {
+      throw new StoreError(
+        `cannot lock "${path}": /proc, /sys and /dev are not for files; set --state to another path`,
+        "other",
+      );
+    }
     const reason = error instanceof Deno.errors.NotCapable
       ? `missing permission: ${error.message}`
       : describeFileError(error, { path, access: "write" });

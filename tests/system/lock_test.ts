@@ -111,6 +111,25 @@ Deno.test("acquireLock() locks the present file, not a removed one", () =>
     next.release();
   }));
 
+Deno.test({
+  name: "acquireLock() rejects places for which the runtime wants all permissions, and suggests another path",
+  ignore: Deno.build.os !== "linux",
+  permissions: { read: true, write: true },
+  fn: () => {
+    for (const path of ["/proc/monitor.lock", "/sys/monitor.lock", "/dev/monitor.lock"]) {
+      assert.throws(() => acquireLock(path), (error) => {
+        assert.ok(error instanceof StoreError);
+        assert.equal(
+          error.message,
+          `cannot lock "${path}": /proc, /sys and /dev are not for files; set --state to another path`,
+        );
+        assert.equal(error.cause, undefined, "it is no missing permission");
+        return true;
+      });
+    }
+  },
+});
+
 Deno.test("isInPlace() notices that the locked file was removed or replaced, and nothing else", async (t) => {
   const table: readonly { name: string; change: (path: string) => void; isInPlace: boolean }[] = [
     { name: "nothing happened", change: () => {}, isInPlace: true },
