@@ -4,6 +4,7 @@ import type { StoreMachine, Stores } from "../domain/stores.ts";
 import type { System } from "../domain/system.ts";
 import { createFiles } from "./files.ts";
 import { createHost } from "./host.ts";
+import { systemTimeZone } from "./deno_workarounds/unknown_time_zone.ts";
 import { acquireLock, isLocked, lockHolder } from "./lock.ts";
 import {
   lazyConnections,
@@ -72,7 +73,7 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
     get sourceModule() {
       return Deno.build.standalone ? null : fileURLToPath(Deno.mainModule);
     },
-    timeZone: () => Temporal.Now.timeZoneId(),
+    timeZone: systemTimeZone,
     onReloadSignal: (callback) => {
       // Windows has no hangup to send.
       if (Deno.build.os === "windows") return () => {};
