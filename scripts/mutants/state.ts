@@ -319,11 +319,6 @@ export const POSTGRES: FaultyLayer = {
         ],
         ["a claim keeps the token", "token = token + 1", "token = token"],
         [
-          "a former owner changes notifications of a queue",
-          "ON channel_key = channel AND token = expected",
-          "ON channel_key = channel AND token >= expected",
-        ],
-        [
           "the next owner does not receive what the former one has received",
           "received_token IS DISTINCT FROM token",
           "received_token IS NULL",

@@ -421,11 +421,17 @@ export function testSharedStore(
       }],
     });
     await queueProblem(store, "web");
-    const known = await store.known(["web", "mail", "gone"]);
+    const recovery = queuedOf("over", 9, {
+      channelKey: CHANNEL,
+      notification: notificationOf("over", { event: "recovery", condition: "warning" }),
+    });
+    await store.save([updateOf("over", { queued: [recovery] })]);
+    const known = await store.known(["web", "mail", "gone", "over"]);
     assert.deepEqual(
       known.map(({ check, condition, certain }) => `${check} ${condition} ${certain}`).sort(),
       [
         "mail warning false",
+        "over ok true",
         "web critical true",
       ],
     );
