@@ -2,13 +2,15 @@ import { NO_REPORTING } from "./no_notifying.ts";
 import { initialState, transition } from "../../src/condition/transition.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ConditionState } from "../../src/domain/condition_state.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import { DEFAULT_LIMITS } from "../../src/scheduler/run_checks.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { askingCheck } from "./checks.ts";
-import { withRealStore } from "./store.ts";
+import { judge, measure, SAMPLES } from "./samples.ts";
+import { withPostgresStore, withRealStore } from "./store.ts";
 
 export interface MemoryOptions {
   /** Results in the condition machine. */
@@ -17,15 +19,7 @@ export interface MemoryOptions {
   readonly runs: number;
 }
 
-const SAMPLES = 10;
-/** The tolerance for the runtime's own housekeeping; a leak of some bytes a run is more. */
-const GROWTH_BYTES_MAX = 4_000_000;
 const CHECKS = 100;
-
-interface Sample {
-  readonly heapBytes: number;
-  readonly residentBytes: number;
-}
 
 /**
  * Runs very many steps of the condition machine, and then very many runs through the whole loop, on a fake clock,
@@ -35,7 +29,14 @@ interface Sample {
  */
 export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> {
   await followMemory(`${steps.toLocaleString("en")} steps of the condition machine`, soakSteps(steps));
-  await withRealStore(async (store) => {
+  await withRealStore((store) => soakRuns(store, { name: "SQLite", runs }));
+  await withPostgresStore((store) => soakRuns(store, { name: "PostgreSQL", runs }));
+}
+
+async function soakRuns(
+  store: Store,
+  { name, runs }: { readonly name: string; readonly runs: number },
+): Promise<void> {
     const clock = createFakeClock(Date.UTC(2026, 0, 31));
     let count = 0;
     const scheduler = new Scheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
@@ -96,26 +97,11 @@ async function* soakSteps(steps: number): AsyncGenerator<void> {
   }
 }
 
-/** Prints the memory before some work and after each part of it. */
 async function followMemory(what: string, work: AsyncGenerator<void>): Promise<void> {
   const samples = [measure()];
   for await (const _part of work) samples.push(measure());
-  const series = (bytesOf: (sample: Sample) => number): string =>
-    samples.map((sample) => (bytesOf(sample) / 1e6).toFixed(1)).join(" ");
-  console.log(`  ${what}`);
-  console.log(`    in use, MB:   ${series(({ heapBytes }) => heapBytes)}`);
-  console.log(`    resident, MB: ${series(({ residentBytes }) => residentBytes)}`);
-  const warm = samples[Math.ceil(samples.length / 5)]?.heapBytes ?? NaN;
-  const grown = (samples.at(-1)?.heapBytes ?? NaN) - warm;
-  if (!(grown <= GROWTH_BYTES_MAX)) throw new Error(`The memory in use has grown by ${grown} bytes`);
-}
-
-function measure(): Sample {
-  const { gc } = globalThis as { gc?: () => void };
-  if (gc === undefined) throw new Error("Memory cannot be measured: run with --v8-flags=--expose-gc");
-  gc();
-  const { heapUsed, external, rss } = Deno.memoryUsage();
-  return { heapBytes: heapUsed + external, residentBytes: rss };
+  const failure = judge(what, samples);
+  if (failure !== null) throw new Error(failure);
 }
 
 function flappingChecks(): readonly ReturnType<typeof askingCheck>[] {

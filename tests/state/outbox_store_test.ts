@@ -201,13 +201,14 @@ Deno.test("outbox() and silences() call a row that no monitor can have written d
   }
 });
 
-Deno.test("no statement on the outbox or the silences scans a table needlessly", async (t) => {
+Deno.test("no statement on the outbox, the silences or the latest changes scans a table needlessly", async (t) => {
   const connection = new SqliteConnection(new DatabaseSync(":memory:"));
   migrate(connection);
   const readsAll = new Set(["SELECT_OUTBOX", "SELECT_MARKERS", "DELETE_STRAY_MARKERS"]);
-  for (const [name, sql] of Object.entries({ ...shared, ...own })) {
+  const { selectLatestChanges, ...constants } = shared;
+  for (const [name, sql] of Object.entries({ ...constants, ...own })) {
     await t.step(name, () => {
-      const plan = connection.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
+      const plan = planOf(connection, sql);
       assert.equal(
         plan.some((step) => /^SCAN (outbox|delivery_markers|silences)/.test(step)),
         readsAll.has(name),
@@ -216,8 +217,17 @@ Deno.test("no statement on the outbox or the silences scans a table needlessly",
       assert.ok(name === "SELECT_OUTBOX" || !plan.some((step) => step.includes("TEMP B-TREE")), plan.join());
     });
   }
+  await t.step("the latest changes of some checks come from the index alone", () => {
+    const plan = planOf(connection, selectLatestChanges("SELECT value FROM json_each(?)", "?"));
+    assert.ok(plan.some((step) => step.startsWith("SEARCH changes USING COVERING INDEX")), plan.join());
+    assert.ok(!plan.some((step) => /^SCAN (changes|checks)/.test(step)), plan.join());
+  });
   connection.close();
 });
+
+function planOf(connection: SqliteConnection, sql: string): readonly string[] {
+  return connection.all(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => String(detail));
+}
 
 async function everythingIn(store: Store): Promise<unknown> {
   return [
