@@ -26,7 +26,10 @@ interface FilePublisherOptions {
 
 /** Changes within this time are written together. */
 const BATCHING_MS = 2_000;
-/** After a write, the next one waits at least this long, and this many times as long as the write took. */
+/**
+ * After a write, the next one waits at least this long, and this many times as long as the shorter one of the last two
+ * writes took: many checks take long each time, a slow disk now and then.
+ */
 const GAP_MS = 5_000;
 const GAP_TIMES = 20;
 
@@ -104,6 +107,8 @@ class WriteTimes {
   #cancel: (() => void) | null = null;
   #nextMs = 0;
   #earliestMs = 0;
+  /** How long the last write took. */
+  #tookMs = 0;
 
   constructor(file: PublishedFile, options: WriteTimesOptions) {
     this.file = file;
@@ -146,7 +151,9 @@ class WriteTimes {
     await this.#options.write(Math.max(0, beganMs - plannedMs), () => this.#isEnded);
     if (this.#isEnded) return;
     const endedMs = this.#clock.monotonicMs();
-    this.#earliestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * (endedMs - beganMs));
+    const tookMs = endedMs - beganMs;
+    this.#earliestMs = endedMs + Math.max(GAP_MS, GAP_TIMES * Math.min(tookMs, this.#tookMs));
+    this.#tookMs = tookMs;
     const regularMs = Math.max(plannedMs + this.file.intervalMs, endedMs);
     this.#plan(this.#isChanged ? Math.min(regularMs, this.#afterChangeMs()) : regularMs);
   }

@@ -62,19 +62,26 @@ export class WriteBehindBuffer {
   }
 
   flush(): Promise<void> {
-    this.#nextWrite ??= this.#lastWrite = this.#lastWrite.then(() => {
+    if (this.#nextWrite !== null) return this.#nextWrite;
+    const write = this.#lastWrite.then(() => {
       this.#nextWrite = null;
       return this.#write();
     });
-    return this.#nextWrite;
+    this.#lastWrite = write.catch(() => {});
+    return this.#nextWrite = write;
   }
 
   async #write(): Promise<void> {
     const batch = this.#pending.map((update) => this.#withAmended(update));
     this.#pending = [];
     this.#hasUrgent = false;
-    if (batch.length === 0 || await this.#save(batch)) this.#amended.clear();
-    else this.#pending = mergeUpdates([...batch, ...this.#pending]);
+    let isWritten = batch.length === 0;
+    try {
+      isWritten ||= await this.#save(batch);
+    } finally {
+      if (isWritten) this.#amended.clear();
+      else this.#pending = mergeUpdates([...batch, ...this.#pending]);
+    }
   }
 
   #withAmended(update: CheckUpdate): CheckUpdate {

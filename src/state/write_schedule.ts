@@ -49,9 +49,12 @@ export class WriteSchedule {
     const { repository } = this.#options;
     this.#cancel?.();
     this.#cancel = null;
-    await repository.flush();
-    if (repository.isWritable) this.#delayMs = WRITE_AFTER_MS;
-    if (repository.pending > 0) this.#plan();
+    try {
+      await repository.flush();
+      if (repository.isWritable) this.#delayMs = WRITE_AFTER_MS;
+    } finally {
+      if (repository.pending > 0) this.#plan();
+    }
   }
 
   #plan(): void {

@@ -422,6 +422,22 @@ Deno.test("flush() rejects with errors other than those of the store", async () 
   await assert.rejects(repository.flush(), TypeError);
 });
 
+Deno.test("flush() writes after an error that is not the store's, with the updates of that time", async () => {
+  const store = createFaultyStore();
+  const { save } = store;
+  store.save = () => Promise.reject(new TypeError("a bug"));
+  const { repository, recordResult } = await openDesk({ store });
+  recordResult(WEB, "critical");
+  const failed = repository.flush();
+  await Promise.resolve();
+  recordResult(WEB, "ok");
+  await assert.rejects(failed, TypeError);
+  assert.equal(repository.pending, 2);
+  store.save = save;
+  await repository.flush();
+  assert.deepStrictEqual(changesIn(store.saved), ["web: pending to critical", "web: critical to ok"]);
+});
+
 Deno.test("flush() writes all known records to the replacement of a damaged store", async () => {
   const { repository, store, fresh, troubles, recordResult } = await openDesk();
   for (const name of ["quiet", "calm"]) recordResult(testCheck("ok", { name }), "ok");

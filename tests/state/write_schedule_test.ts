@@ -125,3 +125,18 @@ Deno.test("startPersisting() calls onBug with a bug, from a timer too", async ()
   assert.ok(bugs.length === 1 && bugs[0] instanceof TypeError);
   await assert.rejects(recordResult("critical"), TypeError);
 });
+
+Deno.test("recorded() plans another write after a bug", async () => {
+  const store = createFaultyStore();
+  const { save } = store;
+  const { clock, bugs, repository, recordResult } = await start(store);
+  await clock.advance(0);
+  store.save = () => Promise.reject(new TypeError("a bug"));
+  await recordResult("ok");
+  await clock.advance(SECOND);
+  assert.equal(bugs.length, 1);
+  store.save = save;
+  await clock.advance(SECOND);
+  assert.equal(repository.pending, 0);
+  assert.deepEqual(store.saved.at(-1)?.map(({ record }) => record.name), [CHECK.name]);
+});
