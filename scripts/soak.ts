@@ -15,6 +15,7 @@ import { soakConfigs } from "./soak/configs.ts";
 import { soakEndpoint } from "./soak/endpoint.ts";
 import { soakMemory } from "./soak/memory.ts";
 import { soakRate } from "./soak/rate.ts";
+import { soakServices } from "./soak/services.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 import { CAMPAIGNS, SEED } from "../testing/seed.ts";
 import { startChild, tool } from "../testing/tools.ts";
@@ -26,7 +27,7 @@ const PROJECT = new URL("..", import.meta.url);
 interface SoakOptions {
   /** How long the checks of `rate` run, and those of each scenario of `endpoint`. */
   readonly seconds: number;
-  /** The duration of `chaos`. */
+  /** The duration of `services`, `chaos` and `shared`. */
   readonly minutes: number;
   /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `traces` and `properties`. */
   readonly rounds: number;
@@ -42,6 +43,7 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
   rate: soakRate,
   endpoint: soakEndpoint,
   memory: soakMemory,
+  services: soakServices,
   wheel: ({ steps }) => {
     soakWheel(20 * steps, 100);
     soakHandles();
@@ -120,7 +122,7 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   a database server
 
   --short       the same as --minutes 1 --rounds 2
-  --minutes N   duration of chaos and of shared (60)
+  --minutes N   duration of services, of chaos and of shared (60)
   --rounds N    how much configs, kill, properties, traces and walk do (200)
   --seed N      the seed of shared, and the first one of properties and traces, one more each round (some number,
                 which it prints)

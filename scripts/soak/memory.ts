@@ -23,55 +23,59 @@ const CHECKS = 100;
 
 /**
  * Runs very many steps of the condition machine, and then very many runs through the whole loop, on a fake clock,
- * with a real state and targets that flap; prints the memory during it.
+ * with a real state of each kind and targets that flap; prints the memory during it.
  *
  * @throws {Error} If the memory in use grows after the first fifth.
  */
 export async function soakMemory({ steps, runs }: MemoryOptions): Promise<void> {
   await followMemory(`${steps.toLocaleString("en")} steps of the condition machine`, soakSteps(steps));
-  await withRealStore((store) => soakRuns(store, { name: "SQLite", runs }));
-  await withPostgresStore((store) => soakRuns(store, { name: "PostgreSQL", runs }));
+  await withRealStore((store) => soakRuns(store, { database: "SQLite", runs }));
+  await withPostgresStore((store) => soakRuns(store, { database: "PostgreSQL", runs }));
 }
 
 async function soakRuns(
   store: Store,
-  { name, runs }: { readonly name: string; readonly runs: number },
+  { database, runs }: { readonly database: string; readonly runs: number },
 ): Promise<void> {
-    const clock = createFakeClock(Date.UTC(2026, 0, 31));
-    let count = 0;
-    const scheduler = new Scheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
-      system: createFakeTargets(clock, (_target, nowMs) => ({
-        status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
-        afterMs: 20,
-      })),
-      jobs: null,
-      repository: await openStateRepository({
-        store,
-        onFailure: (error) => {
-          if (error !== null) throw error;
-        },
-        reopen: (error) => Promise.reject(error),
-        newId: () => crypto.randomUUID(),
-        hostName: "soak",
-      }),
-      limits: DEFAULT_LIMITS,
-      notifying: NO_REPORTING,
-      onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
-      onBug: (error) => {
-        throw error;
-      },
-    });
-    const passes = async function* (): AsyncGenerator<void> {
-      for (let sample = 1; sample <= SAMPLES; sample++) {
-        while (count < runs * sample / SAMPLES) await clock.advance(1000);
-        yield;
-      }
-    };
-    await followMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks`, passes());
-    const stopped = scheduler.stop(0);
-    await clock.advance(1);
-    await stopped;
+  const clock = createFakeClock(Date.UTC(2026, 0, 31));
+  let count = 0;
+  const repository = await openStateRepository({
+    store,
+    onFailure: (error) => {
+      if (error !== null) throw error;
+    },
+    reopen: (error) => Promise.reject(error),
+    newId: () => crypto.randomUUID(),
+    hostName: "soak",
   });
+  const scheduler = new Scheduler({ checks: flappingChecks(), directory: "/", redact: (text) => text }, {
+    system: createFakeTargets(clock, (_target, nowMs) => ({
+      status: Math.floor(nowMs / 10_000) % 2 === 0 ? 200 : 500,
+      afterMs: 20,
+    })),
+    jobs: null,
+    repository,
+    limits: DEFAULT_LIMITS,
+    notifying: NO_REPORTING,
+    onEvent: ({ event }) => void (count += event === "result" ? 1 : 0),
+    onBug: (error) => {
+      throw error;
+    },
+  });
+  const passes = async function* (): AsyncGenerator<void> {
+    for (let sample = 1; sample <= SAMPLES; sample++) {
+      while (count < runs * sample / SAMPLES) {
+        await clock.advance(1000);
+        // A server takes real time.
+        await repository.flush();
+      }
+      yield;
+    }
+  };
+  await followMemory(`${runs.toLocaleString("en")} runs of ${CHECKS} checks, ${database}`, passes());
+  const stopped = scheduler.stop(0);
+  await clock.advance(1);
+  await stopped;
 }
 
 async function* soakSteps(steps: number): AsyncGenerator<void> {
