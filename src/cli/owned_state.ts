@@ -170,7 +170,7 @@ async function whileLocked<T>(
     const message = `cannot use state "${path}": its lock file was removed or replaced`;
     lost.reject(new StateHeldError(message, "make sure that only one monitor runs"));
   };
-  const plan = (): void => void (cancel = clock.after(LOCK_CHECK_MS, () => void check()));
+  const plan = (): void => void (cancel = clock.after(LOCK_CHECK_MS, () => void check().catch(lost.reject)));
   plan();
   try {
     return await Promise.race([work, lost.promise]);

@@ -4,9 +4,11 @@ import { sendHeartbeat } from "./heartbeat_sender.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Log } from "../domain/log.ts";
 
+type Configured = Pick<LoadedConfig, "heartbeat" | "redact">;
+
 /** Gives the config's heartbeat while the loop advances. */
 interface HeartbeatSchedule {
-  adopt(config: LoadedConfig): void;
+  adopt(config: Configured): void;
   end(): void;
 }
 
@@ -15,7 +17,8 @@ interface HeartbeatOptions {
   readonly log: Log;
   /** Returns whether the checks run, and a state that is shared can be reached. */
   isWell(): boolean;
-  readonly config: LoadedConfig;
+  readonly config: Configured;
+  onBug(error: unknown): void;
 }
 
 /**
@@ -23,7 +26,7 @@ interface HeartbeatOptions {
  * so is its end.
  */
 export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
-  const { system, log, isWell } = options;
+  const { system, log, isWell, onBug } = options;
   let { heartbeat, redact } = options.config;
   let cancel = (): void => {};
   const trouble = createTrouble<string>((failure) =>
@@ -38,14 +41,15 @@ export function startHeartbeat(options: HeartbeatOptions): HeartbeatSchedule {
       trouble.set(await sendHeartbeat(heartbeat, system));
     }
     cancel();
-    if (!isEnded) cancel = system.clock.after(intervalMs, () => void tick());
+    if (!isEnded) cancel = system.clock.after(intervalMs, start);
   };
-  void tick();
+  const start = (): void => void tick().catch(onBug);
+  start();
   return {
     adopt: (config) => {
       cancel();
       ({ heartbeat, redact } = config);
-      void tick();
+      start();
     },
     end: () => {
       isEnded = true;
