@@ -9,46 +9,37 @@
 import { COMMANDS } from "../src/cli/commands.ts";
 import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
-import { makeValidator, makeValidatorsByKind } from "./make_validators.ts";
+import { makeValidators } from "./make_validators.ts";
 
 type Json = null | boolean | number | string | Json[] | JsonObject;
 interface JsonObject {
   [name: string]: Json;
 }
 
-/** The three schemas: the default one, and the two shapes of the specification. */
-const SCHEMAS = [
-  { name: "monitor", marker: null, title: "monitor config" },
-  { name: "shape_a", marker: "x-shape-a", title: "monitor config, specification profile a" },
-  { name: "shape_b", marker: "x-shape-b", title: "monitor config, specification profile b" },
-] as const;
-
+/** Keywords of the two shapes of the specification. */
 const MARKERS = ["x-shape-a", "x-shape-b"];
 const PROJECT = new URL("..", import.meta.url);
 
 /** All generated files: path from the project's directory, and text. */
 export async function generate(): Promise<ReadonlyMap<string, string>> {
   const source = JSON.parse(await Deno.readTextFile(new URL("schemas/source.json", PROJECT))) as JsonObject;
-  const files = new Map<string, string>();
-  for (const { name, marker, title } of SCHEMAS) {
-    const schema = deriveSchema(source, marker, title);
-    const published = marker === null ? withEachPlaceholders(schema) : schema;
-    files.set(`schemas/${name}.schema.json`, `${JSON.stringify(published, null, 2)}\n`);
-    if (marker !== null) {
-      files.set(`src/config/generated/validate_${name}.js`, makeValidator(withoutTexts(schema)));
-      continue;
-    }
-    for (const [file, code] of makeValidatorsByKind(withoutTexts(schema))) {
-      files.set(`src/config/generated/${file}`, code);
-    }
-    files.set(
-      "src/config/generated/monitor.schema.json",
-      `${JSON.stringify(withoutTexts(schema))}\n`,
-    );
-    files.set("docs/reference/config.md", configPage(schema));
-    files.set("docs/reference/command_line.md", commandPage(COMMANDS));
-  }
-  return files;
+  const monitor = deriveSchema(source, null, "monitor config");
+  const shapeA = deriveSchema(source, "x-shape-a", "monitor config, specification profile a");
+  const shapeB = deriveSchema(source, "x-shape-b", "monitor config, specification profile b");
+  const validators = makeValidators(monitor, { shape_a: shapeA, shape_b: shapeB });
+  return new Map([
+    ["schemas/monitor.schema.json", layOut(withEachPlaceholders(monitor))],
+    ["schemas/shape_a.schema.json", layOut(shapeA)],
+    ["schemas/shape_b.schema.json", layOut(shapeB)],
+    ["src/config/generated/monitor.schema.json", `${JSON.stringify(withoutTexts(monitor))}\n`],
+    ...[...validators].map(([file, code]) => [`src/config/generated/${file}`, code] as const),
+    ["docs/reference/config.md", configPage(monitor)],
+    ["docs/reference/command_line.md", commandPage(COMMANDS)],
+  ]);
+}
+
+function layOut(schema: JsonObject): string {
+  return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
 /**
