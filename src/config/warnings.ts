@@ -1,7 +1,7 @@
 import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
-import { holdsCredential, isCredential } from "./credentials.ts";
+import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
 import type { MetricsFile } from "../domain/metrics_file.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
@@ -147,7 +147,7 @@ export function warnOfExposure(item: FormattedValue, { mode, label }: Source): P
  * URL is expected. `$NAME` counts in capitals and as a whole word only: passwords and queries contain dollar signs.
  */
 export function warnOfVariable(item: FormattedValue): Problem | null {
-  if (!EXPANDED_FORMATS.includes(item.format) && !isCredential(item)) return null;
+  if (!EXPANDED_FORMATS.includes(item.format) && !isCredential(item) && !isNamedLikeOne(item)) return null;
   const found = SHELL_VARIABLE.exec(String(item.written));
   if (found === null || item.at === "name") return null;
   const [whole, braced, plain] = found;
@@ -157,6 +157,12 @@ export function warnOfVariable(item: FormattedValue): Problem | null {
     message: `${quoteValue(shown)} has a variable in it, which no shell expands here`,
     hint: `write \${env:${braced ?? plain}}`,
   };
+}
+
+/** Returns whether a field of a body, or an argument such as `--token=$TOKEN`, is named like a credential. */
+function isNamedLikeOne({ format, path, written }: FormattedValue): boolean {
+  if (format === "template_text") return isCredentialName(path.at(-1));
+  return format === "argument" && isCredentialName(/^-[^=]+(?==)/.exec(String(written))?.[0]);
 }
 
 const EXPANDED_FORMATS: readonly string[] = [

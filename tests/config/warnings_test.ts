@@ -356,6 +356,11 @@ Deno.test("loadConfig() warns of the variable of a shell in a credential, a head
     `${path}: "${shown}" has a variable in it, which no shell expands here (write \${env:${name}})`;
   const request = (value: unknown) => withCheck({ kind: "http_request", parameters: { request: value } });
   const target = "https://example.org/";
+  const webhook = (body: unknown) => ({
+    channels: { chat: { kind: "webhook", parameters: { target, body } } },
+    defaults: { notifications: ["chat"] },
+    checks: { web: CHECK },
+  });
   const place = "checks.web.parameters.request";
   const rows: Readonly<Record<string, readonly [config: unknown, warnings: readonly string[]]>> = {
     "a braced variable in a URL": [
@@ -374,6 +379,17 @@ Deno.test("loadConfig() warns of the variable of a shell in a credential, a head
       { defaults: { notifications: [mail("${PASSWORD}")] }, checks: { web: CHECK } },
       [warning("defaults.notifications[0].parameters.access.password", "${PASSWORD}", "PASSWORD")],
     ],
+    "a key in the body of a webhook": [
+      webhook({ text: "{{summary}} costs $USD", routing_key: "${PD_KEY}" }),
+      [warning("channels.chat.parameters.body.routing_key", "${PD_KEY}", "PD_KEY")],
+    ],
+    "an argument that is named like a credential": [
+      withCheck({
+        kind: "script",
+        parameters: { path: "/x", arguments: ["-c", "echo $HOME", "--token=$TOKEN"] },
+      }),
+      [warning("checks.web.parameters.arguments[2]", "--token=$TOKEN", "TOKEN")],
+    ],
     "a placeholder": [request({ target, headers: { Authorization: "Bearer ${env:API_TOKEN}" } }), []],
     "an escaped one": [request({ target: "https://example.org/$${TOKEN}" }), []],
     "a query of OData": [request({ target: "https://example.org/?$filter=Price" }), []],
@@ -384,7 +400,8 @@ Deno.test("loadConfig() warns of the variable of a shell in a credential, a head
   };
   for (const [name, [config, warnings]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      assert.deepEqual(await warningsOf(config, { environment: { API_TOKEN: "swordfish" } }), warnings);
+      const options = { environment: { API_TOKEN: "swordfish" }, files: { "/x": { mode: 0o755 } } };
+      assert.deepEqual(await warningsOf(config, options), warnings);
     });
   }
 });
