@@ -8,9 +8,9 @@ import {
   UsageError,
 } from "../command_definition.ts";
 import { EXIT } from "../exit_code.ts";
-import { addChecks, partKnown, partTaken, partValid } from "../new_checks/add_checks.ts";
+import { addChecks, type KnownCheck, partKnown, partTaken, partValid } from "../new_checks/add_checks.ts";
 import { openTarget } from "../new_checks/config_target.ts";
-import { CHECK_OPERANDS, type NewCheck, readOperands } from "../new_checks/read_operands.ts";
+import { CHECK_OPERANDS, readOperands } from "../new_checks/read_operands.ts";
 
 export const addCommand: Command = {
   name: "add",
@@ -50,8 +50,8 @@ async function runAdd(invocation: Invocation, system: System): Promise<number> {
   );
   const target = await openTarget({ invocation, system });
   const { known, added } = partKnown(checks, target);
-  for (const { check, name } of known) {
-    system.stdout.write(`not added: ${printable(describeKnown(check, name))}\n`);
+  for (const one of known) {
+    system.stdout.write(`not added: ${printable(describeKnown(one))}\n`);
   }
   const { free, taken } = partTaken(added, target);
   const { valid, invalid } = await partValid(free, { invocation, system, target });
@@ -67,7 +67,10 @@ async function runAdd(invocation: Invocation, system: System): Promise<number> {
   return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
 }
 
-function describeKnown({ name, target }: NewCheck, knownName: string): string {
-  if (name === knownName) return `${name} is in the config already`;
-  return `${target ?? name} is checked already, by "${knownName}"`;
+function describeKnown({ check, name, isNew }: KnownCheck): string {
+  const target = check.target ?? check.name;
+  if (isNew) return `${target} is specified more than once, as "${name}"`;
+  return name === check.name
+    ? `${name} is in the config already`
+    : `${target} is checked already, by "${name}"`;
 }

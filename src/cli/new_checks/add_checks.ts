@@ -79,19 +79,22 @@ export function writtenChecks(config: OpenConfig | null): ReadonlyMap<string, Js
 
 export interface KnownCheck {
   readonly check: NewCheck;
-  /** Its name in the config. */
+  /** The name of the check that has its target. */
   readonly name: string;
+  /** Whether that one is added by the same call. */
+  readonly isNew: boolean;
 }
 
 /**
- * Parts new checks from those that the config has already: with the same name, kind and parameters, or the same target
- * under any name.
+ * Parts new checks from those that the config, or an earlier one of them, has already: with the same name, kind and
+ * parameters, or the same target under any name.
  */
 export function partKnown(
   checks: readonly NewCheck[],
   { config }: ConfigTarget,
 ): { readonly known: readonly KnownCheck[]; readonly added: readonly NewCheck[] } {
-  const written = writtenChecks(config);
+  const inConfig = writtenChecks(config);
+  const written = new Map(inConfig);
   const known: KnownCheck[] = [];
   const added = checks.filter((check) => {
     const own = written.get(check.name);
@@ -101,7 +104,8 @@ export function partKnown(
       : check.target === undefined || check.cronJob !== undefined
       ? undefined
       : [...written].find(([, other]) => covers(parametersOf(other, check.kind), check.parameters))?.[0];
-    if (name !== undefined) known.push({ check, name });
+    if (name !== undefined) known.push({ check, name, isNew: !inConfig.has(name) });
+    else if (own === undefined) written.set(check.name, entryFor(check));
     return name === undefined;
   });
   return { known, added };

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../config/syntax.ts";
 import { ConfigError, describePath, type PlacedProblem } from "../../config/problem.ts";
 import type { System } from "../../domain/system.ts";
 import { layOutJson } from "../../shared/lay_out_json.ts";
@@ -6,7 +7,7 @@ import { type OpenConfig, openConfigAt } from "../open_config.ts";
 import type { NewCheck } from "./read_operands.ts";
 
 /** Returns a check as the config has it, without its name. */
-export function entryFor({ kind, parameters }: Pick<NewCheck, "kind" | "parameters">): object {
+export function entryFor({ kind, parameters }: Pick<NewCheck, "kind" | "parameters">): JsonObject {
   return { kind, parameters };
 }
 

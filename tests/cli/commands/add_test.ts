@@ -230,6 +230,23 @@ monitor: not added: tcp_connect port: is 0, expected 1 to 65535
   assert.deepEqual([again.code, again.text], [0, text]);
 });
 
+Deno.test("monitor add names a target that was typed twice", async () => {
+  const { code, text, system } = await add([
+    "memory",
+    "memory",
+    "tcp_connect",
+    "x:1",
+    "tcp_connect",
+    "x:1",
+  ]);
+  const output = system.stdout.text();
+  assert.equal(code, 0, system.stderr.text());
+  assert.match(output, /^not added: memory is specified more than once, as "memory"$/m);
+  assert.match(output, /^not added: x:1 is specified more than once, as "x_1"$/m);
+  assert.match(output, /^added 2 checks to .+: memory, x_1$/m);
+  assert.equal(text.match(/"kind": "memory"/g)?.length, 1);
+});
+
 Deno.test("monitor add keeps the permissions, the link and the byte order mark of a config", async () => {
   const directory = await Deno.makeTempDir({ prefix: "monitor_add_" });
   try {
