@@ -2,7 +2,7 @@ import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
-import { type Command, UsageError } from "./command_definition.ts";
+import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
@@ -57,11 +57,25 @@ async function answerWithoutCommand(args: readonly string[], system: System): Pr
   const [first] = args;
   if (first === "-v") throw new UsageError('unexpected "-v"', OTHER_WORDS.version);
   if (first !== undefined) {
-    throw new UsageError(`unexpected "${first}", expected a command`, "see: monitor --help");
+    const meant = await checkWith(first);
+    throw new UsageError(
+      `unexpected "${first}", expected a command`,
+      meant === null ? "see: monitor --help" : `did you mean: ${meant}`,
+    );
   }
   const { programHelp } = await import("./help.ts");
   system.stderr.write(programHelp(await allCommands()));
   return EXIT.usage;
+}
+
+/** Returns `monitor check` with a word that is one of its options, also with one hyphen for two; `null`: it is none. */
+async function checkWith(word: string): Promise<string | null> {
+  const name = word.replace(/^--?/, "");
+  const { options } = await loadCommand("check");
+  const option = options.find((spec) => spec.name === name || spec.short === name);
+  if (option === undefined) return null;
+  // The config is added to every hint.
+  return option === CONFIG_OPTION ? "monitor check" : `monitor check --${option.name}`;
 }
 
 async function loadCommand(name: string): Promise<Command> {

@@ -1,4 +1,4 @@
-import { shellWord } from "../permissions/permission_flags.ts";
+import { shellWord } from "../shared/shell_word.ts";
 import { type Invocation, optionValue } from "./command_definition.ts";
 
 /** The commands that read no config. A test compares them with the table of commands. */

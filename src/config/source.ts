@@ -1,4 +1,5 @@
 import { describeFileError } from "../shared/describe_error.ts";
+import { shellWord } from "../shared/shell_word.ts";
 import { missingUserId } from "../domain/runtime_permissions.ts";
 import { readRegularFile, type RegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
@@ -103,7 +104,7 @@ async function readFile(path: string, label: string, files: Files): Promise<Regu
     throw new ConfigError(`cannot read config "${label}": ${describeFileError(error, { path })}`, {
       cause: error,
       ...(error instanceof Deno.errors.NotFound &&
-        { hint: "create one with: monitor init PATH" }),
+        { hint: `create one with: monitor init ${shellWord(label)}` }),
       ...(error instanceof UnreadableFileError && PIPE_PATH.test(path) &&
         { hint: "to read the config from a pipe: --config -" }),
     });

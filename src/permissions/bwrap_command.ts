@@ -1,4 +1,4 @@
-import { shellWord } from "./permission_flags.ts";
+import { shellWord } from "../shared/shell_word.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Returns a command that runs `monitor` with bubblewrap, in the syntax of a POSIX shell: one option a line. */

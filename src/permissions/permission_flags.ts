@@ -30,10 +30,3 @@ export function permissionFlag(permission: PermissionClass, values: readonly str
   if (values.includes(NET_ALL)) return `--allow-${permission}`;
   return `--allow-${permission}=${values.map((value) => value.replaceAll(",", ",,")).join(",")}`;
 }
-
-/** A word as a POSIX shell reads it back. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) && !word.startsWith("~")
-    ? word
-    : `'${word.replaceAll("'", "'\\''")}'`;
-}

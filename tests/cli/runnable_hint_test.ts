@@ -38,6 +38,10 @@ Deno.test("monitor prints a hint for the words and the options of other tools", 
     "restart": /with: monitor reload/,
     "test": /monitor check --once, or a new one with: monitor try TARGET/,
     "check -once": /unknown option "-once" of "check"\nmonitor: hint: did you mean "--once"\?/,
+    "-once": /hint: did you mean: monitor check --once$/m,
+    "--once -c x.json": /hint: did you mean: monitor check -c x\.json --once$/m,
+    "-c x.json": /hint: did you mean: monitor check -c x\.json$/m,
+    "--nonce": /hint: see: monitor --help$/m,
     "checl": /did you mean "monitor check"\?/,
   };
   for (const [line, hint] of Object.entries(rows)) {

@@ -100,7 +100,7 @@ Deno.test("readSource() returns the reason why a file cannot be read", async (t)
     "it is missing": [
       undefined,
       "file does not exist",
-      "create one with: monitor init PATH",
+      `create one with: monitor init ${PATH}`,
     ],
     "it is a directory": [{ kind: "directory" }, "it is a directory, not a file"],
     "it is a pipe": [{ kind: "other" }, "it is not a regular file"],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { groupPermissions, permissionFlags, shellWord } from "../../src/permissions/permission_flags.ts";
+import { groupPermissions, permissionFlags } from "../../src/permissions/permission_flags.ts";
+import { shellWord } from "../../src/shared/shell_word.ts";
 import { runChild, tool } from "../../testing/tools.ts";
 
 Deno.test("permissionFlags() sorts, lists each thing once and doubles commas", () => {

@@ -22,7 +22,8 @@ import { MissingPermissionsError, permissionsOfConfig, PROXY_VARIABLES } from ".
 import { listenOf } from "../listen_option.ts";
 import { EXIT } from "../exit_code.ts";
 import { bwrapCommand } from "../../permissions/bwrap_command.ts";
-import { groupPermissions, permissionFlags, shellWord } from "../../permissions/permission_flags.ts";
+import { groupPermissions, permissionFlags } from "../../permissions/permission_flags.ts";
+import { shellWord } from "../../shared/shell_word.ts";
 import { sandboxOf } from "../../permissions/sandbox.ts";
 import { systemdDropIn } from "../../permissions/systemd_drop_in.ts";
 import { printable } from "../../shared/printable.ts";

@@ -14,7 +14,7 @@ import { checkFields } from "../formats/check_fields.ts";
 import { entryFor, openNewChecks, renderEntry } from "../new_checks/open_new_checks.ts";
 import { CHECK_OPERANDS, type NewCheck, readAllOperands } from "../new_checks/read_operands.ts";
 import { isTryable, renderRecords, runNewChecks } from "../new_checks/run_new_checks.ts";
-import { shellWord } from "../../permissions/permission_flags.ts";
+import { shellWord } from "../../shared/shell_word.ts";
 
 export const tryCommand: Command = {
   name: "try",
