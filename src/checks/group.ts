@@ -5,7 +5,7 @@ import type {
   ObserveContext,
   ParameterProblem,
 } from "../domain/check_kind.ts";
-import { type Condition, countedAs, mostUrgentFirst, severity } from "../domain/condition.ts";
+import { type Condition, countedAs, highestSeverity, mostUrgentFirst, severity } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { quote } from "../shared/quote.ts";
 
@@ -34,7 +34,7 @@ interface Member extends KnownCondition {
 /**
  * Combines the conditions of checks. If `k` must be ok, the condition is the `k`th lowest severity: `ok` if enough
  * are, else the highest severity beyond those that may fail. A check whose condition is not known now is `unknown`, and
- * so is an inactive one where a number of checks must be ok.
+ * inactive ones are left out: where they would be needed, the group is not `ok`.
  */
 function observeGroup(check: GroupCheck, context: ObserveContext): Promise<CheckResult> {
   if (context.signal.aborted) return Promise.reject(context.signal.reason);
@@ -48,8 +48,8 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
   const needed = atLeast ?? (require === "all" ? members.length : 1);
   const conditionOf = (shown: readonly Pick<Member, "condition">[]): Condition => {
     const conditions = shown.map(({ condition }) => countedAs(condition));
-    for (let index = 0; index < inactive; index++) conditions.push("unknown");
-    return conditions.sort((one, other) => severity(one) - severity(other))[needed - 1] ?? "unknown";
+    return conditions.sort((one, other) => severity(one) - severity(other))[needed - 1] ??
+      highestSeverity([...conditions, "unknown"]);
   };
   const okCount = members.filter(({ condition }) => condition === "ok").length;
   const expected = okCount >= needed

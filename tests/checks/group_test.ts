@@ -77,6 +77,14 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
     const check = await groupOf({ checks, atLeast: 3 });
     const result = await groupKind.observe(check, contextOf({ a: "ok", b: "ok" }));
     assert.deepEqual([result.condition, result.output], ["unknown", "2 of 3 ok, 1 inactive, expected all"]);
+    for (const required of [{}, { require: "any" }, { atLeast: 2 }, { atLeast: 3 }] as const) {
+      const conditions = { a: required.require === "any" ? "critical" : "ok", b: "critical" } as const;
+      const { condition } = await groupKind.observe(
+        await groupOf({ checks, ...required }),
+        contextOf(conditions),
+      );
+      assert.equal(condition, "critical", JSON.stringify(required));
+    }
     const none = await groupKind.observe(check, contextOf({}));
     assert.deepEqual([none.condition, none.output], ["unknown", "none of its checks is active"]);
   });
