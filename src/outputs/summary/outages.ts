@@ -40,7 +40,17 @@ export function outagesOf(history: ChangeHistory, { sinceMs, untilMs }: Period):
       open = null;
     } else open = open === null ? toOutage(change) : worsened(open, change.to);
   }
-  return open === null ? outages : [...outages, { ...open, toMs: untilMs, isStillDown: true }];
+  if (open === null) return outages;
+  const observedMs = lastObservedMs(history, untilMs);
+  if (observedMs === null) return [...outages, { ...open, toMs: untilMs, end: "still_down" }];
+  const toMs = Math.max(open.fromMs, observedMs);
+  return toMs <= sinceMs ? outages : [...outages, { ...open, toMs, end: "unobserved" }];
+}
+
+/** Returns when a check that is overdue by a time was last observed; `null`: it is not overdue. */
+function lastObservedMs({ record }: ChangeHistory, timeMs: number): number | null {
+  const overdueAtMs = record?.overdueAtMs ?? Infinity;
+  return timeMs > overdueAtMs ? record?.condition.observedAtMs ?? null : null;
 }
 
 interface Begin extends Pick<ShortChange, "atMs" | "output"> {
@@ -58,7 +68,7 @@ function stateAtBegin({ record, changes, earlier }: ChangeHistory, sinceMs: numb
 }
 
 function toOutage({ atMs, to, output }: Pick<ShortChange, "atMs" | "to" | "output">): OutageSpan {
-  return { condition: to, fromMs: atMs, toMs: atMs, isStillDown: false, output };
+  return { condition: to, fromMs: atMs, toMs: atMs, end: "recovered", output };
 }
 
 function worsened(outage: OutageSpan, to: Condition): OutageSpan {

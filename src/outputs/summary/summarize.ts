@@ -50,6 +50,8 @@ const SLOWEST_MAX = 5;
 const SLOW_MS = 1;
 /** A check that changed so often in a period is listed as one that flaps. */
 const CHANGES_MIN = 10;
+/** A period with less data than this share is not called whole. */
+export const WHOLE_SHARE = 0.9;
 /** An objective is decided once so much of its time was observed. */
 const DECIDED_SHARE = 0.1;
 const EXPIRING_MS = 30 * DAY_MS;
@@ -60,6 +62,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     outagesOf(check, facts).map((outage) => ({ ...nameOf(check), isJob: check.isJob, ...outage }))
   ).sort(longestFirst);
   const availability = checks.map(toAvailability);
+  const wholeMs = WHOLE_SHARE * (untilMs - sinceMs);
   const objectives = availability.flatMap(({ objective }) => objective ?? []);
   const of = (jobs: boolean): Bounded<Outage> =>
     bounded(outages.filter(({ isJob }) => isJob === jobs).map(({ isJob: _, ...outage }) => outage));
@@ -67,7 +70,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     ...facts,
     checks: checks.length,
     downChecks: new Set(outages.map(({ name }) => name)).size,
-    stillDown: outages.filter(({ isStillDown }) => isStillDown).length,
+    stillDown: outages.filter(isStillDown).length,
     observedMs: availability.reduce((longest, { observedMs }) => Math.max(longest, observedMs), 0),
     downMs: availability.reduce((sum, { downMs }) => sum + downMs, 0),
     warningChecks: checks.filter(({ sums }) => sums.lastedMs.warning > 0).length,
@@ -85,6 +88,7 @@ export function summarize({ checks, queued, ...facts }: SummaryInput): Summary {
     withoutData: bounded(
       checks.filter(hasNoData).map((check) => ({ ...nameOf(check), runs: check.sums.runs })),
     ),
+    partlyObserved: availability.filter(({ observedMs }) => observedMs > 0 && observedMs < wholeMs).length,
     undelivered: bounded(undeliveredOf(queued, sinceMs)),
   };
 }
@@ -109,13 +113,17 @@ function nameOf({ name, title }: NamedCheck): NamedCheck {
 }
 
 function longestFirst(one: Outage, other: Outage): number {
-  return Number(other.isStillDown) - Number(one.isStillDown) ||
+  return Number(isStillDown(other)) - Number(isStillDown(one)) ||
     (other.toMs - other.fromMs) - (one.toMs - one.fromMs) || one.fromMs - other.fromMs;
 }
 
 function lowestFirst(one: CheckAvailability, other: CheckAvailability): number {
   return Number(other.objective?.isMissed ?? false) - Number(one.objective?.isMissed ?? false) ||
     (one.availability ?? 1) - (other.availability ?? 1);
+}
+
+function isStillDown({ end }: Pick<Outage, "end">): boolean {
+  return end === "still_down";
 }
 
 function firstToExpire(

@@ -22,9 +22,10 @@ export interface Outage extends NamedCheck {
   readonly condition: Condition;
   /** May be before the period. */
   readonly fromMs: number;
-  /** The end of the period if it is still down then. */
+  /** When it recovered, when it was last observed, or the end of the period. */
   readonly toMs: number;
-  readonly isStillDown: boolean;
+  /** How it is at the end of the period; `unobserved`: the check is overdue then. */
+  readonly end: "recovered" | "still_down" | "unobserved";
   /** Of the result that began it; one line, may be empty. */
   readonly output: string;
 }
@@ -117,5 +118,7 @@ export interface Summary {
   /** The first to expire first; expired ones included. */
   readonly certificates: Bounded<ExpiringCertificate>;
   readonly withoutData: Bounded<UnobservedCheck>;
+  /** How many checks have data of a part of the period only. */
+  readonly partlyObserved: number;
   readonly undelivered: Bounded<Undelivered>;
 }

@@ -58,7 +58,7 @@ function outageFields(outage: Outage): object {
     ...named(outage),
     condition: outage.condition,
     from: isoTime(outage.fromMs),
-    to: outage.isStillDown ? null : isoTime(outage.toMs),
+    to: outage.end === "recovered" ? isoTime(outage.toMs) : null,
     duration_ms: Math.round(outage.toMs - outage.fromMs),
     output: outage.output,
   };

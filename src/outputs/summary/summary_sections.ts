@@ -4,6 +4,7 @@ import { describeDuration } from "../../domain/duration.ts";
 import { DAY_MS } from "../../shared/time_units.ts";
 import { percent } from "../../state/availability.ts";
 import { createPlainTime, type PlainTime } from "../html_report/time_text.ts";
+import { WHOLE_SHARE } from "./summarize.ts";
 import type {
   Bounded,
   CheckAvailability,
@@ -32,8 +33,6 @@ export interface SectionItem {
 }
 
 const SHOWN_MAX = 10;
-/** A period with less data than this share is not called whole. */
-const WHOLE_SHARE = 0.9;
 const NAME_LENGTH_MAX = 80;
 const OUTPUT_LENGTH_MAX = 120;
 
@@ -66,10 +65,13 @@ function downSentence({ checks, downChecks, downMs, withoutData, ...period }: Su
   }
   const which = observed < checks ? `${countChecks(observed)} with data` : countChecks(checks);
   const were = `${observed === 1 ? "" : "All "}${which} ${observed === 1 ? "was" : "were"} up`;
-  const { sinceMs, untilMs, observedMs } = period;
-  return observedMs < WHOLE_SHARE * (untilMs - sinceMs)
-    ? `${were}; there is data of ${describeDuration(observedMs)} only`
-    : `${were} ${describeLength(period)}`;
+  const { sinceMs, untilMs, observedMs, partlyObserved } = period;
+  if (observedMs < WHOLE_SHARE * (untilMs - sinceMs)) {
+    return `${were}; there is data of ${describeDuration(observedMs)} only`;
+  }
+  return partlyObserved === 0
+    ? `${were} ${describeLength(period)}`
+    : `${were}; there is data of a part of the time only of ${countChecks(partlyObserved)}`;
 }
 
 function countChecks(count: number): string {
@@ -94,7 +96,8 @@ export function describePeriod({ sinceMs, untilMs, timeZone }: Summary): string 
 export function sectionsOf(summary: Summary): readonly Section[] {
   const { outages, jobs, availability, slowest, flapping, certificates, withoutData, undelivered } = summary;
   const time = createPlainTime(summary.timeZone);
-  const outage = (item: Outage): SectionItem => toItem(item, describeOutage(item, time), item.isStillDown);
+  const outage = (item: Outage): SectionItem =>
+    toItem(item, describeOutage(item, time), item.end !== "recovered");
   return [
     section("Down", outages, outage),
     section("Jobs that failed or did not run", jobs, outage),
@@ -139,13 +142,17 @@ function toItem({ name, title }: NamedCheck, facts: string, isBad: boolean): Sec
   return { name: line === "" ? cleanLine(name, NAME_LENGTH_MAX) : line, facts, isBad };
 }
 
-function describeOutage({ fromMs, toMs, isStillDown, output }: Outage, time: PlainTime): string {
+function describeOutage({ fromMs, toMs, end, output }: Outage, time: PlainTime): string {
   const lasted = describeDuration(toMs - fromMs);
   const from = time(fromMs);
   const to = time(toMs);
   // The day is not repeated.
-  const end = from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
-  const span = isStillDown ? `since ${from}, ${lasted}, still down` : `${from} to ${end}, ${lasted}`;
+  const until = from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
+  const span = {
+    recovered: `${from} to ${until}, ${lasted}`,
+    still_down: `since ${from}, ${lasted}, still down`,
+    unobserved: `since ${from}, ${lasted}, last run ${until}`,
+  }[end];
   const said = cleanLine(output, OUTPUT_LENGTH_MAX);
   return said === "" ? span : `${span}: ${said}`;
 }

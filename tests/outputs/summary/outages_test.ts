@@ -42,7 +42,7 @@ function naiveOutages({ conditions, sinceMs, untilMs }: Traced): readonly unknow
       condition: own.includes("critical") ? "critical" : "unknown",
       fromMs: known,
       toMs: Math.min(toMs, untilMs),
-      isStillDown: toMs > untilMs,
+      end: toMs > untilMs ? "still_down" : "recovered",
       output: `${conditions[known]} at ${known}`,
     });
   }
@@ -73,15 +73,26 @@ Deno.test("outagesOf() finds the outages that a walk through all times finds", (
 Deno.test("outagesOf() uses the record if no change is stored, and the next change if the last one is not", () => {
   const base = recordOf("web");
   const record = { ...base, condition: { ...base.condition, confirmed: "critical" as const } };
-  const period = { sinceMs: base.condition.confirmedSinceMs ?? 0, untilMs: 4e12 };
+  const period = { sinceMs: base.condition.confirmedSinceMs ?? 0, untilMs: base.overdueAtMs ?? 0 };
   const [lasting] = outagesOf({ record, changes: [], earlier: null }, period);
-  assert.deepEqual([lasting?.fromMs, lasting?.isStillDown], [base.condition.confirmedSinceMs, true]);
+  assert.deepEqual([lasting?.fromMs, lasting?.end], [base.condition.confirmedSinceMs, "still_down"]);
   const recovery = changeOf("web", period.sinceMs + 50, { from: "critical", to: "ok" });
   const [ended] = outagesOf({ record: base, changes: [recovery], earlier: null }, period);
-  assert.deepEqual([ended?.fromMs, ended?.toMs, ended?.isStillDown], [
+  assert.deepEqual([ended?.fromMs, ended?.toMs, ended?.end], [
     period.sinceMs,
     recovery.atMs,
-    false,
+    "recovered",
   ]);
   assert.deepEqual(outagesOf({ record: null, changes: [], earlier: null }, period), []);
+});
+
+Deno.test("outagesOf() ends with the last run of a check that is overdue", () => {
+  const base = recordOf("web");
+  const record = { ...base, condition: { ...base.condition, confirmed: "critical" as const } };
+  const history = { record, changes: [], earlier: null };
+  const [fromMs, toMs] = [base.condition.confirmedSinceMs ?? 0, base.condition.observedAtMs ?? 0];
+  const untilMs = (base.overdueAtMs ?? 0) + 1;
+  const [unobserved] = outagesOf(history, { sinceMs: fromMs, untilMs });
+  assert.deepEqual([unobserved?.fromMs, unobserved?.toMs, unobserved?.end], [fromMs, toMs, "unobserved"]);
+  assert.deepEqual(outagesOf(history, { sinceMs: toMs, untilMs }), [], "it was not observed in the period");
 });

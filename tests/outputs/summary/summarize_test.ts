@@ -56,7 +56,15 @@ Deno.test("sentenceOf() sums a period up in words", () => {
       [historyOf("new", { sums: { ...web.sums, lastedMs: { ...NO_TIME, ok: 15 * 60_000 } } })],
       "1 check was up; there is data of 15 min only",
     ],
-    [[web, warned], "All 2 checks were up all week; 1 check had a warning"],
+    [
+      [web, warned],
+      "All 2 checks were up; there is data of a part of the time only of 1 check; 1 check had a warning",
+    ],
+    [
+      [web, noData, historyOf("late", { sums: { ...web.sums, lastedMs: { ...NO_TIME, ok: 60_000 } } })],
+      "All 2 checks with data were up; there is data of a part of the time only of 1 check; " +
+      "1 check has no data",
+    ],
     [[web, noData], "1 check with data was up all week; 1 check has no data"],
     [[web, downFor("shop", 134 * 60_000)], "1 of 2 checks was down, 2 h 14 min in all"],
     [
