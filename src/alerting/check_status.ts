@@ -1,7 +1,7 @@
 import { dependencyHolds, dueEvent } from "../condition/transition.ts";
 import { alternativesOf, type Check } from "../domain/check.ts";
 import type { KnownCondition, ResultState } from "../domain/check_kind.ts";
-import { type Condition, severity, type ShownCondition } from "../domain/condition.ts";
+import { type Condition, countedAs, severity, type ShownCondition } from "../domain/condition.ts";
 import { describeDuration } from "../domain/duration.ts";
 import { isCron } from "../domain/schedule.ts";
 import type { Silence } from "../domain/outbox.ts";
@@ -83,6 +83,11 @@ export function statusOf(
     return names.every(holds) ? names : [];
   });
   return { ...common, condition, state, waitsFor };
+}
+
+/** Returns the conditions that count for all of some checks: without any, nothing is known. */
+export function countedConditions(statuses: readonly Pick<CheckStatus, "condition">[]): readonly Condition[] {
+  return statuses.length === 0 ? ["unknown"] : statuses.map(({ condition }) => countedAs(condition));
 }
 
 export function inactiveNames(checks: readonly Pick<Check, "name" | "active">[]): ReadonlySet<string> {

@@ -1,9 +1,15 @@
-import { countedAs, highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
+import { highestSeverity, mostUrgentFirst, SHOWN_CONDITIONS } from "../../domain/condition.ts";
 import { describeDuration } from "../../domain/duration.ts";
 import type { CheckRecord, KeptResult } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
-import { type CheckStatus, describeStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
+import {
+  type CheckStatus,
+  countedConditions,
+  describeStatus,
+  inactiveNames,
+  statusOf,
+} from "../../alerting/check_status.ts";
 import { createColors } from "../color.ts";
 import {
   type Command,
@@ -111,12 +117,12 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
     statusOf(check, { recordOf, inactive, silences: notifications.silences, nowMs })
   );
   const fails = failRule("warning");
-  const conditions = statuses.map((status) => countedAs(status.condition));
+  const conditions = countedConditions(statuses);
   if (format === "plugin") {
-    const { PLUGIN_WITHOUT_CHECKS, renderPlugin } = await import("../formats/plugin.ts");
+    const { renderPlugin } = await import("../formats/plugin.ts");
     const items = statuses.map((status) => toPluginItem(status, nowMs));
     system.stdout.write(renderPlugin(items, [], { fails, counted: SHOWN_CONDITIONS }));
-    return exitCodeOf(items.length === 0 ? [PLUGIN_WITHOUT_CHECKS] : conditions, fails);
+    return exitCodeOf(conditions, fails);
   }
   const all: StatusSnapshot = {
     statuses,

@@ -45,7 +45,7 @@ export interface PluginItem {
 }
 
 /** The result of a plugin without checks: an `ok` would hide that nothing is monitored. */
-export const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
+const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
 
 /**
  * The whole run as the output of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and

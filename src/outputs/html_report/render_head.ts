@@ -26,7 +26,7 @@ export function renderHead(snapshot: ReportSnapshot): string {
 <meta name=viewport content="width=device-width, initial-scale=1">
 <meta http-equiv=Content-Security-Policy content="${contentPolicy(snapshot)}">
 <meta name=robots content=noindex>
-<link rel=icon href="${notRunning === null ? icon(highest ?? "ok") : OLD_ICON}">
+<link rel=icon href="${notRunning === null ? icon(highest ?? "unknown") : OLD_ICON}">
 <title>${htmlLine(title, TEXT_MAX.output)}</title>
 <style>${STYLE}</style>
 ${renderRefresh(snapshot)}`;

@@ -1,11 +1,11 @@
-import { countedAs, highestSeverity } from "../../domain/condition.ts";
+import { highestSeverity } from "../../domain/condition.ts";
 import type { Silence } from "../../domain/outbox.ts";
 import type { Check } from "../../domain/check.ts";
 import type { ConditionChange } from "../../domain/store.ts";
 import type { System } from "../../domain/system.ts";
 import { shownNotifications } from "../../alerting/outbox_status.ts";
 import { lastingSilences } from "../../alerting/silences.ts";
-import { type CheckStatus, inactiveNames, statusOf } from "../../alerting/check_status.ts";
+import { type CheckStatus, countedConditions, inactiveNames, statusOf } from "../../alerting/check_status.ts";
 import type { LoadedConfig } from "../../config/load.ts";
 import { allChanges } from "../../state/all_changes.ts";
 import { readServices } from "../../state/read_services.ts";
@@ -94,7 +94,7 @@ export class Views {
       },
       monitor: run === null ? null : { state: "running", run, config: "unknown", members, locations },
       configError: null,
-    }, highestSeverity(statuses.map(({ condition }) => countedAs(condition))));
+    }, highestSeverity(countedConditions(statuses)));
   }
 
   /** A check's part of that. */

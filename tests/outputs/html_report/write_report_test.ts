@@ -196,7 +196,9 @@ Deno.test("writeReport() renders an empty state, and a config without checks", a
     readText(await write([testCheck("ok")], null)),
     /The check is not ok .*No data: no check has run yet\..*web Unknown never ran/,
   );
-  assert.match(readText(await write([], createMemoryStore())), /^ No active checks/);
+  const none = await write([], createMemoryStore());
+  assert.match(readText(none), /^ No active checks/);
+  assert.match(none, /<link rel=icon href="[^"]*%239a6ee0/, "the icon of unknown");
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
