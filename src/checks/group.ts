@@ -5,7 +5,13 @@ import type {
   ObserveContext,
   ParameterProblem,
 } from "../domain/check_kind.ts";
-import { type Condition, countedAs, highestSeverity, mostUrgentFirst, severity } from "../domain/condition.ts";
+import {
+  type Condition,
+  countedAs,
+  highestSeverity,
+  mostUrgentFirst,
+  severity,
+} from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";
 import { quote } from "../shared/quote.ts";
 
