@@ -168,6 +168,19 @@ Deno.test("observeScript() is unknown if the ranges of performance data are not 
   }
 });
 
+Deno.test("observeScript() is unknown if a text may be behind the output that it can search", async () => {
+  const script = "echo fine; yes | head -c 70000";
+  for (const expected of [{ outputPart: "absent" }, { outputPattern: "a.sent" }]) {
+    const run = { arguments: ["-c", script], conditionOnMismatch: "warning" as const, ...expected };
+    const { condition, output } = await observeProgram("/bin/sh", run);
+    const [text = ""] = Object.values(expected);
+    assert.equal(
+      `${condition}: ${output.replace(/\d+ characters/, "N characters")}`,
+      `unknown: cannot search all of the output for "${text}": it has more than N characters: fine`,
+    );
+  }
+});
+
 Deno.test("observeScript() notes dropped output", async () => {
   const seen = await observeProgram(fixture("print_megabytes.sh"), { arguments: ["2"] });
   assert.deepEqual([seen.condition, seen.output], ["critical", "first line"]);

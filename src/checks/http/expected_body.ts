@@ -1,6 +1,6 @@
 import type { HttpExpectation } from "../../domain/http_check.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
-import { describeReach, searchPattern } from "../body_pattern.ts";
+import { searchPattern } from "../body_pattern.ts";
 import { evaluateJson, type JsonFindings } from "./json_body.ts";
 import { quote } from "../../shared/quote.ts";
 import { BODY_BYTES_MAX, type BodyFindings, readBody } from "./response_body.ts";
@@ -44,26 +44,26 @@ export async function evaluateBody(
     contentType: response.header("content-type"),
   });
   onRead();
-  const violations = [...partViolations(expected, findings)];
   const { start, isWhole } = findings;
-  if (bodyPattern !== undefined) {
+  const searches: TextSearch[] = [...partSearches(expected, findings)];
+  for (const [pattern, isExpected] of [[bodyPattern, true], [notBodyPattern, false]] as const) {
+    if (pattern === undefined) continue;
     await pause();
-    const search = await searchPattern(start, { pattern: bodyPattern, isWhole });
-    if (!search.found) {
-      violations.push(
-        `body does not match ${quote(bodyPattern)}${describeReach(search)}${describeCharset(findings)}`,
-      );
-    }
+    const { found, searchedLength } = await searchPattern(start, { pattern, isWhole });
+    searches.push({
+      text: pattern,
+      isExpected,
+      isFound: found,
+      limit: searchedLength === null ? null : `${searchedLength} characters`,
+      violation: isExpected
+        ? `body does not match ${quote(pattern)}`
+        : `body matches ${quote(pattern)}, expected no match`,
+    });
   }
-  const obstacles = [...partObstacles(expected, findings)];
-  if (notBodyPattern !== undefined) {
-    await pause();
-    const { found, searchedLength } = await searchPattern(start, { pattern: notBodyPattern, isWhole });
-    if (found) violations.push(`body matches ${quote(notBodyPattern)}, expected no match`);
-    else if (searchedLength !== null) {
-      obstacles.push(unsearched(notBodyPattern, `it has more than ${searchedLength} characters`));
-    } else obstacles.push(...charsetObstacles(notBodyPattern, findings));
-  }
+  const obstacles = searches.flatMap((search) => obstacleIn(search, findings) ?? []);
+  const violations = searches.filter(({ isFound, isExpected }) => isFound !== isExpected)
+    .filter((search) => obstacleIn(search, findings) === null)
+    .map(({ violation }) => violation);
   if (json !== undefined) {
     await pause();
     const evaluated = await evaluateJson(start, { expected: json, isWhole, nowMs, pause });
@@ -81,38 +81,37 @@ function declaredLength(response: Pick<IncomingResponse, "header">): number | nu
   return length === null || response.header("content-encoding") !== null ? null : Number(length);
 }
 
-function* partViolations(
+/** The search for a text or a pattern in a body. */
+interface TextSearch {
+  readonly text: string;
+  readonly isExpected: boolean;
+  readonly isFound: boolean;
+  /** As much as was searched; `null`: all of the body. */
+  readonly limit: string | null;
+  /** What to print if it is found and not expected, or the other way round. */
+  readonly violation: string;
+}
+
+function* partSearches(
   { bodyPart, notBodyPart }: HttpExpectation,
-  findings: BodyFindings,
-): Generator<string> {
-  const found = [...findings.found];
-  if (bodyPart !== undefined && found.shift() === false) {
-    const where = findings.cut ? ` in its first ${BODY_BYTES_MAX / 1024 ** 2} MiB` : "";
-    yield `body does not contain ${quote(bodyPart)}${where}${describeCharset(findings)}`;
+  { found, cut }: BodyFindings,
+): Generator<TextSearch> {
+  const limit = cut ? `${BODY_BYTES_MAX / 1024 ** 2} MiB` : null;
+  if (bodyPart !== undefined) {
+    const violation = `body does not contain ${quote(bodyPart)}`;
+    yield { text: bodyPart, isExpected: true, isFound: found[0] === true, limit, violation };
   }
-  if (notBodyPart !== undefined && found.shift() === true) {
-    yield `body contains ${quote(notBodyPart)}, expected not to`;
-  }
-}
-
-/** The reasons why a text that was not found may be in the body. */
-function* partObstacles({ notBodyPart }: HttpExpectation, findings: BodyFindings): Generator<string> {
-  if (notBodyPart === undefined || findings.found.at(-1) === true) return;
-  if (findings.cut) yield unsearched(notBodyPart, `it has more than ${BODY_BYTES_MAX / 1024 ** 2} MiB`);
-  else yield* charsetObstacles(notBodyPart, findings);
-}
-
-function* charsetObstacles(wanted: string, { unknownCharset }: BodyFindings): Generator<string> {
-  if (unknownCharset !== null) {
-    yield unsearched(wanted, `its charset ${quote(unknownCharset)} is unknown`);
+  if (notBodyPart !== undefined) {
+    const violation = `body contains ${quote(notBodyPart)}, expected not to`;
+    yield { text: notBodyPart, isExpected: false, isFound: found.at(-1) === true, limit, violation };
   }
 }
 
-function unsearched(wanted: string, reason: string): string {
-  return `cannot search all of the body for ${quote(wanted)}: ${reason}`;
-}
-
-function describeCharset({ unknownCharset }: BodyFindings): string {
-  if (unknownCharset === null) return "";
-  return ` (its charset ${quote(unknownCharset)} is unknown, it was read as UTF-8)`;
+/** Returns why a text that was not found may be in the body all the same; `null`: it is not. */
+function obstacleIn({ text, isFound, limit }: TextSearch, { unknownCharset }: BodyFindings): string | null {
+  if (isFound || limit === null && unknownCharset === null) return null;
+  const reason = limit === null
+    ? `its charset ${quote(unknownCharset ?? "")} is unknown`
+    : `it has more than ${limit}`;
+  return `cannot search all of the body for ${quote(text)}: ${reason}`;
 }
