@@ -27,7 +27,7 @@ interface ClashOptions {
 }
 
 /**
- * Notifications each file that is replaced again and again although it, or the temporary file alongside it, is needed for
+ * Returns a problem for each file that is replaced again and again although it, or its temporary file, is needed for
  * something else. Paths are compared with their links followed. The files are not quoted: a secret may be in them.
  */
 export async function findFileClashes(

@@ -1,4 +1,5 @@
 import { run } from "../../src/cli/run.ts";
+import { onUncaught } from "../uncaught.ts";
 import { createSimulatedSystem } from "./simulated_system.ts";
 import type { Machine } from "./machine.ts";
 import type { Owner } from "./timeline.ts";
@@ -8,10 +9,8 @@ export class KilledError extends Error {
   override readonly name = "KilledError";
 }
 
-// What a dead process leaves behind may reject without anybody to catch it.
-globalThis.addEventListener("unhandledrejection", (event) => {
-  if (event.reason instanceof KilledError) event.preventDefault();
-});
+// What a dead process leaves behind may reject without anybody to catch it. It is no failure of the running test.
+onUncaught((error) => error instanceof KilledError);
 
 export type Signal = "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGKILL" | "SIGSTOP" | "SIGCONT";
 

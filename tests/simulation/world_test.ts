@@ -47,3 +47,23 @@ Deno.test("a world has the same trace for the same seed, and another one for ano
   assert.notEqual((await liveThrough(2)).trace, first.trace);
   assert.deepEqual(first.posts, ["problem web", "recovery web"]);
 });
+
+Deno.test("what a killed process leaves behind fails no test, though nothing catches it", async () => {
+  const world = await World.create({ start: "2026-03-02T21:55" });
+  const program = world.machine().start("version");
+  program.kill();
+  const asked = new Promise((resolve) => setTimeout(resolve, 0));
+  void Promise.reject(thrownBy(() => program.step("too late")));
+  // The runtime finds what nothing catches between two macrotasks.
+  await asked;
+  world.end();
+});
+
+function thrownBy(work: () => void): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -10,7 +10,7 @@ import {
   startNotes,
   type TestPlace,
 } from "../../testing/test_notes.ts";
-import { onUncaught } from "./uncaught.ts";
+import { onUncaught } from "../../testing/uncaught.ts";
 
 type TestFunction = Deno.TestDefinition["fn"];
 type StepFunction = Deno.TestStepDefinition["fn"];

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { connect } from "node:tls";
 import { isTlsLeftover } from "../../../src/system/deno_workarounds/tls_leftovers.ts";
 import { TcpStream } from "../../../src/system/tcp/tcp_stream.ts";
+import { nextUncaught } from "../../../testing/uncaught.ts";
 import { inTime } from "../../life/in_time.ts";
 import { startServer } from "../../support/http_servers.ts";
-import { nextUncaught } from "../../support/uncaught.ts";
 
 Deno.test("node:tls still rejects data after its end: delete tls_leftovers.ts if this fails", {
   sanitizeOps: false,

@@ -12,9 +12,9 @@ function handle(event: Event, error: unknown): void {
   if (handlers.some((handler) => handler(error))) event.preventDefault();
 }
 
-/** Calls a function for each error that nothing else takes. */
+/** Calls a function for each error that nothing else takes: the last one is asked first. */
 export function onUncaught(handler: Handler): void {
-  handlers.push(handler);
+  handlers.unshift(handler);
 }
 
 /** Returns the next error that nothing catches; it fails no test. */
@@ -25,6 +25,6 @@ export function nextUncaught(): Promise<unknown> {
       resolve(error);
       return true;
     };
-    handlers.unshift(take);
+    onUncaught(take);
   });
 }
