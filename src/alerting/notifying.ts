@@ -102,8 +102,8 @@ export class Notifying {
   #dependents: Dependents;
   #silences: readonly Silence[] = [];
   #sequence: number;
-  /** Queued notifications that are not persisted yet, and so not sent. */
-  readonly #unsent = new Set<QueuedNotification>();
+  /** Queued notifications of each check that are not persisted yet, and so not sent. */
+  readonly #unsent = new Map<string, readonly QueuedNotification[]>();
   readonly #member: SendingMember | null;
   /** Of a member: notifications that are in memory only, since the shared state can't be written. */
   #unsaved: readonly QueuedNotification[] = [];
@@ -204,7 +204,11 @@ export class Notifying {
   }
 
   send(queued: readonly QueuedNotification[]): void {
-    for (const one of queued) this.#unsent.delete(one);
+    for (const { notification: { check } } of queued) {
+      const unsent = this.#unsent.get(check)?.filter((one) => !queued.includes(one)) ?? [];
+      if (unsent.length > 0) this.#unsent.set(check, unsent);
+      else this.#unsent.delete(check);
+    }
     if (this.#member === null) return this.#dispatcher.add(queued);
     this.#member.poke();
     if (this.#options.repository.isWritable) return;
@@ -264,7 +268,10 @@ export class Notifying {
     checks: readonly string[],
     read: (checks: readonly string[]) => Promise<readonly KnownNotification[]>,
   ): Promise<void> {
-    const unstored = new Set([...this.#unsent, ...this.#unsaved].map(({ notification: { check } }) => check));
+    const unstored = new Set([
+      ...this.#unsent.keys(),
+      ...this.#unsaved.map(({ notification: { check } }) => check),
+    ]);
     await this.#known.read(checks, { isUnstored: (check) => unstored.has(check), read });
   }
 
@@ -478,12 +485,9 @@ export class Notifying {
       return this.#known.lastOf(check, channelKey) ??
         notifiedOf([conditionFor(channel, this.#stateOf(check).notified)]);
     }
-    let unsent: QueuedNotification | undefined;
-    for (const queued of this.#unsent) {
-      if (queued.notification.check === check && queued.channelKey === channelKey) unsent = queued;
-    }
     return lastNotified(
-      unsent ?? this.#dispatcher.lastOf(check, channelKey),
+      this.#unsent.get(check)?.findLast((one) => one.channelKey === channelKey) ??
+        this.#dispatcher.lastOf(check, channelKey),
       this.#dispatcher.markerOf(check, channelKey),
     );
   }
@@ -503,8 +507,9 @@ export class Notifying {
       nowMs: this.#options.system.clock.wallMs(),
     });
     this.#sequence += queued.length;
-    for (const one of queued) this.#unsent.add(one);
-    if (this.#member !== null && queued.length > 0) this.#knowQueued(check, queued);
+    if (queued.length === 0) return queued;
+    this.#unsent.set(check.name, [...this.#unsent.get(check.name) ?? [], ...queued]);
+    if (this.#member !== null) this.#knowQueued(check, queued);
     return queued;
   }
 }
