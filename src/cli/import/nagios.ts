@@ -1,7 +1,14 @@
 import type { ConfigDraft } from "./config_draft.ts";
 import type { DraftCheck } from "./draft_parts.ts";
 import type { Importer } from "./importer.ts";
-import { type NagiosNotifying, readContacts } from "./nagios_contacts.ts";
+import {
+  FILTER_BY_HAND,
+  HOST_EVENTS,
+  lacksEvents,
+  type NagiosNotifying,
+  readContacts,
+  SERVICE_EVENTS,
+} from "./nagios_contacts.ts";
 import { PLUGIN_DIRECTORY, translateCommand } from "./nagios_commands.ts";
 import { listOf, type NagiosFile, type NagiosObject, parseNagios } from "./nagios_objects.ts";
 import { intervalText } from "./span_text.ts";
@@ -197,11 +204,11 @@ class Translation {
       if (value !== undefined && value !== "0") draft.leaveOut(item, key, reason);
     }
     const options = listOf(directives.get("notification_options"));
-    if (lacksEvents(options, service === null ? ["d", "u", "r"] : ["w", "u", "c", "r"])) {
+    if (lacksEvents(options, service === null ? HOST_EVENTS : SERVICE_EVENTS)) {
       draft.leaveOut(
         item,
         `notification_options ${options.join(",")}`,
-        "write conditions and events of a channel by hand",
+        FILTER_BY_HAND,
       );
     }
     const groups = this.#groupsOf.get(host.directives.get("host_name") ?? "") ?? [];
@@ -261,15 +268,6 @@ class Translation {
     const earlier = this.#draft.checks.get(key)?.depends_on ?? [];
     if (known.length > 0) this.#draft.changeCheck(key, { depends_on: [...new Set([...earlier, ...known])] });
   }
-}
-
-/**
- * Returns whether `notification_options` leave out some of the events; without any, or with `n`, there is nothing to
- * filter.
- */
-function lacksEvents(options: readonly string[], events: readonly string[]): boolean {
-  const isFilter = options.length > 0 && !options.some((option) => ["n", "a"].includes(option[0] ?? ""));
-  return isFilter && !events.every((event) => options.some((option) => option[0] === event));
 }
 
 /** Of the host groups of a host; more would make the config larger than its limit. */

@@ -34,6 +34,7 @@ export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraf
         ...hoursOf(directives, { name, periods, draft }),
       };
       channels.set(name, draft.addChannel(name, channel));
+      listFilters(directives, name, draft);
     }
     const command = directives.get("service_notification_commands") ?? "";
     if (command !== "" && !/mail/i.test(command)) {
@@ -55,6 +56,33 @@ export function readContacts(objects: readonly NagiosObject[], draft: ConfigDraf
       };
     },
   };
+}
+
+/** The first letters of the events that can be filtered. */
+export const HOST_EVENTS = ["d", "u", "r"];
+export const SERVICE_EVENTS = ["w", "u", "c", "r"];
+export const FILTER_BY_HAND = "write conditions and events of a channel by hand";
+
+/** Lists the events that a contact does not get. */
+function listFilters(directives: ReadonlyMap<string, string>, name: string, draft: ConfigDraft): void {
+  for (const [type, events] of [["service", SERVICE_EVENTS], ["host", HOST_EVENTS]] as const) {
+    const options = listOf(directives.get(`${type}_notification_options`));
+    const isOff = directives.get(`${type}_notifications_enabled`) === "0";
+    if (!isOff && !options.some((option) => option[0] === "n") && !lacksEvents(options, events)) continue;
+    const setting = isOff
+      ? `${type}_notifications_enabled 0`
+      : `${type}_notification_options ${options.join(",")}`;
+    draft.leaveOut(`contact "${name}"`, setting, FILTER_BY_HAND);
+  }
+}
+
+/**
+ * Returns whether `notification_options` leave out some of the events; without any, or with `n`, there is nothing to
+ * filter.
+ */
+export function lacksEvents(options: readonly string[], events: readonly string[]): boolean {
+  const isFilter = options.length > 0 && !options.some((option) => ["n", "a"].includes(option[0] ?? ""));
+  return isFilter && !events.every((event) => options.some((option) => option[0] === event));
 }
 
 function mailOnThisMachine(
