@@ -67,9 +67,10 @@ async function runAdd(invocation: Invocation, system: System): Promise<number> {
   return rejected.length > 0 && code === EXIT.ok ? EXIT.usage : code;
 }
 
-function describeKnown({ check, name, isNew }: KnownCheck): string {
+function describeKnown({ check, name, isNew, isInactive }: KnownCheck): string {
   const target = check.target ?? check.name;
   if (isNew) return `${target} is specified more than once, as "${name}"`;
+  if (isInactive) return `${target} is in the config already, as "${name}", which is inactive`;
   return name === check.name
     ? `${name} is in the config already`
     : `${target} is checked already, by "${name}"`;

@@ -83,6 +83,8 @@ export interface KnownCheck {
   readonly name: string;
   /** Whether that one is added by the same call. */
   readonly isNew: boolean;
+  /** Whether that one is inactive. */
+  readonly isInactive: boolean;
 }
 
 /**
@@ -104,8 +106,12 @@ export function partKnown(
       : check.target === undefined || check.cronJob !== undefined
       ? undefined
       : [...written].find(([, other]) => covers(parametersOf(other, check.kind), check.parameters))?.[0];
-    if (name !== undefined) known.push({ check, name, isNew: !inConfig.has(name) });
-    else if (own === undefined) written.set(check.name, entryFor(check));
+    if (name !== undefined) {
+      const other = written.get(name);
+      const isInactive = isObject(other) && other.active === false;
+      known.push({ check, name, isNew: !inConfig.has(name), isInactive });
+    }
+    if (name === undefined && own === undefined) written.set(check.name, entryFor(check));
     return name === undefined;
   });
   return { known, added };

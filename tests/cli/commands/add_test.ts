@@ -230,6 +230,16 @@ monitor: not added: tcp_connect port: is 0, expected 1 to 65535
   assert.deepEqual([again.code, again.text], [0, text]);
 });
 
+Deno.test("monitor add claims of no inactive check that it checks a target", async () => {
+  const written = '"root": { "active": false, "kind": "disk_space", "parameters": { "path": "/" } }';
+  const { code, system } = await add(["/"], { config: writtenWith(written) });
+  assert.equal(code, 0);
+  assert.equal(
+    system.stdout.text(),
+    'not added: / is in the config already, as "root", which is inactive\n',
+  );
+});
+
 Deno.test("monitor add names a target that was typed twice", async () => {
   const { code, text, system } = await add([
     "memory",
