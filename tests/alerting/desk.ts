@@ -6,7 +6,7 @@ import { openStateRepository, type StateRepository } from "../../src/state/state
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 
 const MINUTE = 60_000;
@@ -45,7 +45,7 @@ interface DeskOptions {
 
 /** Starts notifying for some checks. */
 export async function openDesk(checks: readonly Check[], options: DeskOptions = {}): Promise<Desk> {
-  const { clock = createFakeClock(START), store = createFaultyStore(), notifies = true } = options;
+  const { clock = createFakeClock(START), store = await openFaultyStore(), notifies = true } = options;
   const lines: string[] = [];
   const events: DeliveryEvent[] = [];
   const troubles: (StoreFailure | null)[] = [];

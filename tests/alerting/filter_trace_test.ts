@@ -16,7 +16,7 @@ import { createFakeClock } from "../../testing/fake_clock.ts";
 import { endMaintenance, silenceOf } from "../state/records.ts";
 import { createRandom } from "../../testing/random.ts";
 import { testCheck } from "../support/checks.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { type Arrival, type ArrivedItem, createFlakySystem, type Mood } from "./flaky_channels.ts";
 import {
   assertNoStrayDuplicate,
@@ -170,7 +170,7 @@ async function runTrace(seed: number, { reloads }: { readonly reloads: boolean }
   const { next: random } = createRandom(seed, "filters");
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] ?? assert.fail();
   const clock = createFakeClock();
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const arrivals: Arrival[] = [];
   const bad = new Set<string>();
   let isHealed = false;

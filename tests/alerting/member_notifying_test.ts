@@ -9,7 +9,7 @@ import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts"
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -45,7 +45,7 @@ interface Member {
 async function startMember(check = CHECK): Promise<Member> {
   const sharing = { claims: () => true, isOpen: false, poke: () => {} };
   const lines: string[] = [];
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const clock = createFakeClock(START);
   const repository = await openStateRepository({
     store,

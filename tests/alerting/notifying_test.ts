@@ -5,7 +5,7 @@ import type { Condition } from "../../src/domain/condition.ts";
 import type { Silence } from "../../src/domain/outbox.ts";
 import { configOf, openDesk, START } from "./desk.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFaultyStore } from "../support/faulty_store.ts";
+import { openFaultyStore } from "../support/faulty_store.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -437,7 +437,7 @@ Deno.test("reload() deletes the delivery markers of a channel that left the chec
 });
 
 Deno.test("catchUp() does not restore notifications that were sent while the store could not be written", async () => {
-  const fresh = createFaultyStore();
+  const fresh = await openFaultyStore();
   const { store, notifying, observe, drain, lines } = await openDesk([FREE], { fresh });
   store.failure = "full";
   await observe(FREE, "critical");
@@ -453,7 +453,7 @@ Deno.test("catchUp() does not restore notifications that were sent while the sto
 
 Deno.test("catchUp() writes pending notifications and markers to the replacement of a damaged store", async () => {
   const directory = await Deno.makeTempDir();
-  const fresh = createFaultyStore();
+  const fresh = await openFaultyStore();
   const [notified, hopeless] = [fileChannel(`${directory}/told`), fileChannel("/none/such/directory/told")];
   const check = withChannels(FREE, [notified, hopeless]);
   const { store, repository, notifying, observe, drain } = await openDesk([check], { fresh });

@@ -3,7 +3,7 @@ import fc from "../support/property.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { OutboxChange } from "../../src/domain/outbox.ts";
 import { joinChanges } from "../../src/alerting/outbox_changes.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { countOf, markerOf, queuedOf } from "../state/records.ts";
 
 const NAMES = ["a", "b", "c"] as const;
@@ -23,7 +23,7 @@ const change: fc.Arbitrary<OutboxChange> = fc.record({
 Deno.test("joinChanges() joins several changes into an equivalent one", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 6 }), async (changes) => {
-      const [apart, together] = [createMemoryStore(), createMemoryStore()];
+      const [apart, together] = [await openInMemoryStore(), await openInMemoryStore()];
       for (const one of changes) await apart.changeOutbox(one);
       await together.changeOutbox(joinChanges(changes));
       const sorted = async (store: typeof apart): Promise<unknown> => {

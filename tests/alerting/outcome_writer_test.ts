@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { OutcomeWriter } from "../../src/alerting/outcome_writer.ts";
 import { StoreError } from "../../src/domain/store.ts";
 import { outboxChangeOf, queuedOf } from "../state/records.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 
 Deno.test("write() keeps an outcome that cannot be written, and writes it with the next one", async () => {
-  const inner = createMemoryStore();
+  const inner = await openInMemoryStore();
   let isFull = true;
   const writer = new OutcomeWriter({
     repository: {

@@ -14,7 +14,7 @@ import { openStateRepository, type StateRepository } from "../../src/state/state
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
 import { type Notifying, startNotifying } from "../../src/alerting/notifying.ts";
 import { endMaintenance } from "../state/records.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { type Arrival, createFlakySystem, type Mood } from "./flaky_channels.ts";
@@ -164,7 +164,7 @@ interface TraceOptions {
 async function runTrace(seed: number, { edit, editsAtStart }: TraceOptions): Promise<Trace> {
   const random = createRandom(seed);
   const clock = createFakeClock();
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const arrivals: Arrival[] = [];
   const events: DeliveryEvent[] = [];
   const writtenChecks = makeChecks(random);

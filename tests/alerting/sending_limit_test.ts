@@ -5,10 +5,11 @@ import type { Channel, MessageLimit } from "../../src/domain/channel.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";
+import type { Store } from "../../src/domain/store.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createRandom } from "../../testing/random.ts";
-import { notificationOf, queuedOf } from "../state/records.ts";
-import { createMemoryOutbox, type MemoryOutbox } from "../support/memory_outbox.ts";
+import { notificationOf, outboxChangeOf, queuedOf } from "../state/records.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { campaign } from "../../testing/seed.ts";
 
 const SECOND = 1000;
@@ -59,7 +60,7 @@ interface Sender {
 
 interface SenderOptions {
   readonly clock: FakeClock;
-  readonly outbox: MemoryOutbox;
+  readonly outbox: Pick<Store, "outbox" | "changeOutbox">;
   readonly atMost?: MessageLimit;
   readonly batches?: boolean;
   readonly maySend?: () => boolean;
@@ -67,11 +68,13 @@ interface SenderOptions {
 }
 
 /** Starts a dispatcher with the persisted outbox. */
-function startSender({ clock, outbox, atMost, batches = false, ...options }: SenderOptions): Sender {
+async function startSender(
+  { clock, outbox, atMost, batches = false, ...options }: SenderOptions,
+): Promise<Sender> {
   let isKilled = false;
   const events: DeliveryEvent[] = [];
   const channel: Channel = { kind: "console", parameters: {}, key: "sms", ...atMost && { atMost } };
-  const dispatcher: Dispatcher = new Dispatcher(outbox.read(), {
+  const dispatcher: Dispatcher = new Dispatcher(await outbox.outbox(), {
     clock,
     random: () => 0.5,
     batchingMs: 2 * SECOND,
@@ -85,9 +88,8 @@ function startSender({ clock, outbox, atMost, batches = false, ...options }: Sen
       const delivery = options.deliver(message, ids, () => isKilled || signal.aborted);
       return await Promise.race([delivery, aborted.promise]);
     },
-    persist: (change) => {
-      if (!isKilled) outbox.change(change);
-      return Promise.resolve();
+    persist: async (change) => {
+      if (!isKilled) await outbox.changeOutbox(change);
     },
     isStillTrue: () => true,
     isExcluded: () => false,
@@ -100,7 +102,7 @@ function startSender({ clock, outbox, atMost, batches = false, ...options }: Sen
     dispatcher,
     events,
     add: (...rows) => {
-      for (const one of rows) outbox.keepRow(one);
+      void outbox.changeOutbox(outboxChangeOf({ changed: rows }));
       dispatcher.add(rows);
     },
     kill: () => {
@@ -125,9 +127,9 @@ function sentOf({ items }: Message, clock: FakeClock): Sent {
 Deno.test("a channel with a limit sends further notifications in one digest, as soon as the limit permits", async () => {
   const clock = createFakeClock(START);
   const sent: Sent[] = [];
-  const { add, events, dispatcher } = startSender({
+  const { add, events, dispatcher } = await startSender({
     clock,
-    outbox: createMemoryOutbox(),
+    outbox: await openInMemoryStore(),
     atMost: { count: 2, windowMs: HOUR },
     deliver: (message) => {
       sent.push(sentOf(message, clock));
@@ -158,7 +160,7 @@ Deno.test("a channel with a limit sends further notifications in one digest, as 
 
 Deno.test("a channel with a limit sends the digest after a restart, also if more is permitted by then", async () => {
   const clock = createFakeClock(START);
-  const outbox = createMemoryOutbox();
+  const outbox = await openInMemoryStore();
   const sent: Sent[] = [];
   const options: SenderOptions = {
     clock,
@@ -169,23 +171,23 @@ Deno.test("a channel with a limit sends the digest after a restart, also if more
       return OK;
     },
   };
-  const first = startSender(options);
+  const first = await startSender(options);
   first.add(...[1, 2, 3, 4, 5].map((sequence) => row(sequence, START)));
   await clock.advance(MINUTE);
   first.kill();
   await clock.advance(MINUTE);
-  const second = startSender(options);
+  const second = await startSender(options);
   await second.dispatcher.drain(clock.wallMs() + MINUTE);
   assert.equal(sent.length, 3);
   assert.deepEqual(second.events, [], "the limit is logged once");
   second.kill();
   await clock.advance(2 * HOUR);
-  const third = startSender(options);
+  const third = await startSender(options);
   const drained = third.dispatcher.drain(clock.wallMs() + MINUTE);
   await clock.advance(MINUTE);
   await drained;
   assert.deepEqual(sent.slice(3).map(({ text }) => text), ["2 notifications: 2 CRITICAL: check-4, check-5"]);
-  assert.deepEqual(outbox.read().counts.map(({ limitUse }) => limitUse?.limitedUntilMs), [null]);
+  assert.deepEqual((await outbox.outbox()).counts.map(({ limitUse }) => limitUse?.limitedUntilMs), [null]);
   await third.dispatcher.stop();
 });
 
@@ -199,9 +201,9 @@ for (const { name, delivery, expected } of ATTEMPTS) {
   Deno.test(`a limit of 2 per hour permits ${expected} attempts ${name} in five minutes`, async () => {
     const clock = createFakeClock(START);
     let attempts = 0;
-    const { add, dispatcher } = startSender({
+    const { add, dispatcher } = await startSender({
       clock,
-      outbox: createMemoryOutbox(),
+      outbox: await openInMemoryStore(),
       atMost: { count: 2, windowMs: HOUR },
       deliver: () => {
         attempts++;
@@ -217,10 +219,10 @@ for (const { name, delivery, expected } of ATTEMPTS) {
 
 Deno.test("a message that another member may send does not count", async () => {
   const clock = createFakeClock(START);
-  const outbox = createMemoryOutbox();
+  const outbox = await openInMemoryStore();
   let owns = false;
   const sent: Sent[] = [];
-  const { add, dispatcher } = startSender({
+  const { add, dispatcher } = await startSender({
     clock,
     outbox,
     atMost: { count: 1, windowMs: HOUR },
@@ -232,7 +234,7 @@ Deno.test("a message that another member may send does not count", async () => {
   });
   add(row(1, START));
   await clock.advance(MINUTE);
-  assert.deepEqual(outbox.read().counts.map(({ limitUse }) => limitUse?.sentAtMs), [[]]);
+  assert.deepEqual((await outbox.outbox()).counts.map(({ limitUse }) => limitUse?.sentAtMs), [[]]);
   owns = true;
   await clock.advance(MINUTE);
   assert.deepEqual(sent.map(({ text }) => text), ["check-1"]);
@@ -242,9 +244,9 @@ Deno.test("a message that another member may send does not count", async () => {
 Deno.test("a limit waits no longer because the wall clock was set back", async () => {
   const clock = createFakeClock(START);
   const sent: Sent[] = [];
-  const { add, dispatcher } = startSender({
+  const { add, dispatcher } = await startSender({
     clock,
-    outbox: createMemoryOutbox(),
+    outbox: await openInMemoryStore(),
     atMost: { count: 1, windowMs: HOUR },
     deliver: (message) => {
       sent.push(sentOf(message, clock));
@@ -278,7 +280,7 @@ for (const seed of SEEDS) {
   Deno.test(`no more messages than the limit arrive in any window, and nothing is lost, seed ${seed}`, async () => {
     const { below, next, oneIn, pick } = createRandom(seed, "limit");
     const clock = createFakeClock(START);
-    const outbox = createMemoryOutbox();
+    const outbox = await openInMemoryStore();
     const atMost = { count: pick([1, 2, 5, 20]), windowMs: pick([MINUTE, HOUR]) };
     const arrivals: number[] = [];
     const arrived = new Set<string>();
@@ -301,7 +303,7 @@ for (const seed of SEEDS) {
         return delivery;
       },
     };
-    let sender = startSender(options);
+    let sender = await startSender(options);
     let sequence = 0;
     for (let step = 0; step < 300; step++) {
       const count = pick([0, 0, 1, 1, 2, 30]);
@@ -313,11 +315,11 @@ for (const seed of SEEDS) {
       if (oneIn(2)) sender.kill();
       else await sender.dispatcher.stop();
       await clock.advance(below(atMost.windowMs));
-      sender = startSender(options);
+      sender = await startSender(options);
     }
     isWell = true;
     await clock.advance(12 * HOUR + 3 * atMost.windowMs);
-    assert.deepEqual(outbox.read().notifications, []);
+    assert.deepEqual((await outbox.outbox()).notifications, []);
     assert.equal(arrived.size, sequence);
     assert.ok(arrivals.length > 20, `only ${arrivals.length} messages`);
     for (const [index, atMs] of arrivals.entries()) {

@@ -5,7 +5,7 @@ import type { JobCheck, JobParameters } from "../../src/domain/check.ts";
 import type { JobEnd, JobLog } from "../../src/domain/job_runs.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { type Store, StoreError } from "../../src/domain/store.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 
 const SECOND = 1000;
@@ -178,7 +178,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async (t) => {
   for (const [name, [lookAtMs, events, expected, parameters]] of Object.entries(ROWS)) {
     await t.step(name, async () => {
-      const store = createMemoryStore();
+      const store = await openInMemoryStore();
       const startMs = createFakeClock().wallMs();
       await store.job("backup", startMs);
       for (const event of events) await happen(store, event, startMs);
@@ -189,7 +189,7 @@ Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async 
 });
 
 Deno.test("observeJob() has the last lines as detail, and measures", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const startMs = createFakeClock().wallMs();
   await store.job("backup", startMs);
   assert.deepEqual((await look(store, 0)).metrics, {});
@@ -214,7 +214,7 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
   };
   for (const [name, [output, shown, detail]] of Object.entries(rows)) {
     await t.step(name, async () => {
-      const store = createMemoryStore();
+      const store = await openInMemoryStore();
       const startMs = createFakeClock().wallMs();
       await store.job("backup", startMs);
       for (const event of ran(HOUR, "a", { exitCode: 1, output })) await happen(store, event, startMs);
@@ -226,7 +226,7 @@ Deno.test("observeJob() shows the last line of a failed run once", async (t) => 
 });
 
 Deno.test("observeJob() shows the end of a long output as detail, as a terminal shows only a detail's beginning", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const startMs = createFakeClock().wallMs();
   await store.job("backup", startMs);
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`);
@@ -236,7 +236,7 @@ Deno.test("observeJob() shows the end of a long output as detail, as a terminal 
 });
 
 Deno.test("observeJob() counts from its own first run if the job never ran before", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   assert.equal((await look(store, 5 * DAY)).condition, "ok");
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).condition, "ok");
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE + 1)).condition, "critical");

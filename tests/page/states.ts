@@ -19,7 +19,7 @@ import {
   updateOf,
 } from "../state/records.ts";
 import { testCheck } from "../support/checks.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 
 /** A check with its past. */
 interface Shown {
@@ -171,7 +171,7 @@ export const PAGE_STATES: Readonly<Record<string, PageState>> = {
 
 /** Writes the page of a state. */
 export async function writeState({ shown, facts, public: tags, silences }: PageState): Promise<string> {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   await store.save(shown.flatMap((one, index) => updatesOf(one, index)));
   await store.addSilences(silences ?? [silenceOf("a", { check: "silenced" })]);
   return await writeReport({

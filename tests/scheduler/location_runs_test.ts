@@ -13,7 +13,7 @@ import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets } from "../../testing/fake_targets.ts";
 import { type CheckOptions, requestCheck } from "../support/checks.ts";
 import { createProgramSystem } from "../support/fake_commands.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 import { campaign } from "../../testing/seed.ts";
 
@@ -120,11 +120,11 @@ async function startInstallation(checks: readonly Check[] = [locatedCheck()]): P
       }),
     );
   }
-  const state = createMemoryStore();
+  const state = await openInMemoryStore();
   const repository = await openStateRepository({
     store: state,
     onFailure: () => {},
-    reopen: () => Promise.resolve(createMemoryStore()),
+    reopen: () => openInMemoryStore(),
     newId: () => crypto.randomUUID(),
     hostName: "owner",
   });

@@ -5,7 +5,7 @@ import { openStateRepository, type StateRepository } from "../../src/state/state
 import { intervalOf } from "../../src/alerting/overdue.ts";
 import { isCheckDue, nextRunAfter, recordRequested } from "../../src/scheduler/next_run.ts";
 import { nextAtOffset, splayOf } from "../../src/scheduler/plan.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 
 const SECOND = 1000;
@@ -15,9 +15,9 @@ const NOW = Date.UTC(2026, 0, 31, 10);
 
 const CHECK = testCheck("ok", { name: "web", regularIntervalMs: 10 * MINUTE, attentiveIntervalMs: MINUTE });
 
-function open(): Promise<StateRepository> {
-  const store = createMemoryStore();
-  return openStateRepository({
+async function open(): Promise<StateRepository> {
+  const store = await openInMemoryStore();
+  return await openStateRepository({
     store,
     onFailure: () => {},
     reopen: () => Promise.resolve(store),

@@ -9,7 +9,7 @@ import { recordOf, updateOf } from "../state/records.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Result } from "../../src/domain/result.ts";
 import { groupCheck, testCheck } from "../support/checks.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { POSTGRES, sharedPostgres, storeOptions } from "../support/postgres.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
 
@@ -81,7 +81,7 @@ Deno.test("RecordedPass combines the last results in a group if no state is kept
     testCheck("critical", { name: "one", threshold: 3 }),
     groupCheck(["one"], 1, { name: "group" }),
   ];
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const conditionsOf = async (isKept: boolean): Promise<readonly string[]> => {
     const results: Result[] = [];
     const checks: readonly Check[] = [one, group];

@@ -7,7 +7,7 @@ import { openStateRepository } from "../../src/state/state_repository.ts";
 import { isInWindow } from "../../src/alerting/maintenance_windows.ts";
 import { overdueAtMs, regularRunAfter } from "../../src/alerting/overdue.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
@@ -124,7 +124,7 @@ Deno.test("new Scheduler() also uses the attentive interval while a cron check i
 
 Deno.test("new Scheduler() catches up with the last time only after a restart, and applies a new expression at once", async () => {
   const clock = createFakeClock(Date.parse("2026-01-10T09:55:00Z"));
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const first = await startHarness([cron("0 * * * *")], { clock, store });
   await clock.advance(10 * MINUTE);
   await first.end();
@@ -174,7 +174,7 @@ async function call(
     readonly jitterMs?: (call: number) => number;
   },
 ): Promise<{ readonly ran: readonly string[]; readonly record: CheckRecord }> {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const repository = await openStateRepository({
     store,
     onFailure: () => {},

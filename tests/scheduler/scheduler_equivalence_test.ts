@@ -14,7 +14,7 @@ import { DEFAULT_LIMITS, runPass } from "../../src/scheduler/run_checks.ts";
 import { isCheckDue, recordRequested } from "../../src/scheduler/next_run.ts";
 import { run } from "../../src/cli/run.ts";
 import { splayOf } from "../../src/scheduler/plan.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { Scheduler } from "../../src/scheduler/scheduler.ts";
 import { intervalsOf } from "../support/checks.ts";
 import { createSilentNotifying } from "../support/silent_notifying.ts";
@@ -61,7 +61,7 @@ async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]>
     // The loop is never late here: a run at this time was planned for it.
     system: createProgramSystem(clock, (name, nowMs) => fakeRun(scenario, name, { nowMs, plannedMs: nowMs })),
     jobs: null,
-    repository: await open(createMemoryStore()),
+    repository: await open(await openInMemoryStore()),
     limits: DEFAULT_LIMITS,
     notifying: createSilentNotifying(),
     onEvent: (event) => {
@@ -81,7 +81,7 @@ async function driveByLoop(scenario: Scenario): Promise<readonly Notification[]>
 
 async function driveByCron(scenario: Scenario): Promise<readonly Notification[]> {
   const clock = createFakeClock(startOf(scenario));
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const plans = new Map<string, number>();
   const system = createProgramSystem(
     clock,

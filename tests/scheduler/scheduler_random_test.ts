@@ -10,7 +10,7 @@ import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import type { FakeResponse } from "../../testing/fake_targets.ts";
 import { assertRate } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
@@ -147,7 +147,7 @@ async function createFake(checks: readonly Check[]): Promise<Fake> {
   const clock = createFakeClock(START);
   let fake: Fake | null = null;
   const targets = createTargets();
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const harnesses: SchedulerHarness[] = [];
   const stores = [store];
   const harness = await openHarness({ clock, targets, store, stores, checks }, () => fake);
@@ -168,12 +168,12 @@ function openHarness(
     store,
     respond: targets.respond,
     ended: targets.ended,
-    reopen: () => {
-      const fresh = createFaultyStore();
+    reopen: async () => {
+      const fresh = await openFaultyStore();
       stores.push(fresh);
       const fake = fakeOf();
       if (fake !== null) fake.store = fresh;
-      return Promise.resolve(fresh);
+      return fresh;
     },
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import { groupCheck, requestCheck, testCheck } from "../support/checks.ts";
-import { createFaultyStore } from "../support/faulty_store.ts";
+import { openFaultyStore } from "../support/faulty_store.ts";
 import { programCheck } from "../support/fake_commands.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
 import { type SchedulerHarness, startHarness } from "../support/scheduler_harness.ts";
@@ -368,7 +368,7 @@ Deno.test("spread() starts checks that move here, and completes a run of one tha
 });
 
 Deno.test("new Scheduler() persists a confirmed change before its notification, and runs while the store is full", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const check = requestCheck("http://web/", { regularIntervalMs: 10 * SECOND, threshold: 2 });
   let status = 200;
   const { clock, troubles, notifications, end } = await startHarness([check], {
@@ -396,7 +396,7 @@ Deno.test("new Scheduler() persists a confirmed change before its notification, 
 });
 
 Deno.test("new Scheduler() writes about once a second unless it is urgent, many results at a time", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const count = campaign(1000);
   const checks = many(
     count,
@@ -409,7 +409,7 @@ Deno.test("new Scheduler() writes about once a second unless it is urgent, many 
 });
 
 Deno.test("new Scheduler() retries a store that cannot be written with backoff, whatever happens", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const count = campaign(100);
   const checks = many(
     count,
@@ -441,7 +441,7 @@ Deno.test("new Scheduler() retries a store that cannot be written with backoff, 
 });
 
 Deno.test("new Scheduler() prunes old records step by step, and runs checks in between", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   store.pruneCalls = 5;
   const { clock, runs, end } = await startHarness([testCheck("ok", { regularIntervalMs: SECOND })], {
     store,
@@ -493,7 +493,7 @@ Deno.test("stop() starts no queued run", async () => {
 });
 
 Deno.test("stop() sends every notification before it resolves", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const { clock, scheduler, notifications } = await startHarness([
     testCheck("critical", { regularIntervalMs: SECOND }),
   ], {

@@ -1,7 +1,7 @@
 /** The loop and time: restarts, clocks that are set, suspension, and stalls. */
 import assert from "node:assert/strict";
 import type { Check } from "../../src/domain/check.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { requestCheck, testCheck } from "../support/checks.ts";
 import { createFakeClock } from "../../testing/fake_clock.ts";
 import { assertRate, assertSpread } from "../support/rates.ts";
@@ -34,7 +34,7 @@ Deno.test("new Scheduler() continues every plan after a restart", async (t) => {
           }),
       );
       const clock = createFakeClock(NOW);
-      const store = createMemoryStore();
+      const store = await openInMemoryStore();
       const first = await startHarness(checks, { clock, store });
       await clock.advance(10 * MINUTE + 8 * SECOND);
       await first.end();
@@ -65,7 +65,7 @@ Deno.test("new Scheduler() runs overdue checks first, then those that never ran,
   const make = (name: string, regularIntervalMs: number): readonly Check[] =>
     many(100, (index) => testCheck("ok", { name: `${name} ${index}`, regularIntervalMs }));
   const clock = createFakeClock(NOW);
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const known = [...make("overdue", 10 * MINUTE), ...make("planned", 100 * HOUR)];
   const before = await startHarness(known, { clock, store });
   await clock.advance(20 * MINUTE);
@@ -89,7 +89,7 @@ Deno.test("new Scheduler() spreads many overdue checks over three seconds", asyn
     (index) => testCheck("ok", { name: `check ${index}`, regularIntervalMs: HOUR }),
   );
   const clock = createFakeClock(NOW);
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const before = await startHarness(checks, { clock, store });
   await clock.advance(10 * SECOND);
   await before.end();
@@ -107,7 +107,7 @@ Deno.test("new Scheduler() spreads many overdue checks over three seconds", asyn
 
 Deno.test("new Scheduler() keeps its plans if recorded times lie in the future, since the clock was set back", async () => {
   const clock = createFakeClock(NOW);
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const check = testCheck("ok", { regularIntervalMs: MINUTE });
   const before = await startHarness([check], { clock, store });
   await clock.advance(10 * MINUTE);

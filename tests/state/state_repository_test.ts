@@ -9,9 +9,9 @@ import {
   type Recorded,
   type StateRepository,
 } from "../../src/state/state_repository.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 import { queuedOf } from "./records.ts";
 
 const SECOND = 1000;
@@ -47,14 +47,14 @@ interface DeskOptions {
 }
 
 async function openDesk(options: DeskOptions = {}): Promise<Desk> {
-  const store = options.store ?? createFaultyStore();
+  const store = options.store ?? await openFaultyStore();
   const troubles: (StoreFailure | null)[] = [];
   const fresh: FaultyStore[] = [];
   const repository = await openStateRepository({
     store,
     onFailure: (error) => void troubles.push(error?.failure ?? null),
     reopen: async () => {
-      const next = createFaultyStore();
+      const next = await openFaultyStore();
       await options.onReopen?.(next);
       fresh.push(next);
       return next;
@@ -165,7 +165,7 @@ Deno.test("record() adds up runs and their time across restarts, and persists th
 Deno.test("openStateRepository() rejects if the store can't be read, and replaces a damaged one", async (t) => {
   for (const failure of ["busy", "denied", "full", "other"] as const) {
     await t.step(failure, async () => {
-      const store = createFaultyStore();
+      const store = await openFaultyStore();
       store.failure = failure;
       await assert.rejects(
         openDesk({ store }),
@@ -174,7 +174,7 @@ Deno.test("openStateRepository() rejects if the store can't be read, and replace
     });
   }
   await t.step("damaged", async () => {
-    const store = createFaultyStore();
+    const store = await openFaultyStore();
     store.failure = "damaged";
     const { repository, fresh, recordResult } = await openDesk({ store });
     assert.strictEqual(repository.recordOf("web", NOW).condition.observed, null);
@@ -415,7 +415,7 @@ Deno.test("flush() writes updates recorded during a failing write after the fail
 });
 
 Deno.test("flush() rejects with errors other than those of the store", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
   const { repository, recordResult } = await openDesk({ store });
   recordResult(WEB, "ok");
@@ -423,7 +423,7 @@ Deno.test("flush() rejects with errors other than those of the store", async () 
 });
 
 Deno.test("flush() writes after an error that is not the store's, with the updates of that time", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const { save } = store;
   store.save = () => Promise.reject(new TypeError("a bug"));
   const { repository, recordResult } = await openDesk({ store });
@@ -698,7 +698,7 @@ const STEP: fc.Arbitrary<Step> = fc.oneof(
 Deno.test("flush() writes every change once and every run in its roll-up, whatever fails in between", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { maxLength: 80 }), async (steps) => {
-      const store = createFaultyStore();
+      const store = await openFaultyStore();
       const checks = [1, 2, 3].map((threshold) => testCheck("ok", { name: `check ${threshold}`, threshold }));
       let desk = await openDesk({ store });
       let nowMs = NOW;
@@ -745,8 +745,8 @@ async function countResults(store: Store, checks: readonly Check[]): Promise<num
 }
 
 Deno.test("flush() calls onFailure if the store was closed", async () => {
-  const inner = createMemoryStore();
-  const { repository, troubles, recordResult } = await openDesk({ store: createFaultyStore(inner) });
+  const inner = await openInMemoryStore();
+  const { repository, troubles, recordResult } = await openDesk({ store: await openFaultyStore(inner) });
   await inner.close();
   recordResult(WEB, "critical");
   await repository.flush();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { ALL_WORK } from "../../src/domain/membership.ts";
 import { startPersisting } from "../../src/state/write_schedule.ts";
 import { openStateRepository, type StateRepository } from "../../src/state/state_repository.ts";
-import { createMemoryStore } from "../support/memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { testCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
-import { createFaultyStore, type FaultyStore } from "../support/faulty_store.ts";
+import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
 
 const SECOND = 1000;
 const HOUR = 3_600_000;
@@ -20,13 +20,14 @@ interface Office {
   recordResult(condition: "ok" | "critical"): Promise<void>;
 }
 
-async function start(store: FaultyStore = createFaultyStore()): Promise<Office> {
+async function start(given?: FaultyStore): Promise<Office> {
+  const store = given ?? await openFaultyStore();
   const clock = createFakeClock();
   const bugs: unknown[] = [];
   const repository = await openStateRepository({
     store,
     onFailure: () => {},
-    reopen: () => Promise.resolve(createMemoryStore()),
+    reopen: () => openInMemoryStore(),
     newId: () => "report",
     hostName: "test-host",
   });
@@ -103,7 +104,7 @@ Deno.test("recorded() resets the backoff once the store can be written", async (
 });
 
 Deno.test("startPersisting() prunes at once and every hour, in steps", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   store.pruneCalls = 3;
   const { clock } = await start(store);
   await clock.advance(0);
@@ -117,7 +118,7 @@ Deno.test("startPersisting() prunes at once and every hour, in steps", async () 
 });
 
 Deno.test("startPersisting() calls onBug with a bug, from a timer too", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   store.save = () => Promise.reject(new TypeError("a bug"));
   const { clock, bugs, recordResult } = await start(store);
   await recordResult("ok");
@@ -127,7 +128,7 @@ Deno.test("startPersisting() calls onBug with a bug, from a timer too", async ()
 });
 
 Deno.test("recorded() plans another write after a bug", async () => {
-  const store = createFaultyStore();
+  const store = await openFaultyStore();
   const { save } = store;
   const { clock, bugs, repository, recordResult } = await start(store);
   await clock.advance(0);

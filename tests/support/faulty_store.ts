@@ -5,7 +5,7 @@ import {
   StoreError,
   type StoreFailure,
 } from "../../src/domain/store.ts";
-import { createMemoryStore } from "./memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 
 /** A store in memory that fails on request, and records its calls. */
 export interface FaultyStore extends Store {
@@ -26,7 +26,8 @@ export interface FaultyStore extends Store {
 }
 
 /** Makes one on top of a store, a new one in memory where none is given. */
-export function createFaultyStore(inner: Store = createMemoryStore()): FaultyStore {
+export async function openFaultyStore(given?: Store): Promise<FaultyStore> {
+  const inner = given ?? await openInMemoryStore();
   let held: Promise<void> = Promise.resolve();
   const attempts: number[] = [];
   let pruned = 0;

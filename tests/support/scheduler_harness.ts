@@ -8,7 +8,7 @@ import type { Store, StoreError } from "../../src/domain/store.ts";
 import type { Recorded } from "../../src/state/state_repository.ts";
 import { openStateRepository } from "../../src/state/state_repository.ts";
 import type { Limits } from "../../src/scheduler/run_checks.ts";
-import { createMemoryStore } from "./memory_store.ts";
+import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
 import { type ScheduledConfig, Scheduler, type SchedulerEvent } from "../../src/scheduler/scheduler.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { createFakeTargets, type FakeResponse } from "../../testing/fake_targets.ts";
@@ -76,13 +76,13 @@ export async function startHarness(
   options: SchedulerHarnessOptions = {},
 ): Promise<SchedulerHarness> {
   const clock = options.clock ?? createFakeClock();
-  const store = options.store ?? createMemoryStore();
+  const store = options.store ?? await openInMemoryStore();
   const events: SchedulerEvent[] = [];
   const troubles: (StoreError | null)[] = [];
   const repository = await openStateRepository({
     store,
     onFailure: (error) => void troubles.push(error),
-    reopen: options.reopen ?? (() => Promise.resolve(createMemoryStore())),
+    reopen: options.reopen ?? (() => openInMemoryStore()),
     newId: () => crypto.randomUUID(),
     hostName: "test-host",
   });

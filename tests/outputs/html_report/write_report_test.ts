@@ -3,7 +3,7 @@ import type { PageFacts } from "../../../src/outputs/html_report/facts.ts";
 import { writeReport } from "../../../src/outputs/html_report/write_report.ts";
 import type { Check } from "../../../src/domain/check.ts";
 import type { Store } from "../../../src/domain/store.ts";
-import { createMemoryStore } from "../../support/memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 import { HOSTILE_TEXTS } from "../../state/hostile.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
 import {
@@ -40,7 +40,7 @@ function readText(html: string): string {
 }
 
 Deno.test("writeReport() shows problems first, with their begin, availability and the last changes", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const record = recordOf("web");
   await store.save([
     updateOf("calm", {
@@ -87,7 +87,7 @@ Deno.test("writeReport() shows problems first, with their begin, availability an
 });
 
 Deno.test("writeReport() shows pending notifications, silences, inactive and overdue checks", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   await store.save([
     updateOf("web", {
       record: recordOf("web", {
@@ -120,7 +120,7 @@ Deno.test("writeReport() shows pending notifications, silences, inactive and ove
 });
 
 Deno.test("writeReport() shows unconfirmed failures, equal ones only once", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const record = recordOf("web");
   await store.save([
     updateOf("web", {
@@ -148,7 +148,7 @@ Deno.test("writeReport() shows unconfirmed failures, equal ones only once", asyn
 });
 
 Deno.test("writeReport() shows a check whose last run lies in the future as unknown, and counts no future time", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const aheadMs = NOW_MS + 450 * DAY_MS;
   const base = recordOf("web");
   await store.save([
@@ -196,14 +196,14 @@ Deno.test("writeReport() renders an empty state, and a config without checks", a
     readText(await write([testCheck("ok")], null)),
     /The check is not ok .*No data: no check has run yet\..*web Unknown never ran/,
   );
-  const none = await write([], createMemoryStore());
+  const none = await write([], await openInMemoryStore());
   assert.match(readText(none), /^ No active checks/);
   assert.match(none, /<link rel=icon href="[^"]*%239a6ee0/, "the icon of unknown");
   assert.match(readText(await write([], null, { ...FACTS, timeZone: "UTC" })), /Time zone: UTC\./);
 });
 
 Deno.test("writeReport() shows the trace of an ongoing problem", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const trace = "     0.1 ms  request GET http://web/\n             < x: <b>";
   await store.save(["fails", "recovered"].map((name) => {
     const record = recordOf(name);
@@ -223,7 +223,7 @@ Deno.test("writeReport() escapes every text", async () => {
     "\u202egnp.exe",
     "\u001b[2J",
   ];
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   await store.save(texts.map((name) =>
     updateOf(name, {
       record: recordOf(name, { last: resultOf({ output: name, detail: name }) }),
@@ -250,7 +250,7 @@ Deno.test("writeReport() escapes every text", async () => {
 });
 
 Deno.test("writeReport() stays small however long outputs are", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const names = Array.from({ length: 300 }, (_, index) => `check ${index}`);
   const long = "<".repeat(65_536);
   await store.save(names.flatMap((name) => [

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { handleCheckIn } from "../../../src/outputs/http_endpoint/check_ins.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { createMemoryStore } from "../../support/memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 
 const KEY = "a-key-of-a-job";
 
-function createJob() {
-  const store = createMemoryStore();
+async function createJob() {
+  const store = await openInMemoryStore();
   let ids = 0;
   const options = {
     system: { ...createMemorySystem(), randomId: () => `${++ids}` },
@@ -32,19 +32,19 @@ function createJob() {
 }
 
 Deno.test("handleCheckIn() ends the run that began last, or the one of its run id", async () => {
-  const { send, job } = createJob();
+  const { send, job } = await createJob();
   for (const path of [`${KEY}/start`, `${KEY}/start?rid=own`, `${KEY}/start`]) {
     assert.equal(await send(path), 200);
   }
   assert.equal(await send(`${KEY}/0?rid=own`), 200);
   assert.equal((await job()).last?.id, "ping-own");
-  const { send: sendAgain, job: jobAgain } = createJob();
+  const { send: sendAgain, job: jobAgain } = await createJob();
   for (const path of [`${KEY}/start`, `${KEY}/start`, KEY]) assert.equal(await sendAgain(path), 200);
   assert.equal((await jobAgain()).last?.id, "ping-2");
 });
 
 Deno.test("handleCheckIn() records nothing of a malformed check-in", async () => {
-  const { send, job } = createJob();
+  const { send, job } = await createJob();
   const rows: readonly (readonly [path: string, status: number, method?: string])[] = [
     [KEY, 405, "GET"],
     [`${KEY}s`, 404],

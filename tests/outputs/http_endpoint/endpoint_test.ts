@@ -3,7 +3,7 @@ import { Endpoint } from "../../../src/outputs/http_endpoint/endpoint.ts";
 import { openStateRepository } from "../../../src/state/state_repository.ts";
 import { load, withCheck } from "../../../testing/config_system.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
-import { createMemoryStore } from "../../support/memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 
 /** Starts an endpoint with one check. */
 async function withEndpoint(
@@ -30,9 +30,9 @@ async function withEndpoint(
     },
     log: { debug: ignore, info: ignore, warning: ignore, error: ignore, notification: ignore },
     repository: await openStateRepository({
-      store: createMemoryStore(),
+      store: await openInMemoryStore(),
       onFailure: ignore,
-      reopen: () => Promise.resolve(createMemoryStore()),
+      reopen: () => openInMemoryStore(),
       newId: () => crypto.randomUUID(),
       hostName: "test-host",
     }),

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { renderFeed } from "../../../src/outputs/http_endpoint/feed.ts";
 import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { testCheck } from "../../support/checks.ts";
-import { createMemoryStore } from "../../support/memory_store.ts";
+import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
 import { changeOf, recordOf, updateOf } from "../../state/records.ts";
 
 async function headOf(title: string | null, hostName: string): Promise<string> {
   const feed = await renderFeed({
-    store: createMemoryStore(),
+    store: await openInMemoryStore(),
     checks: [testCheck("ok")],
     recordOf,
     title,
@@ -30,7 +30,7 @@ Deno.test("renderFeed() has the same id for every title", async () => {
 });
 
 Deno.test("renderFeed() asks the store once for the 50 latest changes, whatever the number of checks", async () => {
-  const store = createMemoryStore();
+  const store = await openInMemoryStore();
   const checks = Array.from({ length: 300 }, (_, index) => testCheck("ok", { name: `check ${index}` }));
   const records = new Map(checks.map(({ name }, index) => {
     const record = recordOf(name);

@@ -1,30 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "../../support/property.ts";
 import { CONDITIONS } from "../../../src/domain/condition.ts";
-import type { JobRun } from "../../../src/domain/job_runs.ts";
-import type { OutboxChange, QueuedNotification, Silence } from "../../../src/domain/outbox.ts";
 import type { CheckUpdate, Rollup, Store } from "../../../src/domain/store.ts";
 import { openInMemoryStore } from "../../../src/state/sqlite/in_memory_store.ts";
-import { createMemoryStore } from "../../support/memory_store.ts";
 import { shortOrFull } from "../../../testing/full_form.ts";
 import { pruneAll } from "../conformance.ts";
 import { DAY_MS, HOUR_MS } from "../../../src/shared/time_units.ts";
-import { endOf, notificationOf, NOW_MS, queuedOf, recordOf } from "../records.ts";
-
-Deno.test("the SQLite store matches the model", async () => {
-  const commands = fc.array(steps(), { maxLength: 12 });
-  await fc.assert(
-    fc.asyncProperty(commands, (commands) =>
-      withDatabaseStore(async (store) => {
-        const model = createMemoryStore();
-        for (const command of commands) {
-          assert.equal(await run(store, command), await run(model, command));
-          assert.deepEqual(await everythingIn(store), await everythingIn(model));
-        }
-      })),
-    { numRuns: shortOrFull(100, 3000) },
-  );
-});
+import { NOW_MS, recordOf } from "../records.ts";
 
 Deno.test("prune() loses no result and no time when it aggregates hours into days", async () => {
   const entries = fc.array(updates(), { minLength: 1, maxLength: 60 });
@@ -49,51 +31,11 @@ Deno.test("prune() loses no result and no time when it aggregates hours into day
 const NAMES = ["a", "b\0", "\ud800"];
 const DAYS_BACK_MAX = 10;
 
-/** The calls, in this order; `null` is skipped. */
-interface Step {
-  readonly save: readonly CheckUpdate[] | null;
-  readonly change: OutboxChange | null;
-  readonly added: readonly Silence[] | null;
-  readonly ended: { readonly checks: readonly (string | null)[] | "all"; readonly nowMs: number } | null;
-  readonly beats: readonly Beat[] | null;
-  readonly pruneMs: number | null;
-}
-
-interface Beat {
-  readonly name: string;
-  readonly run: JobRun;
-  readonly nowMs: number;
-}
-
 /** A database in memory has the same tables; the disk is tested elsewhere. */
 async function withDatabaseStore(use: (store: Store) => Promise<void>): Promise<void> {
   const store = await openInMemoryStore();
   await use(store);
   await store.close();
-}
-
-/** Returns the number of silences that it ended. */
-async function run(store: Store, { save, change, added, ended, beats, pruneMs }: Step): Promise<number> {
-  if (save !== null) await store.save(save);
-  if (change !== null) await store.changeOutbox(change);
-  if (added !== null) await store.addSilences(added);
-  const count = ended === null ? 0 : await store.endSilences(ended.checks, ended.nowMs);
-  for (const { name, run, nowMs } of beats ?? []) await store.keepJobRun(name, run, nowMs);
-  if (pruneMs !== null) await pruneAll(store, pruneMs);
-  return count;
-}
-
-async function everythingIn(store: Store): Promise<unknown> {
-  const perName = NAMES.map(async (name) => [
-    await store.changes(name, { sinceMs: -Infinity, limit: 5 }),
-    await store.changes(name, { sinceMs: NOW_MS - 2 * DAY_MS, limit: Infinity }),
-    await store.rollups(name, -Infinity),
-    await store.rollups(name, NOW_MS - 9 * DAY_MS),
-    await store.job(name, NOW_MS),
-    await store.recentRuns([name]),
-  ]);
-  const silences = [await store.silences(-Infinity), await store.silences(NOW_MS - DAY_MS)];
-  return [await store.records(), await store.outbox(), ...silences, ...await Promise.all(perName)];
 }
 
 /** Returns the sums that merging must not change. */
@@ -110,86 +52,6 @@ async function sumsIn(store: Store): Promise<unknown> {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-function steps(): fc.Arbitrary<Step> {
-  const now = fc.oneof(times(), fc.integer({ min: 0, max: 500 }).map((day) => NOW_MS + day * DAY_MS));
-  const checks = fc.oneof(
-    fc.constant("all" as const),
-    fc.array(fc.option(fc.constantFrom(...NAMES)), { maxLength: 3 }),
-  );
-  return fc.record({
-    save: fc.option(fc.array(updates(), { maxLength: 20 })),
-    change: fc.option(outboxChanges()),
-    added: fc.option(fc.array(silences(), { maxLength: 5 }), { freq: 2 }),
-    ended: fc.option(fc.record({ checks, nowMs: times() }), { freq: 1 }),
-    beats: fc.option(fc.array(beats(), { maxLength: 30 })),
-    pruneMs: fc.option(now, { freq: 1 }),
-  });
-}
-
-function beats(): fc.Arbitrary<Beat> {
-  const end = fc.record({ atMs: times(), output: fc.string({ unit: "binary" }) }).map(endOf);
-  return fc.record({
-    name: fc.constantFrom(...NAMES),
-    id: fc.nat({ max: 40 }),
-    startedAtMs: times(),
-    end: fc.option(end),
-    nowMs: times(),
-  }).map(({ name, id, startedAtMs, end, nowMs }) => // An id is of one run, whatever its job.
-  ({ name, nowMs, run: { id: `${name} ${id}`, startedAtMs, end } }));
-}
-
-function outboxChanges(): fc.Arbitrary<OutboxChange> {
-  const place = fc.record({ check: fc.constantFrom(...NAMES), channelKey: fc.constantFrom("x", "y\0") });
-  const mark = fc.tuple(place, fc.constantFrom(...CONDITIONS), fc.string({ unit: "binary" }))
-    .map(([{ check, channelKey }, condition, messageId]) => ({
-      check,
-      channelKey,
-      messageId,
-      condition,
-      certain: messageId.length % 2 === 0,
-    }));
-  return fc.record({
-    changed: fc.array(rows(), { maxLength: 5 }),
-    removed: fc.array(rowIds(), { maxLength: 3 }),
-    markers: fc.array(mark, { maxLength: 3 }),
-    cleared: fc.array(place, { maxLength: 3 }),
-  }, { requiredKeys: ["changed", "removed", "markers", "cleared"] });
-}
-
-function rowIds(): fc.Arbitrary<string> {
-  return fc.constantFrom("1", "1.0", "a\0", "a\0b", "\ud800", "\ufffd", "x", "y");
-}
-
-function rows(): fc.Arbitrary<QueuedNotification> {
-  return fc.record({
-    state: fc.constantFrom("pending" as const, "rejected" as const, "dropped" as const),
-    attempts: fc.nat(),
-    nextAttemptAtMs: times(),
-    lastFailure: fc.option(fc.string({ unit: "binary" })),
-    firstFailedAtMs: fc.option(times()),
-    messageId: fc.option(rowIds()),
-    channelName: fc.string({ unit: "binary" }),
-  }).chain((fields) =>
-    // Some sequences are equal: an error, yet every store makes the same of it.
-    fc.tuple(rowIds(), fc.nat({ max: 9 }), fc.string({ unit: "binary" })).map(([id, sequence, output]) =>
-      queuedOf(id, sequence, { ...fields, notification: notificationOf("web", { output }) })
-    )
-  );
-}
-
-function silences(): fc.Arbitrary<Silence> {
-  return fc.record({
-    id: rowIds(),
-    check: fc.option(fc.constantFrom(...NAMES)),
-    tag: fc.option(fc.string({ unit: "binary" })),
-    fromMs: times(),
-    untilMs: times(),
-    reason: fc.string({ unit: "binary" }),
-    kind: fc.constantFrom("silence" as const, "acknowledgement" as const, "maintenance" as const),
-    problemBeganAtMs: fc.option(times()),
-  });
 }
 
 function updates(): fc.Arbitrary<CheckUpdate> {
@@ -218,12 +80,11 @@ function updates(): fc.Arbitrary<CheckUpdate> {
     missedRuns: fc.nat(),
     rollup: fc.option(rollup),
     change: fc.option(change),
-    queued: fc.array(rows(), { maxLength: 2 }),
-  }).map(({ name, seenAtMs, missedRuns, rollup, change, queued }) => ({
+  }).map(({ name, seenAtMs, missedRuns, rollup, change }) => ({
     record: recordOf(name, { seenAtMs, missedRuns }),
     rollup,
     change: change === null ? null : { name, ...change },
-    queued,
+    queued: [],
   }));
 }
 
