@@ -5,7 +5,7 @@
  *     deno task soak
  *     deno task soak rate memory
  *     deno task soak --seconds 10 --rounds 20 rate kill
- *     deno task soak --short chaos configs
+ *     deno task soak --short kill configs
  *     deno task soak --rounds 100 --seed 7 traces
  *     deno task soak full                   # the tests that have a short form, in full
  */
@@ -18,7 +18,7 @@ import { soakRate } from "./soak/rate.ts";
 import { soakServices } from "./soak/services.ts";
 import { SOURCE_FLAGS } from "../testing/source.ts";
 import { CAMPAIGNS, SEED } from "../testing/seed.ts";
-import { startChild, tool } from "../testing/tools.ts";
+import { startChild } from "../testing/tools.ts";
 import { FULL_FORM } from "../testing/full_form.ts";
 import { soakHandles, soakWheel } from "./soak_wheel.ts";
 
@@ -27,11 +27,11 @@ const PROJECT = new URL("..", import.meta.url);
 interface SoakOptions {
   /** How long the checks of `rate` run, and those of each scenario of `endpoint`. */
   readonly seconds: number;
-  /** The duration of `services`, `chaos` and `shared`. */
+  /** The duration of `services` and `shared`. */
   readonly minutes: number;
-  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `traces` and `properties`. */
+  /** The number of kills of `kill`, of random walks of `walk`, and of seeds of `chaos`, `traces` and `properties`. */
   readonly rounds: number;
-  /** The first seed of `traces` and `properties`, and that of `shared`. */
+  /** The first seed of `chaos`, `traces` and `properties`, and that of `shared`. */
   readonly seed: number;
   /** Steps of the condition machine; the wheel does 20 times as many. */
   readonly steps: number;
@@ -50,29 +50,20 @@ const PARTS: Readonly<Record<string, (options: SoakOptions) => Promise<void>>> =
     return Promise.resolve();
   },
   kill: ({ rounds }) =>
-    runTests([
-      "tests/state/kill_test.ts",
-      "tests/life/kill_test.ts",
-      "tests/simulation/kills_test.ts",
-    ], {
+    runTests(["tests/state/kill_test.ts", "tests/life/kill_test.ts"], {
       variables: { KILL_ROUNDS: rounds },
       minutesMax: 10 + rounds / 3,
     }),
-  chaos: async ({ minutes }) => {
-    // The test would be ignored without them.
-    for (const name of ["faketime", "mount", "umount"] as const) tool(name);
-    await runTests(["tests/life/chaos_test.ts"], {
-      variables: { CHAOS_SECONDS: 60 * minutes, CHAOS_REQUIRES_DISK: 1 },
-      minutesMax: 10 + 3 * minutes,
-    });
-  },
+  chaos: (options) =>
+    runSeeds(["tests/simulation/kills_test.ts", "tests/simulation/members_chaos_test.ts"], options),
   shared: ({ minutes, seed }) =>
     runTests(["tests/life/members_faults_test.ts"], {
       variables: { MEMBER_FAULTS_SECONDS: 60 * minutes, MEMBER_FAULTS_SEED: seed },
       minutesMax: 10 + 2 * minutes,
     }),
   traces: soakTraces,
-  properties: soakProperties,
+  properties: async (options) =>
+    await runSeeds(await Array.fromAsync(filesWith("tests", "/support/property.ts")), options),
   configs: async ({ rounds }) => {
     await soakConfigs();
     await runTests(["tests/config/hostile_configs_test.ts"], {
@@ -122,10 +113,10 @@ Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
   a database server
 
   --short       the same as --minutes 1 --rounds 2
-  --minutes N   duration of services, of chaos and of shared (60)
-  --rounds N    how much configs, kill, properties, traces and walk do (200)
-  --seed N      the seed of shared, and the first one of properties and traces, one more each round (some number,
-                which it prints)
+  --minutes N   duration of services and of shared (60)
+  --rounds N    how much chaos, configs, kill, properties, traces and walk do (200)
+  --seed N      the seed of shared, and the first one of chaos, properties and traces, one more each round (some
+                number, which it prints)
   --seconds N   duration of rate and of each scenario of endpoint (60)
   --steps N     how much wheel does (1000000)
   --runs N      how much memory does (100000)
@@ -157,8 +148,8 @@ async function soak(names: readonly string[], options: SoakOptions): Promise<num
   return exitCode;
 }
 
-async function soakProperties({ rounds, seed }: SoakOptions): Promise<void> {
-  const files = await Array.fromAsync(filesWith("tests", "/support/property.ts"));
+/** Runs all of the campaigns of some test modules, each time with another seed. */
+async function runSeeds(files: readonly string[], { rounds, seed }: SoakOptions): Promise<void> {
   console.log(`  seeds ${seed} to ${seed + rounds - 1}`);
   for (let round = 0; round < rounds; round++) {
     await runTests(files, { variables: { [SEED]: seed + round, [CAMPAIGNS]: "full" }, minutesMax: 10 });

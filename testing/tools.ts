@@ -43,7 +43,6 @@ export const TOOLS = {
   "kill": { package: "procps", path: "/usr/bin/kill" },
   "man": { package: "man-db" },
   "mandoc": { package: "mandoc" },
-  "mount": { package: "mount" },
   "negate": plugin("negate"),
   "nginx": { package: "nginx-light", path: "/usr/sbin/nginx" },
   "notify-send": { package: "libnotify-bin" },
@@ -61,7 +60,6 @@ export const TOOLS = {
   "python3-gi": { package: "python3-gi", path: "/usr/lib/python3/dist-packages/gi/__init__.py" },
   "redis-server": { package: "redis-server" },
   "systemd-analyze": { package: "systemd" },
-  "umount": { package: "mount" },
   "xmllint": { package: "libxml2-utils" },
   "zsh": { package: "zsh" },
 } as const satisfies Readonly<Record<string, Tool>>;

@@ -8,8 +8,6 @@ const ALLOWED: readonly string[] = [
   "testing/tools.ts",
   // Tests the limits of the runtime's permissions.
   "tests/executable/attempts.ts",
-  // Mounts a disk in the namespace of its process.
-  "tests/life/chaos/small_disk.ts",
 ];
 
 /**

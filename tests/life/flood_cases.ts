@@ -63,22 +63,6 @@ test("monitor check: four targets that flood with informational responses hurt n
     })
   ));
 
-test("monitor check --once: targets that flood with informational responses end at once", () =>
-  withHarness(async (harness) => {
-    await using flood = await startFlood();
-    const checks = Object.fromEntries(flood.ports.map((port) => [`flood ${port}`, {
-      kind: "http_request",
-      // Only an endless response would wait for it.
-      timeout: 3600,
-      parameters: { request: { target: `http://127.0.0.1:${port}/` } },
-    }]));
-    harness.writeConfig(checks);
-    const { code, stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "json"]);
-    assert.equal(code, 2);
-    const { checks: results } = JSON.parse(stdout) as { readonly checks: readonly { output: string }[] };
-    for (const { output } of results) assert.match(output, FLOODED);
-  }));
-
 test("monitor check: a target that floods a TLS handshake is critical, and ends nothing", () =>
   withHarness(async (harness) => {
     await using server = startServer(flood);

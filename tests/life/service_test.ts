@@ -5,5 +5,4 @@ import "./flood_cases.ts";
 import "./metrics_cases.ts";
 import "./output_cases.ts";
 import "./page_cases.ts";
-import "./stall_cases.ts";
 import "./stop_cases.ts";

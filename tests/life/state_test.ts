@@ -4,7 +4,6 @@
  */
 import "./beat_cases.ts";
 import "./files_cases.ts";
-import "./held_state_cases.ts";
 import "./kept_state_cases.ts";
 import "./lacks_cases.ts";
 import "./status_cases.ts";

@@ -73,27 +73,6 @@ for (
     }));
 }
 
-test("monitor check: what only waits for its turn does not begin while it stops", () =>
-  withHarness(async (harness) => {
-    harness.writeScript("touch.sh", 'touch "$MONITOR_CHECK"\nwhile [ ! -e go ]; do sleep 0.02; done');
-    const script = { kind: "script", timeout: 60, parameters: { path: "./touch.sh" } };
-    harness.writeConfig({ one: script, two: script });
-    const program = harness.start(["check", "--concurrency", "1"]);
-    const exists = (name: string): boolean => {
-      try {
-        return Deno.statSync(`${harness.directory}/${name}`).isFile;
-      } catch {
-        return false;
-      }
-    };
-    const begun = await until("a script", () => ["one", "two"].find(exists));
-    program.signal("SIGTERM");
-    await program.stderr.next(`waiting for "${begun}"`);
-    Deno.writeTextFileSync(`${harness.directory}/go`, "");
-    assert.equal((await program.end()).code, 0);
-    assert.ok(!exists(begun === "one" ? "two" : "one"));
-  }));
-
 for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGTERM", code: 143 }] as const) {
   test(`monitor check --once: ${signal} exits ${code}, names what has no result and leaves no child`, () =>
     withHarness(async (harness) => {
@@ -134,16 +113,6 @@ for (
       assert.deepEqual(ended, { code, stdout: "", stderr });
     }));
 }
-
-test("monitor check: SIGHUP while the config is read is a reload, once the checks run", () =>
-  withHarness(async (harness) => {
-    const { program, complete } = await startReading(harness, ["--state", "none"]);
-    program.signal("SIGHUP");
-    complete();
-    await program.stderr.next("the config is read from stdin and cannot be reloaded");
-    program.signal("SIGTERM");
-    assert.equal((await program.end()).code, 0);
-  }));
 
 /** Starts `check` and waits until it reads its config, which it does until that is complete. */
 async function startReading(

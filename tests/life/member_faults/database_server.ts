@@ -10,7 +10,7 @@ import { runChild, tool } from "../../../testing/tools.ts";
 import { PostgresClient } from "../../../src/state/postgres/postgres_client.ts";
 import type { PostgresPlace } from "../../../src/domain/postgres_place.ts";
 import type { Row } from "../../../src/state/sql/table_declaration.ts";
-import { createMovableClock, type MovableClock } from "../chaos/clock.ts";
+import { createMovableClock, type MovableClock } from "./clock.ts";
 
 /** The schema of the members. */
 export const SCHEMA = "faults";

@@ -1,6 +1,6 @@
 /** The members: real monitors, each with its own config, network and, for one, clock. */
 import assert from "node:assert/strict";
-import { createMovableClock, type MovableClock } from "../chaos/clock.ts";
+import { createMovableClock, type MovableClock } from "./clock.ts";
 import type { Harness, Program } from "../program.ts";
 import { ROLE } from "../../support/postgres.ts";
 import { SCHEMA } from "./database_server.ts";
