@@ -6,7 +6,6 @@ export const MEMBERS: FaultyLayer = {
     "tests/members",
     "tests/simulation",
     "tests/life/members_test.ts",
-    "tests/life/members_filters_test.ts",
   ],
   files: [
     {

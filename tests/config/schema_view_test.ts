@@ -91,25 +91,6 @@ Deno.test("the schemas have a branch for each kind that they list, and no other"
   }
 });
 
-Deno.test("the schemas describe every key at every level", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      const seen: string[] = [];
-      for (const { path, view } of keysOf(schema)) {
-        seen.push(path);
-        assert.ok(
-          view.description !== undefined && /^[A-Z].*[.]$/s.test(view.description),
-          `${path} has no sentence`,
-        );
-        assert.ok(view.types.length > 0 || view.enum !== undefined, `${path} has no type`);
-      }
-      for (const path of ["defaults.schedule.regular_interval", "checks.*.parameters.response.headers.*"]) {
-        assert.ok(seen.includes(path), path);
-      }
-    });
-  }
-});
-
 Deno.test("the schemas close every object that has no free names", async (t) => {
   for (const [name, schema] of Object.entries(SCHEMAS)) {
     await t.step(name, () => {
@@ -123,27 +104,6 @@ Deno.test("the schemas close every object that has no free names", async (t) => 
         const isObject = [part.type].flat().includes("object") && part.$ref === undefined;
         if (!isObject || open.has(part)) continue;
         assert.ok(part.additionalProperties !== undefined && part.additionalProperties !== true, path);
-      }
-    });
-  }
-});
-
-Deno.test("the schemas have valid defaults and examples", async (t) => {
-  for (const [name, schema] of Object.entries(SCHEMAS)) {
-    await t.step(name, () => {
-      for (const { path, view } of keysOf(schema)) {
-        const values = [...(view.default === undefined ? [] : [view.default]), ...view.examples];
-        for (const value of values) {
-          const type = typeOf(value);
-          if (view.types.length > 0) {
-            const isNumber = type === "integer" && view.types.includes("number");
-            assert.ok(isNumber || view.types.includes(type), `${path}: ${JSON.stringify(value)}`);
-          }
-          if (view.enum !== undefined) {
-            assert.ok(view.enum.includes(value), `${path}: ${JSON.stringify(value)}`);
-          }
-          if (typeof value === "number") assert.ok(value >= (view.minimum ?? -Infinity), path);
-        }
       }
     });
   }
@@ -267,53 +227,4 @@ function* partsOf(part: Schema, path = "#"): Generator<{ readonly path: string; 
   for (const child of [...single, typeof free === "object" ? free : undefined]) {
     if (child !== undefined) yield* partsOf(child, `${path}/?`);
   }
-}
-
-interface KeyView {
-  readonly path: string;
-  readonly view: SchemaView & { readonly examples: readonly JsonValue[] };
-}
-
-/** Returns every key that a config can have, as a reader returns it; `*` means a free name or any element. */
-function keysOf(root: Schema): readonly KeyView[] {
-  const reader = createSchemaReader(root);
-  const found: KeyView[] = [];
-  // A value of JSON is described by itself.
-  const open = new Set<string>();
-  const walk = (schema: Schema, path: string): void => {
-    if (schema.$ref !== undefined && open.has(schema.$ref)) return;
-    if (schema.$ref !== undefined) open.add(schema.$ref);
-    walkKeys(schema, path);
-    if (schema.$ref !== undefined) open.delete(schema.$ref);
-  };
-  const walkKeys = (schema: Schema, path: string): void => {
-    const kinds = reader.view(schema, undefined).keys.get("kind");
-    const values = kinds === undefined ? [undefined] : reader.view(kinds, undefined).enum ?? [];
-    for (const kind of values) {
-      const view = reader.view(schema, kind === undefined ? undefined : { kind });
-      for (const [name, key] of view.keys) visit(key, path === "" ? name : `${path}.${name}`);
-      if (view.otherKeys !== undefined) walkFree(view.otherKeys, `${path}.*`);
-      if (view.items !== undefined) walkFree(view.items, `${path}.*`);
-    }
-  };
-  const visit = (schema: Schema, path: string): void => {
-    const examples = (schema.examples ?? []).filter((value) => value !== undefined);
-    found.push({ path, view: { ...reader.view(schema, undefined), examples } });
-    walk(schema, path);
-  };
-  // The values of a free name or a list are described by its owner.
-  const walkFree = (schema: Schema, path: string): void => {
-    const view = reader.view(schema, undefined);
-    const description = view.description ?? "Described by its owner.";
-    found.push({ path, view: { ...view, description, examples: schema.examples ?? [] } });
-    walk(schema, path);
-  };
-  walk(root, "");
-  return found;
-}
-
-function typeOf(value: JsonValue): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return typeof value === "number" && Number.isInteger(value) ? "integer" : typeof value;
 }

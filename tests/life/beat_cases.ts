@@ -210,11 +210,6 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
     prepare?: (harness: Harness) => void;
     stderr: RegExp;
   }[] = [
-    {
-      name: "a misspelt name",
-      args: ["beat", "bakcup"],
-      stderr: /unknown check "bakcup"\nmonitor: hint: did you mean "backup"\?\n.*this run is not/,
-    },
     { name: "no name", args: ["beat"], stderr: /beat requires the name of a check\n/ },
     {
       name: "two names",
@@ -250,11 +245,6 @@ test("monitor beat: nothing of monitor's keeps a command from running", (add) =>
       name: "a check of another kind",
       prepare: (harness) => harness.writeConfig({ backup: { kind: "test", parameters: {} } }),
       stderr: /the check "backup" is not a job: its kind is "test"\n/,
-    },
-    {
-      name: "no config",
-      prepare: ({ directory }) => Deno.removeSync(`${directory}/monitor.json`),
-      stderr: /cannot find a config: looked for/,
     },
     {
       name: "an invalid config",

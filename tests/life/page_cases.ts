@@ -7,21 +7,6 @@ const test = concurrentTests("monitor check: page");
 
 const ONCE = ["check", "--once"];
 
-test("monitor check: the page is renewed after the first result, whatever its interval", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
-      report: { path: "page.html", interval: "1 hour" },
-    });
-    harness.start(["check"]);
-    await until("the first result on the page", () => {
-      try {
-        return Deno.readTextFileSync(`${harness.directory}/page.html`).includes("The check is ok");
-      } catch {
-        return false;
-      }
-    });
-  }));
-
 test("monitor check: the page is renewed at the start, after a change, and after each call with --due", () =>
   withHarness(async (harness) => {
     harness.writeScript("state", "cat state.txt; exit $(cat code.txt)");
@@ -105,28 +90,6 @@ test("monitor report: a public page shows only checks with its tags, without out
     const unknown = await harness.run(["report", "--public", "websit"]);
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /no check has the tag "websit"/);
-  }));
-
-test("monitor check: a page that cannot be written is said once, and nothing else ends", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ web: { kind: "test", parameters: { condition: "ok" } } }, {
-      report: { path: "none/page.html", interval: 1 },
-    });
-    const words =
-      `cannot write the HTML report to "${harness.directory}/none/page.html": its directory does not exist`;
-    const program = harness.start(["check"]);
-    await program.stderr.next((line) => line.includes(words));
-    Deno.mkdirSync(`${harness.directory}/none`);
-    await program.stderr.next((line) => line.includes("writing the HTML report succeeds again"));
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0);
-    assert.equal(stderr.split(words).length, 2);
-
-    Deno.removeSync(`${harness.directory}/none`, { recursive: true });
-    const due = await harness.run([...ONCE, "--due"]);
-    assert.equal(due.code, 0);
-    assert.equal(due.stderr, `monitor: warning: ${words}\n`);
   }));
 
 test("monitor report: writes the page beside a running monitor, to a file or to stdout", () =>

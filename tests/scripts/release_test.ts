@@ -8,16 +8,8 @@ import { parse } from "yaml";
 import project from "../../deno.json" with { type: "json" };
 import licenses from "../../src/cli/generated/licenses.json" with { type: "json" };
 import { PROJECT_URL } from "../../src/cli/project_url.ts";
-import {
-  checkRelease,
-  completeRelease,
-  imageCommands,
-  releaseSbom,
-  SBOM_NAME,
-  uploadCommand,
-} from "../../scripts/release.ts";
+import { checkRelease, completeRelease, releaseSbom, SBOM_NAME } from "../../scripts/release.ts";
 import { makeTarball } from "../../scripts/package/archive.ts";
-import { readPages } from "../docs/pages.ts";
 import { runArguments } from "../../testing/source.ts";
 import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
@@ -86,17 +78,6 @@ Deno.test("completeRelease() adds the SBOM and the installer, with valid checksu
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
-});
-
-Deno.test("the commands for the release and the image name the tag and every file", () => {
-  const upload = uploadCommand("v0.1.0", ["SHA256SUMS", "monitor_linux_amd64.deb"]);
-  assert.deepEqual(upload.slice(0, 4), ["gh", "release", "create", "v0.1.0"]);
-  assert.deepEqual(upload.slice(-2), ["SHA256SUMS", "monitor_linux_amd64.deb"]);
-  assert.deepEqual(imageCommands("v0.1.0", "ghcr.io/o/monitor").map((command) => command.join(" ")), [
-    "docker build --tag ghcr.io/o/monitor:0.1.0 --tag ghcr.io/o/monitor:latest --file examples/container/Containerfile .",
-    "docker push ghcr.io/o/monitor:0.1.0",
-    "docker push ghcr.io/o/monitor:latest",
-  ]);
 });
 
 Deno.test("release.ts prints the commands of upload and image with --dry-run, and rejects another step", async () => {
@@ -221,21 +202,4 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
-
-Deno.test("the project's URL is the same everywhere", async () => {
-  const texts = [
-    "scripts/install.sh",
-    ".github/workflows/release.yml",
-    ...readPages().map(({ path }) => path),
-  ];
-  let found = 0;
-  for (const path of texts) {
-    const text = await Deno.readTextFile(new URL(path, PROJECT));
-    for (const [url] of text.matchAll(/https:\/\/github\.com\/[\w-]+\/monitor\b/g)) {
-      assert.equal(url, PROJECT_URL, path);
-      found++;
-    }
-  }
-  assert.ok(found > 5);
 });
