@@ -68,13 +68,6 @@ export function hostileRecord(text: string, condition: Condition): RunRecord {
   });
 }
 
-/** A run with a hostile text everywhere, in each condition and among the unfinished. */
-export function hostileSummary(text: string): RunSummary {
-  return summaryOf(CONDITIONS.map((condition) => hostileRecord(text, condition)), {
-    unfinished: [text, "b"],
-  });
-}
-
 /** The whole hostile set in one run. */
 export function everyHostileRecord(): RunSummary {
   return summaryOf(

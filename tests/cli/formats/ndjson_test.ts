@@ -6,34 +6,6 @@ import { ndjsonFormat } from "../../../src/cli/formats/ndjson.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
 import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
-Deno.test("ndjsonFormat prints a line for each check as it finishes", () => {
-  assert.equal(
-    ndjsonFormat.record(
-      recordOf({ name: "web", title: "Website", output: "fine", metrics: { status: 200 } }),
-      optionsOf(),
-    ),
-    '{"event":"result","name":"web","title":"Website","kind":"test","condition":"ok","output":"fine","detail":"",' +
-      '"started_at":"2026-01-31T10:00:00.005Z","duration_ms":12.1,"metrics":{"status":200},"performance_data":"",' +
-      '"occurrences":1,"threshold":3,"confirmed":"ok","tags":[]}\n',
-  );
-});
-
-Deno.test("ndjsonFormat prints a last line that sums up", () => {
-  const summary = summaryOf(
-    [
-      recordOf({ condition: "warning" }),
-      recordOf({ condition: "warning" }),
-      recordOf({ condition: "unknown" }),
-    ],
-    { unfinished: ["mail"] },
-  );
-  assert.equal(
-    ndjsonFormat.summary(summary, optionsOf()),
-    '{"event":"summary","condition":"warning","started_at":"2026-01-31T10:00:00.000Z","duration_ms":1234.6,' +
-      '"counts":{"ok":0,"unknown":1,"warning":2,"critical":0},"unfinished":["mail"]}\n',
-  );
-});
-
 Deno.test("ndjsonFormat prints the fields that json prints for a check", () => {
   const summary = summaryOf([recordOf({ detail: "a\nb", performanceData: "x=1" })]);
   const { event, ...fields } = JSON.parse(
