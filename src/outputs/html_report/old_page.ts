@@ -27,7 +27,7 @@ export const SHOW_OLD = `  const showOld = (sinceMs) => {
     const since = new Date(sinceMs);
     const day = Date.now() - sinceMs < 86400000 ? "" : since.toLocaleDateString("sv-SE") + " ";
     note.className = "z";
-    note.textContent = "Not updated since " + day + since.toLocaleTimeString("sv-SE") + ". Nothing below is known to be true now.";
+    note.textContent = "Not updated since " + day + since.toLocaleTimeString("sv-SE", { timeZoneName: "short" }) + ". Nothing below is known to be true now.";
   };
 `;
 
