@@ -6,7 +6,7 @@ import { renderProblems } from "./diagnostics.ts";
 import { MissingPermissionsError } from "./config_permissions.ts";
 import { EXIT } from "./exit_code.ts";
 import { permissionFlag } from "../permissions/permission_flags.ts";
-import { runnableHint } from "./runnable_hint.ts";
+import { runnableHint, type TypedPlaces } from "./runnable_hint.ts";
 import { hideKnownSecrets } from "./known_secrets.ts";
 import { printable, printableBlock } from "../shared/printable.ts";
 import { missingPermissionIn, stateExitCode, StateHeldError } from "./state_errors.ts";
@@ -20,13 +20,13 @@ interface Failure {
 
 interface FailureOptions {
   readonly color: boolean;
-  /** The `--config` of this call, for the commands in hints. */
-  readonly config?: string | undefined;
+  /** For the commands in hints. */
+  readonly places?: TypedPlaces;
 }
 
 /** The one place that describes an error which ends a command, and chooses the exit code. */
 export function describeFailure(error: unknown, options: FailureOptions): Failure {
-  const message = (text: string, hint: string | null): string => messageWith(text, hint, options.config);
+  const message = (text: string, hint: string | null): string => messageWith(text, hint, options.places);
   if (error instanceof UsageError) return { text: message(error.message, error.hint), exitCode: EXIT.usage };
   if (error instanceof ConfigError) {
     const problems = error.source === null
@@ -98,10 +98,10 @@ function describeBug(error: unknown): Failure {
 }
 
 function message(text: string, hint: string | null): string {
-  return messageWith(text, hint, undefined);
+  return messageWith(text, hint);
 }
 
-function messageWith(text: string, hint: string | null, config: string | undefined): string {
-  const shown = (line: string): string => printable(runnableHint(line, config));
+function messageWith(text: string, hint: string | null, places: TypedPlaces = {}): string {
+  const shown = (line: string): string => printable(runnableHint(line, places));
   return `monitor: error: ${shown(text)}\n${hint === null ? "" : `monitor: hint: ${shown(hint)}\n`}`;
 }

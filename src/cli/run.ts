@@ -7,7 +7,7 @@ import { COMMAND_LOADERS } from "./command_loaders.ts";
 import { HIDDEN_COMMAND_LOADERS } from "./hidden_command_loaders.ts";
 import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
-import { configInArguments } from "./runnable_hint.ts";
+import { typedPlaces } from "./runnable_hint.ts";
 import { usesColor } from "./terminal.ts";
 import { VERSION } from "./version.ts";
 
@@ -16,7 +16,7 @@ export async function run(args: readonly string[], system: System): Promise<numb
     return await dispatch(args, system);
   } catch (error) {
     const color = usesColor(system.stderr, system) && !args.includes("--no-color");
-    const { text, exitCode } = describeFailure(error, { color, config: configInArguments(args) });
+    const { text, exitCode } = describeFailure(error, { color, places: typedPlaces(args) });
     system.stderr.write(text);
     return exitCode;
   }

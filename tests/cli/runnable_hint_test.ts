@@ -3,26 +3,35 @@ import { CONFIG_OPTION } from "../../src/cli/command_definition.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { run } from "../../src/cli/run.ts";
 import { runnableHint } from "../../src/cli/runnable_hint.ts";
+import { STATE_OPTION } from "../../src/cli/state_location.ts";
 import { createConfigSystem } from "../../testing/config_system.ts";
 import type { MemorySink } from "../../testing/memory_system.ts";
 
-Deno.test("runnableHint() adds the config to the commands that read one", async (t) => {
+Deno.test("runnableHint() adds config and state to the commands that read them", async (t) => {
   for (const { name, options } of COMMANDS) {
     await t.step(name, () => {
       const hint = `list them with: monitor ${name} NAME`;
-      const added = options.includes(CONFIG_OPTION) ? hint.replace(name, `${name} -c 'a b.jsonc'`) : hint;
-      assert.equal(runnableHint(hint, "a b.jsonc"), added);
-      assert.equal(runnableHint(hint, undefined), hint);
+      const words = [
+        ...options.includes(CONFIG_OPTION) ? ["-c 'a b.jsonc'"] : [],
+        ...options.includes(CONFIG_OPTION) && options.includes(STATE_OPTION) ? ["--state /x"] : [],
+      ];
+      const added = hint.replace(name, [name, ...words].join(" "));
+      assert.equal(runnableHint(hint, { config: "a b.jsonc", state: "/x" }), added);
+      assert.equal(runnableHint(hint, {}), hint);
+      assert.equal(runnableHint(hint, { config: "-", state: "postgres://monitor:secret@db/x" }), hint);
     });
   }
 });
 
 Deno.test("runnableHint() leaves sentences and commands with a config alone", () => {
   for (const text of ["another monitor uses it", "see: monitor status -c x", "the monitor check is late"]) {
-    assert.equal(runnableHint(text, "y.jsonc"), text);
+    assert.equal(runnableHint(text, { config: "y.jsonc" }), text);
   }
   const both = "run monitor status, or start it with: monitor check";
-  assert.equal(runnableHint(both, "y"), "run monitor status -c y, or start it with: monitor check -c y");
+  assert.equal(
+    runnableHint(both, { config: "y" }),
+    "run monitor status -c y, or start it with: monitor check -c y",
+  );
 });
 
 Deno.test("monitor prints a hint for the words and the options of other tools", async (t) => {
@@ -34,6 +43,7 @@ Deno.test("monitor prints a hint for the words and the options of other tools", 
     "logs": /monitor history NAME/,
     "start": /with: monitor check/,
     "serve -c x.json": /with: monitor check -c x\.json/,
+    "start --state=/x -c y.json": /with: monitor check -c y\.json --state \/x$/m,
     "stop": /systemctl stop monitor/,
     "restart": /with: monitor reload/,
     "test": /monitor check --once, or a new one with: monitor try TARGET/,
