@@ -1,6 +1,8 @@
 /** Connections to a PostgreSQL server, which uses its own protocol before TLS begins. */
 import type { Duplex } from "node:stream";
 import type { Connection, ConnectionOptions, DatabaseTarget } from "../../domain/connections.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { pause } from "../../shared/deadline.ts";
 import { onAbort } from "../../shared/on_abort.ts";
 import { StartTlsRefusal } from "../tls/start_tls.ts";
 import { beginTls, handshaken } from "../tls/tls_stream.ts";
@@ -13,9 +15,35 @@ const ACCEPTED = "S".charCodeAt(0);
 const REFUSED = "N".charCodeAt(0);
 
 const READ_BYTES = 65_536;
+/** While data keeps arriving, the runtime reads 128 times in one turn of its event loop, which takes seconds. */
+const TURN_BYTES = 4 * READ_BYTES;
 
 /** Connects; aborting the signal closes the connection, also later. */
 export async function connectDatabase(
+  target: DatabaseTarget,
+  options: ConnectionOptions & ConnectTcpOptions,
+): Promise<Connection> {
+  return withTurns(await connect(target, options), options.clock);
+}
+
+/** Gives other work its turn after so many bytes. */
+function withTurns(connection: Connection, clock: Clock): Connection {
+  let bytes = 0;
+  return {
+    ...connection,
+    read: async () => {
+      if (bytes >= TURN_BYTES) {
+        bytes = 0;
+        await pause(clock, 0);
+      }
+      const piece = await connection.read();
+      bytes += piece?.length ?? 0;
+      return piece;
+    },
+  };
+}
+
+async function connect(
   target: DatabaseTarget,
   { onPhase, clock, signal }: ConnectionOptions & ConnectTcpOptions,
 ): Promise<Connection> {
