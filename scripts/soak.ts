@@ -96,7 +96,6 @@ const FULL_FORM_FILES: readonly string[] = [
   "tests/life/state_test.ts",
   "tests/page/browser_test.ts",
   "tests/state/alongside_test.ts",
-  "tests/state/postgres/protocol_fuzz_test.ts",
   "tests/state/sqlite/database_store_property_test.ts",
   "tests/system/http/http_servers_test.ts",
 ];
@@ -109,8 +108,7 @@ const USAGE = `deno task soak [NAME...] [OPTION...]
 Parts, all unless some are named: ${Object.keys(PARTS).join(", ")}
 
   full runs the full form of the tests that have a short one: ten years of cron schedules, 500 scripts, a page of
-  1,000 checks, 10,000 connections, texts of a megabyte, configurations of 20 MB, a flood of 1 GB, 100,000 streams of
-  a database server
+  1,000 checks, 10,000 connections, texts of a megabyte, configurations of 20 MB, a flood of 1 GB
 
   --short       the same as --minutes 1 --rounds 2
   --minutes N   duration of services and of shared (60)
