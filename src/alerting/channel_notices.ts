@@ -4,7 +4,7 @@
  */
 import type { Channel } from "../domain/channel.ts";
 import type { Notification } from "../domain/notification.ts";
-import type { QueuedNotification } from "../domain/outbox.ts";
+import { NOTICE_PREFIX, type QueuedNotification } from "../domain/outbox.ts";
 import type { DeliveryEvent } from "./delivery_event.ts";
 import { newQueued } from "./queued_notifications.ts";
 
@@ -25,7 +25,7 @@ export interface NoticeOptions {
 
 /** The notice in the place of the name of a check. */
 export function noticeName(channelName: string): string {
-  return `channel ${channelName}`;
+  return `${NOTICE_PREFIX}${channelName}`;
 }
 
 /** Returns whether an event may lead to a notice. */

@@ -34,6 +34,9 @@ export interface QueuedNotification {
   readonly messageId: string | null;
 }
 
+/** A notice about a channel has this and the name of the channel in the place of the name of a check. */
+export const NOTICE_PREFIX = "channel ";
+
 /** Delivery marker: the last notification of a channel, for a check with a problem. */
 export interface DeliveryMarker {
   readonly check: string;

@@ -38,6 +38,22 @@ simulate("a fallback that the config names is told, also after a restart only on
   log: ['the notification of "web" rejected by chat'],
 });
 
+simulate("a channel that rejected for hours is told to accept again, also after a restart", {
+  start: "2026-03-02 21:55",
+  config: { channels: { chat: {}, mail: {} }, checks: CHECKS },
+  results: { web: "22:10 critical" },
+  servers: { chat: "22:00 403, 03:00 up" },
+  actions: { "01:30": "kill", "01:31": "start" },
+  expect: {
+    mail: [
+      "22:10 problem web critical",
+      "22:10 problem channel chat critical",
+      "03:00-03:59 recovery channel chat ok",
+    ],
+    chat: ["03:00-03:59 problem web critical"],
+  },
+});
+
 simulate("without another channel, a rejection is only logged", {
   start: "2026-03-02 21:55",
   config: { channels: { chat: {} }, checks: CHECKS },

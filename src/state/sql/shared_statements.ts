@@ -1,4 +1,5 @@
 /** The statements that every database has alike. */
+import { NOTICE_PREFIX } from "../../domain/outbox.ts";
 import { CHANNEL_COUNTS, DELIVERY_MARKERS, SUMMARY } from "./tables.ts";
 
 /**
@@ -17,9 +18,10 @@ export function selectLatestChanges(names: string, limit: string): string {
 /** All markers, in the order in which they were first set. */
 export const SELECT_MARKERS = `SELECT ${DELIVERY_MARKERS.columns} FROM delivery_markers ORDER BY id`;
 
-/** Deletes the markers of checks that are deleted. */
-export const DELETE_STRAY_MARKERS =
-  "DELETE FROM delivery_markers WHERE check_name NOT IN (SELECT name FROM checks)";
+/** Deletes the markers of checks that are deleted, but not those of notices about channels. */
+export const DELETE_STRAY_MARKERS = `DELETE FROM delivery_markers
+  WHERE check_name NOT IN (SELECT name FROM checks)
+    AND check_name NOT IN (SELECT '${NOTICE_PREFIX}' || channel_name FROM channel_counts)`;
 
 /** The counts of all channels, in the order in which they were first counted. */
 export const SELECT_COUNTS = `SELECT ${CHANNEL_COUNTS.columns} FROM channel_counts ORDER BY id`;
