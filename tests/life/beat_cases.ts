@@ -334,22 +334,13 @@ test("monitor beat: a state that may not be written keeps nothing from running",
   }));
 
 test("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
-  add("a success", () =>
-    withJob(async (harness) => {
-      assert.deepEqual(await harness.run(["beat", "backup"]), { code: 0, stdout: "", stderr: "" });
-      assert.match((await verdict(harness)).join(), /^ok,recorded as successful \d+ s ago,$/);
-    }));
   add("a failure", () =>
     withJob(async (harness) => {
       assert.equal((await harness.run(["beat", "--failed", "backup"])).code, 0);
       assert.match((await verdict(harness)).join(), /^critical,failed \d+ s ago, recorded as failed,$/);
     }));
   const errors: readonly (readonly [name: string, args: readonly string[], code: number])[] = [
-    ["a misspelt name", ["beat", "bakcup"], 64],
-    ["no name", ["beat"], 64],
     ["a misspelt option", ["beat", "backup", "--faild"], 64],
-    ["-- without a command", ["beat", "backup", "--"], 64],
-    ["no state", ["beat", "backup", "--state", "none"], 64],
     ["no config", ["beat", "-c", "none.json", "backup"], 78],
     ["no place for a state", ["beat", "--state", "monitor.json/x.sqlite", "backup"], 74],
   ];
@@ -362,45 +353,6 @@ test("monitor beat: without a command it notes what it is told, and says where i
       }));
   }
 });
-
-test("monitor beat: a running monitor sees what other processes note, without a restart", () =>
-  withJob(async (harness) => {
-    const monitor = harness.start(["check", "--format", "ndjson"]);
-    const next = async (wanted: RegExp): Promise<void> => {
-      for (;;) if (wanted.test(String((await monitor.stdout.event("result"))["output"]))) return;
-    };
-    await next(/^no run yet/);
-    const release = `${harness.directory}/release`;
-    const one = harness.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
-    await next(/^running for/);
-    const two = harness.start(shell(`while [ ! -e ${release} ]; do sleep 0.1; done; exit 3`));
-    await next(/^2 runs in progress/);
-    Deno.writeTextFileSync(release, "");
-    assert.deepEqual([(await one.end()).code, (await two.end()).code], [3, 3]);
-    await next(/^failed .* with exit code 3/);
-    assert.equal((await harness.run(shell("true"))).code, 0);
-    await next(/^ended .* with exit code 0/);
-    monitor.signal("SIGTERM");
-    assert.equal((await monitor.end()).code, 0);
-    assert.deepEqual(runsIn(harness).map(({ job, end }) => [job, end?.["exitCode"]]), [
-      ["backup", 3],
-      ["backup", 3],
-      ["backup", 0],
-    ]);
-  }));
-
-test("monitor beat: many at once beside a running monitor lose nothing", () =>
-  withJob(async (harness) => {
-    const monitor = harness.start(["check", "--format", "ndjson"]);
-    await monitor.stdout.event("result");
-    const codes = [...Array(12).keys()];
-    const ends = await Promise.all(codes.map((code) => harness.run(shell(`exit ${code}`))));
-    assert.deepEqual(ends.map(({ code, stderr }) => [code, stderr]), codes.map((code) => [code, ""]));
-    monitor.signal("SIGTERM");
-    assert.equal((await monitor.end()).code, 0);
-    const kept = runsIn(harness).map(({ end }) => Number(end?.["exitCode"]));
-    assert.deepEqual(kept.toSorted((one, other) => one - other), codes);
-  }));
 
 test("monitor beat: while others write, the command runs, and its start and its end are kept afterward", (add) => {
   const withLock = (use: (harness: Harness, lock: DatabaseSync) => Promise<void>): Promise<void> =>
@@ -439,30 +391,6 @@ test("monitor beat: while others write, the command runs, and its start and its 
       assert.equal(runsIn(harness).at(-1)?.end?.["exitCode"], 3);
     }));
 });
-
-test("monitor beat: a run whose reporter was killed is told as running or dead, not as well", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig(
-      { backup: { kind: "job", parameters: { expected_every: 1, grace: 1, duration_max: 1 } } },
-      { state: "kept.sqlite" },
-    );
-    const program = harness.start(shell("echo ready; sleep 300"), {
-      environment: { MONITOR_CHECK: harness.mark },
-    });
-    await program.stdout.next("ready");
-    program.signal("SIGKILL");
-    await program.end();
-    assert.deepEqual(runsIn(harness), [{ job: "backup", end: null }]);
-    const monitor = harness.start(["check", "--format", "ndjson"]);
-    for (;;) {
-      const { condition, output } = await monitor.stdout.event("result");
-      if (condition !== "critical") continue;
-      assert.match(String(output), /running for .*, at most 1 s expected, unless it died/);
-      if (/overdue: .*, one started .* ago and is still running or died/.test(String(output))) break;
-    }
-    assert.equal((await harness.run(["beat", "backup"])).code, 0);
-    while ((await monitor.stdout.event("result"))["condition"] !== "ok");
-  }));
 
 test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
   withJob(async (harness) => {
@@ -568,10 +496,3 @@ test("monitor beat: a flood passes at once and takes no memory", (add) => {
       }));
   }
 });
-
-test("monitor check: a job is unknown where no state is kept", () =>
-  withJob(async (harness) => {
-    const { code, stdout } = await harness.run(["check", "--once", "--state", "none", "--format", "json"]);
-    assert.equal(code, 3);
-    assert.match(JSON.parse(stdout).checks[0].output, /^no data: no state is stored/);
-  }));

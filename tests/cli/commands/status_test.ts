@@ -254,20 +254,6 @@ CRITICAL   web    3 min  status is 500, expected 200; header content-type is
   );
 });
 
-Deno.test("monitor status of 1,000 checks has the problems on the last screen", async () => {
-  const names = Array.from({ length: 1000 }, (_, index) => `server ${index}`);
-  const records = names.map((name, index) =>
-    recordFor(name, index % 200 === 0 ? "critical" : "ok", "answered in 12 ms", MINUTE)
-  );
-  const titles = Object.fromEntries(names.map((name) => [name, undefined]));
-  for (const columns of [40, 80, 200]) {
-    const { text } = await show({ columns, records, titles, withNotifications: false });
-    const screen = text.trimEnd().split("\n").slice(-24);
-    assert.equal(screen.at(-1), "1000 checks: 995 ok, 5 critical");
-    assert.equal(screen.filter((line) => /^CRITICAL {2,3}server /.test(line)).length, 5);
-  }
-});
-
 Deno.test("monitor status --format plugin prints the state as one plugin", async () => {
   const [web] = RECORDS;
   const stale = { ...recordFor("disk", "ok", "5 GB free", MINUTE), nextRunAtMs: NOW - 60 * MINUTE };

@@ -167,6 +167,14 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
   const readMail = async (visitor: MailVisitor): Promise<void> => {
     while (await visitor.readLine() !== ".");
   };
+  const replyAfter = (read: (visitor: MailVisitor) => Promise<unknown>) => (reply: string) =>
+    afterData(async (visitor) => {
+      await read(visitor);
+      await visitor.send(`${reply}\r\n`);
+      await visitor.untilGone();
+    });
+  const afterMail = replyAfter(readMail);
+  const duringMail = replyAfter((visitor) => visitor.readLine());
   const rows: Readonly<
     Record<
       string,
@@ -215,17 +223,13 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       LOGIN,
     ],
     "offers no login": [
-      async (visitor) => {
-        await talkUpTo(/^never$/, visitor, ["SIZE"]);
-      },
+      (visitor) => talkUpTo(/^never$/, visitor, ["SIZE"]),
       STAYS,
       "login null: server offers no login",
       LOGIN,
     ],
     "requires a login, and the password is empty": [
-      async (visitor) => {
-        await talkUpTo(/^never$/, visitor);
-      },
+      (visitor) => talkUpTo(/^never$/, visitor),
       STAYS,
       "login null: password is empty",
       { ...LOGIN, password: "" },
@@ -267,47 +271,27 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
     ],
     "closes after the final dot": [afterData(readMail), UNSURE, "data null: connection closed by the server"],
     "451 after the final dot": [
-      afterData(async (visitor) => {
-        await readMail(visitor);
-        await visitor.send("451 try later\r\n");
-        await visitor.untilGone();
-      }),
+      afterMail("451 try later"),
       PASSES,
       "data 451: server replied 451 try later",
     ],
     "421 after the final dot": [
-      afterData(async (visitor) => {
-        await readMail(visitor);
-        await visitor.send("421 closing\r\n");
-        await visitor.untilGone();
-      }),
+      afterMail("421 closing"),
       UNSURE,
       "data 421: server replied 421 closing",
     ],
     "554 after the final dot": [
-      afterData(async (visitor) => {
-        await readMail(visitor);
-        await visitor.send("554 spam\x07\x1b[2J\r\n");
-        await visitor.untilGone();
-      }),
+      afterMail("554 spam\x07\x1b[2J"),
       STAYS,
       "data 554: server replied 554 spam [2J",
     ],
     "354 once more after the final dot": [
-      afterData(async (visitor) => {
-        await readMail(visitor);
-        await visitor.send("354 go ahead\r\n");
-        await visitor.untilGone();
-      }),
+      afterMail("354 go ahead"),
       UNSURE,
       "data 354: server replied 354 go ahead",
     ],
     "another protocol after the final dot": [
-      afterData(async (visitor) => {
-        await readMail(visitor);
-        await visitor.send("thanks\r\n");
-        await visitor.untilGone();
-      }),
+      afterMail("thanks"),
       UNSURE,
       "data null: reply is not SMTP: thanks",
     ],
@@ -341,11 +325,7 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "receivers null: server replied too early",
     ],
     "replies to the email while it is sent": [
-      afterData(async (visitor) => {
-        await visitor.readLine();
-        await visitor.send("250 queued\r\n");
-        await visitor.untilGone();
-      }),
+      duringMail("250 queued"),
       PASSES,
       "data null: server replied too early",
       { text: "x\n".repeat(4_000_000) },
@@ -372,11 +352,7 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       "receivers 421: server replied 421 shutting down",
     ],
     "rejects the email while it is sent": [
-      afterData(async (visitor) => {
-        await visitor.readLine();
-        await visitor.send("552 too much\r\n");
-        await visitor.untilGone();
-      }),
+      duringMail("552 too much"),
       STAYS,
       "data 552: server replied 552 too much",
       { text: "x\n".repeat(4_000_000) },
@@ -412,9 +388,7 @@ Deno.test("send() derives the phase and the outcome from a server's behavior", a
       LOGIN,
     ],
     "rejects an email of this size": [
-      async (visitor) => {
-        await talkUpTo(/^never$/, visitor, ["SIZE 100"]);
-      },
+      (visitor) => talkUpTo(/^never$/, visitor, ["SIZE 100"]),
       STAYS,
       "sender null: email is larger than the 100 bytes that the server accepts",
     ],
