@@ -118,7 +118,8 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   };
 }
 
-const LIMIT_MS = 3_600_000;
+/** Longer than an hour of a soak. */
+const LIMIT_MS = 2 * 3_600_000;
 const START_MS = 180_000;
 const LOOK_EVERY_MS = 20;
 
