@@ -34,8 +34,8 @@ export const CONFIG: FaultyLayer = {
         ],
         [
           "the maintenance windows of a check replace those of the config",
-          "own.length === 0 ? all : [...all, ...this.#readWindows(own)]",
-          "own.length === 0 ? all : this.#readWindows(own)",
+          "own.length === 0 ? all : [...all, ...readWindows(own, this.#options)]",
+          "own.length === 0 ? all : readWindows(own, this.#options)",
         ],
         [
           "filters of a named channel apply to the summary",

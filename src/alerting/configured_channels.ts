@@ -1,5 +1,6 @@
 import { channelEntryOf } from "../channels/registry.ts";
-import type { Channel, MessageLimit } from "../domain/channel.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { MessageLimit } from "../domain/message_limit.ts";
 import type { Check } from "../domain/check.ts";
 import { SUMMARY_NAME, type SummarySettings } from "../domain/summary_settings.ts";
 import type { Redact } from "../shared/redact.ts";

@@ -4,7 +4,8 @@
  * An attempt counts before it starts, so that a kill loses none: from its timeout, since it may arrive as late as that.
  * Once it ends, it counts from its end, or not at all if it certainly did not arrive.
  */
-import type { Channel, MessageLimit } from "../domain/channel.ts";
+import type { Channel } from "../domain/channel.ts";
+import type { MessageLimit } from "../domain/message_limit.ts";
 import type { ChannelCount, LimitUse } from "../domain/channel_count.ts";
 import type { OutboxChange, QueuedNotification } from "../domain/outbox.ts";
 import { countOf } from "./channel_counts.ts";

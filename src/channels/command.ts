@@ -1,4 +1,4 @@
-import type { CommandChannel } from "../domain/channel.ts";
+import type { ChannelOf } from "../domain/channel.ts";
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
 import type { ChannelKindEntry } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
@@ -65,7 +65,7 @@ function notificationVariables(
   );
 }
 
-function evaluate(end: ProcessEnd, channel: CommandChannel): Delivery {
+function evaluate(end: ProcessEnd, channel: ChannelOf<"command">): Delivery {
   const program = `"${channel.parameters.path}"`;
   if (end.ended === "not_started") {
     return notDelivered(`cannot start ${program}: ${end.reason}`, { retryable: end.isShortage ?? false });

@@ -1,5 +1,5 @@
 import { commandPaths, type CommandSystem, findCommand, type FoundCommand } from "../shared/find_command.ts";
-import type { DesktopNotificationChannel } from "../domain/channel.ts";
+import type { ChannelOf } from "../domain/channel.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
 import type { Delivery, Message, MessageItem } from "../domain/delivery.ts";
 import type { RequiredPermissions } from "../domain/runtime_permissions.ts";
@@ -32,7 +32,7 @@ export const desktopNotificationKind: ChannelKindEntry<"desktop_notification"> =
 
 async function deliverDesktopNotification(
   message: Message,
-  channel: DesktopNotificationChannel,
+  channel: ChannelOf<"desktop_notification">,
   context: DeliverContext,
 ): Promise<Delivery> {
   const { system } = context;

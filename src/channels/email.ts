@@ -1,4 +1,4 @@
-import type { EmailChannel } from "../domain/channel.ts";
+import type { ChannelOf } from "../domain/channel.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import { CONDITIONS } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
@@ -24,13 +24,13 @@ export const emailKind: ChannelKindEntry<"email"> = {
 };
 
 /** A local relay without a login is spoken to in clear text. */
-function mayUseTls({ host, port, username }: EmailChannel["parameters"]["access"]): boolean {
+function mayUseTls({ host, port, username }: ChannelOf<"email">["parameters"]["access"]): boolean {
   return port === 465 || username !== "" || !/^(?:localhost|127\.[\d.]+|\[?::1\]?)$/i.test(host);
 }
 
 async function deliverEmail(
   message: Message,
-  channel: EmailChannel,
+  channel: ChannelOf<"email">,
   context: DeliverContext,
 ): Promise<Delivery> {
   const { access, sender, receivers, tags } = channel.parameters;
@@ -53,7 +53,7 @@ async function deliverEmail(
 }
 
 /** Returns `email to admin@example.org and 2 more`. */
-function describeEmail({ parameters: { receivers } }: EmailChannel): string {
+function describeEmail({ parameters: { receivers } }: ChannelOf<"email">): string {
   const [first, ...others] = receivers;
   if (first === undefined) return "email without receivers";
   return `email to ${first}${others.length === 0 ? "" : ` and ${others.length} more`}`;

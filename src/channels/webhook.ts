@@ -1,6 +1,7 @@
 import { decodeComponent } from "../shared/decode_component.ts";
 import { startDeadline } from "../shared/deadline.ts";
-import type { JsonTemplate, WebhookChannel } from "../domain/channel.ts";
+import type { ChannelOf } from "../domain/channel.ts";
+import type { JsonTemplate } from "../domain/generated/config.ts";
 import { hostAndPortOf, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { Condition } from "../domain/condition.ts";
 import type { ChannelKindEntry, DeliverContext } from "../domain/channel_kind.ts";
@@ -39,18 +40,20 @@ export const webhookKind: ChannelKindEntry<"webhook"> = {
 };
 
 /** Returns whether a request is made from one item alone. */
-function isTemplate({ parameters: { target, recoveryTarget, headers, body } }: WebhookChannel): boolean {
+function isTemplate(
+  { parameters: { target, recoveryTarget, headers, body } }: ChannelOf<"webhook">,
+): boolean {
   return body !== undefined || recoveryTarget !== undefined ||
     [target, ...Object.values(headers)].some(hasFields);
 }
 
-function targetsOf({ parameters: { target, recoveryTarget } }: WebhookChannel): readonly string[] {
+function targetsOf({ parameters: { target, recoveryTarget } }: ChannelOf<"webhook">): readonly string[] {
   return recoveryTarget === undefined ? [target] : [target, recoveryTarget];
 }
 
 async function deliverWebhook(
   message: Message,
-  channel: WebhookChannel,
+  channel: ChannelOf<"webhook">,
   context: DeliverContext,
 ): Promise<Delivery> {
   const { items } = message;
@@ -73,7 +76,7 @@ const SHORT_FIELD_LENGTH_MAX = 500;
 function requestOf(
   items: readonly MessageItem[],
   { id, isTest }: Pick<Message, "id" | "isTest">,
-  channel: WebhookChannel,
+  channel: ChannelOf<"webhook">,
 ): FilledRequest {
   const { target, recoveryTarget = target, headers, body } = channel.parameters;
   const [item] = items;
@@ -116,7 +119,7 @@ function notificationsJson(items: readonly MessageItem[], isTest: boolean): stri
 
 async function post(
   request: FilledRequest,
-  { channel, context }: { readonly channel: WebhookChannel; readonly context: DeliverContext },
+  { channel, context }: { readonly channel: ChannelOf<"webhook">; readonly context: DeliverContext },
 ): Promise<Delivery> {
   const { method, timeoutMs } = channel.parameters;
   const { requests, clock } = context.system;
@@ -160,7 +163,7 @@ const TRY_AGAIN_STATUSES: readonly number[] = [408, 425, 429];
 
 async function evaluate(
   response: IncomingResponse,
-  channel: WebhookChannel,
+  channel: ChannelOf<"webhook">,
   { onStep, system }: DeliverContext,
 ): Promise<Delivery> {
   const { status } = response;
@@ -207,7 +210,7 @@ async function readStart(response: IncomingResponse): Promise<string> {
 const SECRET_LENGTH_MIN = 7;
 
 /** A receiver may echo its request: the URL's path and query, and the headers, often are secrets of this channel. */
-function hiddenParts(channel: WebhookChannel): Redact {
+function hiddenParts(channel: ChannelOf<"webhook">): Redact {
   const written = targetsOf(channel).flatMap(partsOfTarget);
   const given = Object.entries(channel.parameters.headers).filter(([name]) => !/^content-type$/i.test(name))
     .flatMap(([, value]) => literalsOf(value)).flatMap((text) => [text, ...text.split(/\s+/)]);

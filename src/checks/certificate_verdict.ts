@@ -1,4 +1,4 @@
-import type { TimeLeft } from "../domain/time_left.ts";
+import type { HttpExpectationCertificate } from "../domain/generated/config.ts";
 import type { Condition } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { ParameterProblem } from "../domain/check_kind.ts";
@@ -14,7 +14,7 @@ interface CertificateVerdict {
 
 export function evaluateCertificate(
   { problem, facts }: CertificateReading,
-  { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: TimeLeft & {
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs, fingerprint }: HttpExpectationCertificate & {
     readonly fingerprint?: string;
   },
   nowMs: number,
@@ -116,7 +116,7 @@ function refusalText(
 
 /** Returns warnings about limits of the time until expiry; `path` leads to their object. */
 export function timeLeftWarnings(
-  { warningBeforeExpiryMs, criticalBeforeExpiryMs }: TimeLeft,
+  { warningBeforeExpiryMs, criticalBeforeExpiryMs }: HttpExpectationCertificate,
   path: readonly string[],
 ): readonly ParameterProblem[] {
   if (criticalBeforeExpiryMs <= warningBeforeExpiryMs) return [];

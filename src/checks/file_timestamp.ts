@@ -1,6 +1,7 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import type { FileTimestampCheck, FileTimestampParameters } from "../domain/check.ts";
+import type { FileTimestampCheck } from "../domain/check.ts";
+import type { FileTimestampParameters } from "../domain/generated/config.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { matchesGlob } from "../shared/matches_glob.ts";

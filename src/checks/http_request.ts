@@ -3,7 +3,7 @@ import type { ConnectionTarget } from "../domain/connections.ts";
 import type { HttpRequestCheck } from "../domain/check.ts";
 import { hostAndPort, permissionsOfUrl, type RequiredPermissions } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
-import type { HttpRequest } from "../domain/http_check.ts";
+import type { HttpMessage } from "../domain/generated/config.ts";
 import { type CheckResult, checkResult } from "../domain/result.ts";
 import { observeAddresses } from "./every_address.ts";
 import { conditionOf, describeFindings, examine } from "./http/exchange.ts";
@@ -58,14 +58,14 @@ function isUrl(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text);
 }
 
-function permissionsOfRequest({ target, socket, connectTo }: HttpRequest): RequiredPermissions {
+function permissionsOfRequest({ target, socket, connectTo }: HttpMessage): RequiredPermissions {
   if (socket !== undefined) return {};
   return connectTo === undefined
     ? permissionsOfUrl(target)
     : { net: [hostAndPort(connectTo, portOf(new URL(target)))] };
 }
 
-function placeOf({ target, connectTo }: HttpRequest): ConnectionTarget {
+function placeOf({ target, connectTo }: HttpMessage): ConnectionTarget {
   const url = new URL(target);
   return { host: connectTo ?? url.hostname, port: portOf(url) };
 }

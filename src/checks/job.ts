@@ -1,5 +1,6 @@
 import { truncate } from "../shared/truncate.ts";
-import type { JobCheck, JobParameters } from "../domain/check.ts";
+import type { JobCheck } from "../domain/check.ts";
+import type { JobParameters } from "../domain/generated/config.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
 import type { EndedJobRun, JobEnd, JobFacts, JobRun } from "../domain/job_runs.ts";

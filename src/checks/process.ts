@@ -1,4 +1,5 @@
-import type { ProcessCheck, ProcessParameters } from "../domain/check.ts";
+import type { ProcessCheck } from "../domain/check.ts";
+import type { ProcessParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";

@@ -1,5 +1,6 @@
 import { chosenEnvironment, PASSED_VARIABLES } from "../shared/chosen_environment.ts";
-import type { ScriptCheck, ScriptParameters } from "../domain/check.ts";
+import type { ScriptCheck } from "../domain/check.ts";
+import type { ScriptParameters } from "../domain/generated/config.ts";
 import { type Condition, severity } from "../domain/condition.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type CheckResult, unknownResult } from "../domain/result.ts";

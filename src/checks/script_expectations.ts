@@ -1,7 +1,7 @@
 import { describeReach, searchCapture, searchPattern } from "./body_pattern.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import type { Range } from "../domain/range.ts";
-import type { ScriptParameters } from "../domain/check.ts";
+import type { ScriptParameters } from "../domain/generated/config.ts";
 import { quote } from "../shared/quote.ts";
 import { describeRange, parseRange, violatesRange } from "../shared/parse_range.ts";
 import { type PerformanceDatum, readPerformanceData } from "../shared/performance_data.ts";

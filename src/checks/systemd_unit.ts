@@ -1,4 +1,5 @@
-import type { SystemdUnitCheck, SystemdUnitParameters } from "../domain/check.ts";
+import type { SystemdUnitCheck } from "../domain/check.ts";
+import type { SystemdUnitParameters } from "../domain/generated/config.ts";
 import type { CheckKindEntry, ObserveContext } from "../domain/check_kind.ts";
 import { type Condition, highestSeverity } from "../domain/condition.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";

@@ -1,5 +1,6 @@
 import { startDeadline, unlessAborted } from "../shared/deadline.ts";
-import type { TcpConnectCheck, TcpConnectParameters } from "../domain/check.ts";
+import type { TcpConnectCheck } from "../domain/check.ts";
+import type { TcpConnectParameters } from "../domain/generated/config.ts";
 import { hostAndPort, permissionsOfTls } from "../domain/runtime_permissions.ts";
 import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain/check_kind.ts";
 import { type CheckResult, checkResult, unknownResult } from "../domain/result.ts";

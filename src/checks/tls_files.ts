@@ -1,5 +1,5 @@
 import { describeFileError } from "../shared/describe_error.ts";
-import type { HttpTls } from "../domain/http_check.ts";
+import type { HttpMessageTls } from "../domain/generated/config.ts";
 import { readRegularFile } from "../shared/regular_file.ts";
 import type { Files } from "../domain/files.ts";
 import type { TlsMaterial } from "../domain/tls.ts";
@@ -10,7 +10,7 @@ type TlsFiles = { readonly tls: TlsMaterial } | { readonly problem: string };
 /** Far larger than any list of CAs. */
 const TLS_FILE_BYTES_MAX = 4 * 1024 * 1024;
 
-export async function readTlsFiles(tls: HttpTls, files: Files): Promise<TlsFiles> {
+export async function readTlsFiles(tls: HttpMessageTls, files: Files): Promise<TlsFiles> {
   const read: { authority?: string; certificate?: string; key?: string } = {};
   for (const file of ["authority", "certificate", "key"] as const) {
     const key = file === "authority" ? "caFile" : file;

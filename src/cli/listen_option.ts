@@ -1,6 +1,6 @@
 import { describeExposure } from "../config/listen_rules.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import type { ListenSettings } from "../domain/listen_settings.ts";
+import type { Listen } from "../domain/generated/config.ts";
 import { parseListenAddress } from "../shared/listen_address.ts";
 import { type Invocation, type OptionSpec, optionValue, UsageError } from "./command_definition.ts";
 
@@ -21,7 +21,7 @@ const INTERVAL_MS = 10_000;
 export function listenOf(
   invocation: Invocation,
   { listen, written }: Pick<LoadedConfig, "listen" | "written">,
-): ListenSettings | null {
+): Listen | null {
   const address = optionValue(invocation, LISTEN_OPTION.name);
   if (address === undefined) return listen;
   // The missing part may be the token.

@@ -1,18 +1,18 @@
 import type { Check } from "../domain/check.ts";
-import type { ListenSettings } from "../domain/listen_settings.ts";
+import type { Listen } from "../domain/generated/config.ts";
 import { isLoopback } from "../shared/ip_address.ts";
 import { parseListenAddress } from "../shared/listen_address.ts";
 import { type Problem, quoteValue } from "./problem.ts";
 
 /** Finds errors of an HTTP endpoint whose keys are valid one by one. */
-export function findListenProblems(listen: ListenSettings | null): readonly Problem[] {
+export function findListenProblems(listen: Listen | null): readonly Problem[] {
   const message = listen === null ? null : describeExposure(listen);
   if (message === null) return [];
   return [{ path: ["listen", "address"], message, hint: 'set "token", or "public" with tags' }];
 }
 
 /** Describes why an endpoint is exposed; `null`: it has a token, or only this machine can connect. */
-export function describeExposure(listen: Omit<ListenSettings, "intervalMs">): string | null {
+export function describeExposure(listen: Omit<Listen, "intervalMs">): string | null {
   const address = parseListenAddress(listen.address);
   if (
     address === null || isLoopback(address.host) || listen.token !== undefined || listen.public !== undefined

@@ -1,5 +1,5 @@
 import type { Check } from "../domain/check.ts";
-import type { PageText } from "../domain/page_text.ts";
+import type { Page } from "../domain/generated/config.ts";
 import type { System } from "../domain/system.ts";
 import { FileUses, findFileClashes, readFiles, stateFiles, type UsedFile } from "./file_clashes.ts";
 import type { ValidatedFile } from "./check_rules.ts";
@@ -183,7 +183,7 @@ function withoutSecretsInTitles(checks: readonly Check[], redact: Redact): reado
   return checks.map((check) => check.title === undefined ? check : { ...check, title: redact(check.title) });
 }
 
-function withoutSecretsInPage({ title, description, announcements }: PageText, redact: Redact): PageText {
+function withoutSecretsInPage({ title, description, announcements }: Page, redact: Redact): Page {
   return {
     ...title !== undefined && { title: redact(title) },
     ...description !== undefined && { description: redact(description) },

@@ -1,5 +1,5 @@
 /** Channels with a name: `channels` has them, and lists of `notifications` refer to them. */
-import type { Channel } from "../domain/channel.ts";
+import type { Channel, ChannelByKind } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
 import { namedChannelKey } from "./channel_key.ts";
@@ -18,11 +18,14 @@ export function resolveNamedChannels(
   config: JsonObject,
   { lacksAt, ...options }: Omit<ResolveOptions, "channels">,
 ): readonly (readonly [name: string, channel: Channel])[] {
-  const resolved = resolveSetting(config, CHANNELS, { ...options, channels: new Map() });
-  return Object.entries((resolved ?? {}) as Readonly<Record<string, Channel>>).map(([name, channel]) => {
+  const resolved = resolveSetting(config, CHANNELS, { ...options, channels: new Map() }) ?? {};
+  return Object.entries(resolved).map(([name, channel]) => {
     const lacks = lacksAt?.([CHANNELS, name]) ?? [];
     const lack = lacks.length === 0 ? {} : { lack: describeLacks(lacks) };
-    return [name, { ...readHours(channel, options), ...lack, key: namedChannelKey(name), name }];
+    const { hours: _hours, ...rest } = channel;
+    // The schema requires a kind and its parameters here.
+    const settings = rest as typeof rest & ChannelByKind;
+    return [name, { ...settings, ...readHours(channel, options), ...lack, key: namedChannelKey(name), name }];
   });
 }
 

@@ -1,4 +1,4 @@
-import type { MessageLimit } from "../domain/channel.ts";
+import type { MessageLimit } from "../domain/message_limit.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../shared/time_units.ts";
 
 /** The accepted form, for messages. */

@@ -1,20 +1,9 @@
-import type { CalendarWindow, DayRange, MaintenanceWindow } from "../domain/maintenance_window.ts";
+import type { Window } from "../domain/generated/config.ts";
+import type { DayRange, MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes } from "../domain/schedule.ts";
 import { quoteValue } from "./problem.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { minuteOfDay } from "./time_of_day.ts";
-
-/** A window of the config with its keys resolved; the rules of windows have validated which ones it has. */
-export interface WrittenWindow extends Pick<CalendarWindow, "days" | "months" | "reason"> {
-  readonly daysOfMonth?: readonly (number | string)[];
-  /** A time of day, or with `until` a date and time. */
-  readonly from?: string;
-  readonly toMinute?: number;
-  readonly until?: string;
-  readonly cron?: string;
-  readonly durationMs?: number;
-  readonly timeZone?: string;
-}
 
 interface ReadWindowOptions {
   /** For a window without one. */
@@ -23,7 +12,7 @@ interface ReadWindowOptions {
 }
 
 /** Reads a window. With an unresolved placeholder it never opens. */
-export function readWindow(written: WrittenWindow, options: ReadWindowOptions): MaintenanceWindow {
+export function readWindow(written: Window, options: ReadWindowOptions): MaintenanceWindow {
   const { from = "", until, cron, days, months, daysOfMonth, reason } = written;
   const timeZone = written.timeZone ?? options.timeZone;
   const common = reason === undefined ? {} : { reason };
@@ -51,7 +40,7 @@ export function readWindow(written: WrittenWindow, options: ReadWindowOptions): 
 }
 
 function isUnresolved(
-  { from, toMinute, until, cron, durationMs, timeZone, daysOfMonth = [] }: WrittenWindow,
+  { from, toMinute, until, cron, durationMs, timeZone, daysOfMonth = [] }: Window,
 ): boolean {
   return [from, until, cron, timeZone, ...daysOfMonth].some((value) => String(value).includes("${")) ||
     Number.isNaN(toMinute) || Number.isNaN(durationMs);

@@ -1,14 +1,13 @@
-import type { Channel, ChannelFilters } from "../domain/channel.ts";
-import type { Check, CheckSettings } from "../domain/check.ts";
-import type { Locations } from "../domain/location.ts";
+import type { Channel, ChannelByKind, ChannelFilters } from "../domain/channel.ts";
+import type { Check, CheckByKind } from "../domain/check.ts";
+import type * as config from "../domain/generated/config.ts";
 import type { MaintenanceWindow } from "../domain/maintenance_window.ts";
 import type { CronTimes, Schedule } from "../domain/schedule.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
 import { channelKey } from "./channel_key.ts";
-import { type ChannelUse, withFilters, withoutFilters } from "./channel_uses.ts";
-import { type ConversionOptions, CONVERSIONS, UNITS } from "./conversions.ts";
+import { withFilters, withoutFilters } from "./channel_uses.ts";
+import { type ConversionOptions, convertValue, resolvedName } from "./conversions.ts";
 import { type ConfigPath, quoteValue } from "./problem.ts";
-import type { WrittenWindow } from "./read_window.ts";
 import type { CreateCronTimes } from "./schedules.ts";
 import { isObject, type Schema, type SchemaReader, type SchemaView, valueAt } from "./schema_view.ts";
 import { createObject, type JsonObject, type JsonValue } from "./syntax.ts";
@@ -59,11 +58,15 @@ export function resolveChecks(config: JsonObject, options: ResolveOptions): read
  * A part of the config that is no check, such as `heartbeat`, resolved; `undefined` when it is not given, or this
  * machine lacks something that it names. Of a list only the items are left out that lack something.
  */
-export function resolveSetting(config: JsonObject, name: string, options: ResolveOptions): unknown {
+export function resolveSetting<Name extends keyof config.ConfigParts>(
+  config: JsonObject,
+  name: Name,
+  options: ResolveOptions,
+): config.ConfigParts[Name] | undefined {
   const schema = options.reader.view(options.reader.root, config).keys.get(name);
   const value = withoutLacking(config[name], [name], options);
   if (schema === undefined || value === undefined) return undefined;
-  return new Resolver(config, options).resolveValue(schema, value);
+  return new Resolver(config, options).resolveValue(schema, value) as config.ConfigParts[Name];
 }
 
 function withoutLacking(
@@ -119,22 +122,19 @@ export function pickSetting(
   return { value: options.builtIn, origin: "built-in" };
 }
 
-/** An item of a list of notifications; a text is the name of a channel. */
-type ListedChannel = Channel | ChannelUse | string;
+/** A check whose keys are resolved, each for itself. */
+type ResolvedCheck = Omit<config.Check, "notifications"> & CheckByKind & {
+  readonly notifications: readonly ListedChannel[];
+};
 
-interface ResolvedSettings extends Record<string, unknown> {
-  notifications: readonly ListedChannel[];
-  threshold: number;
-  recoveryThreshold?: number;
-  locations?: Partial<Locations> & Pick<Locations, "from">;
-  schedule: { regularIntervalMs: number; attentiveIntervalMs?: number; cron?: string; timeZone?: string };
-}
-
-interface ResolvedSummary extends Omit<SummarySettings, "times" | "notifications"> {
-  readonly cron: string;
-  readonly timeZone?: string;
+interface ResolvedSummary extends Omit<config.Summary, "notifications"> {
   readonly notifications: readonly ListedChannel[];
 }
+
+/** An item of a list of notifications; a text is the name of a channel. */
+type ListedChannel =
+  | Omit<config.ChannelObject, "channel"> & (ChannelByKind | { readonly channel: string })
+  | string;
 
 interface Setting {
   readonly name: string;
@@ -161,11 +161,8 @@ class Resolver {
   readonly #keyed = new WeakMap<readonly JsonValue[], readonly Channel[]>();
 
   /** Windows that checks share, by the list of their own. */
-  readonly #joinedWindows = new Map<
-    CheckSettings["maintenanceWindows"],
-    CheckSettings["maintenanceWindows"]
-  >();
-  #configWindows: CheckSettings["maintenanceWindows"] | undefined;
+  readonly #joinedWindows = new Map<readonly config.Window[], readonly MaintenanceWindow[]>();
+  #configWindows: readonly MaintenanceWindow[] | undefined;
   /** Times, by expression and zone: checks share them because parsing is slow. */
   readonly #times = new Map<string, CronTimes>();
 
@@ -178,25 +175,27 @@ class Resolver {
   }
 
   resolveCheck(name: string, check: JsonObject, view: SchemaView): Check {
-    const settings: Record<string, unknown> = { name };
+    const settings: Record<string, unknown> = {};
     const lacks: string[] = [];
     for (const setting of this.#settingsOf(view)) {
       const { value, origin } = this.#pick(name, setting, check, lacks);
       if (value !== undefined) settings[setting.target] = this.#resolve(setting.schema, value, origin);
     }
-    if (lacks.length > 0) settings["lack"] = describeLacks(lacks);
-    const { threshold, recoveryThreshold, schedule, notifications, locations } = settings as ResolvedSettings;
-    if (locations !== undefined) {
-      settings["locations"] = { agree: Math.floor(locations.from.length / 2) + 1, ...locations };
-    }
-    settings["notifications"] = this.#withKeys(name, notifications, view);
-    settings["recoveryThreshold"] = recoveryThreshold ?? threshold;
-    settings["schedule"] = this.#schedule(schedule);
-    settings["maintenanceWindows"] = this.#maintenanceWindows(
-      settings["maintenanceWindows"] as CheckSettings["maintenanceWindows"],
-    );
-    // The schema and the hand-written types of `domain` agree; tests/config/resolve_test.ts compares them.
-    return settings as Record<string, unknown> & Check;
+    const { threshold, recoveryThreshold, schedule, maintenanceWindows, notifications, locations, ...rest } =
+      settings as Record<string, unknown> & ResolvedCheck;
+    return {
+      ...rest,
+      name,
+      threshold,
+      recoveryThreshold: recoveryThreshold ?? threshold,
+      schedule: this.#schedule(schedule),
+      maintenanceWindows: this.#maintenanceWindows(maintenanceWindows),
+      notifications: this.#withKeys(name, notifications, view),
+      ...locations !== undefined && {
+        locations: { agree: Math.floor(locations.from.length / 2) + 1, ...locations },
+      },
+      ...lacks.length > 0 && { lack: describeLacks(lacks) },
+    };
   }
 
   /**
@@ -228,30 +227,25 @@ class Resolver {
     return this.#options.lacksAt?.(origin === "check" ? own : shared) ?? [];
   }
 
-  #maintenanceWindows(own: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
+  #maintenanceWindows(own: readonly config.Window[]): readonly MaintenanceWindow[] {
     const all = (this.#outer ?? this).#windowsOfAll();
     let joined = this.#joinedWindows.get(own);
     if (joined === undefined) {
-      joined = own.length === 0 ? all : [...all, ...this.#readWindows(own)];
+      joined = own.length === 0 ? all : [...all, ...readWindows(own, this.#options)];
       this.#joinedWindows.set(own, joined);
     }
     return joined;
   }
 
-  #windowsOfAll(): CheckSettings["maintenanceWindows"] {
-    return this.#configWindows ??= this.#readWindows(
-      resolveSetting(this.#config, "maintenance_windows", this.#options) as
-        | CheckSettings["maintenanceWindows"]
-        | undefined ?? [],
+  #windowsOfAll(): readonly MaintenanceWindow[] {
+    return this.#configWindows ??= readWindows(
+      resolveSetting(this.#config, "maintenance_windows", this.#options) ?? [],
+      this.#options,
     );
   }
 
-  #readWindows(maintenanceWindows: CheckSettings["maintenanceWindows"]): CheckSettings["maintenanceWindows"] {
-    return readWindows(maintenanceWindows, this.#options);
-  }
-
-  #schedule(schedule: ResolvedSettings["schedule"]): Schedule {
-    const { regularIntervalMs, attentiveIntervalMs, cron, timeZone } = schedule;
+  #schedule(schedule: config.Schedule): Schedule {
+    const { regularIntervalMs = NaN, attentiveIntervalMs, cron, timeZone } = schedule;
     if (cron === undefined) {
       return { regularIntervalMs, attentiveIntervalMs: attentiveIntervalMs ?? regularIntervalMs };
     }
@@ -276,18 +270,18 @@ class Resolver {
     name: string,
     channels: readonly ListedChannel[],
     view: SchemaView,
-  ): readonly ListedChannel[] {
+  ): readonly Channel[] {
     const { reader, written } = this.#options;
     const setting = view.keys.get(NOTIFICATIONS);
     const check = valueAt(written, ["checks", name]);
-    if (setting === undefined || !isObject(check)) return channels;
+    if (setting === undefined || !isObject(check)) return [];
     const { default: builtIn, items } = reader.view(setting, undefined);
     const { value, origin } = pickSetting(NOTIFICATIONS, check, {
       defaults: defaultsOf(written),
       outer: this.#outer === null ? null : defaultsOf(this.#outer.#options.written),
       builtIn,
     });
-    if (!Array.isArray(value) || items === undefined) return channels;
+    if (!Array.isArray(value) || items === undefined) return [];
     const resolver = origin === "outer" && this.#outer !== null ? this.#outer : this;
     const path = origin === "check" ? ["checks", name, NOTIFICATIONS] : ["defaults", NOTIFICATIONS];
     return resolver.#keysOf(channels, value, { items, path });
@@ -306,7 +300,8 @@ class Resolver {
       keyed = channels.flatMap((channel, index): Channel | readonly Channel[] => {
         const asWritten = written[index];
         if (typeof channel === "string") return named.get(String(asWritten)) ?? [];
-        const use = readHours(channel, this.#options);
+        const { hours: _hours, ...rest } = channel;
+        const use = { ...rest, ...readHours(channel, this.#options) };
         if ("channel" in use) {
           const known = named.get(use.channel);
           return known === undefined ? [] : withFilters(known, use);
@@ -364,8 +359,7 @@ class Resolver {
         ? this.#resolveSettings(value, view)
         : this.#resolveNamed(value, view.otherKeys);
     }
-    const convert = format === undefined ? undefined : CONVERSIONS[format];
-    return convert === undefined ? value : convert(value, this.#options);
+    return convertValue(value, format, this.#options);
   }
 
   #resolveSettings(value: JsonObject, view: SchemaView): unknown {
@@ -395,29 +389,28 @@ class Resolver {
   }
 
   #readSetting(name: string, schema: Schema): Setting {
-    const { format, types, default: builtIn } = this.#options.reader.view(schema, undefined);
-    const unit = types.includes("boolean") ? "" : UNITS[format ?? ""] ?? "";
-    return { name, target: camelCase(name) + unit, schema, builtIn };
+    const view = this.#options.reader.view(schema, undefined);
+    return { name, target: resolvedName(name, view), schema, builtIn: view.default };
   }
 }
 
-export function readHours<T extends ChannelFilters>(filters: T, options: WindowOptions): T {
-  const { hours } = filters;
-  if (hours === undefined) return filters;
-  return { ...filters, hours: readWindows(hours, options) };
+/** The hours of a channel, if it has any. */
+export function readHours(
+  { hours }: Pick<config.ChannelObject, "hours">,
+  options: WindowOptions,
+): Pick<ChannelFilters, "hours"> {
+  return hours === undefined ? {} : { hours: readWindows(hours, options) };
 }
 
 type WindowOptions = Pick<ResolveOptions, "readWindow" | "timeZone" | "createCronTimes">;
 
-/** The windows have the type of read ones, but their keys are only resolved. */
 function readWindows(
-  windows: readonly MaintenanceWindow[],
+  windows: readonly config.Window[],
   { readWindow, ...options }: WindowOptions,
 ): readonly MaintenanceWindow[] {
   if (readWindow === null || windows.length === 0) return [];
-  const written: readonly object[] = windows;
   const timeZone = options.timeZone();
-  return (written as readonly WrittenWindow[]).map((window) => readWindow(window, { ...options, timeZone }));
+  return windows.map((window) => readWindow(window, { ...options, timeZone }));
 }
 
 const LACKS_SHOWN_MAX = 3;
@@ -426,8 +419,4 @@ export function describeLacks(lacks: readonly string[]): string {
   const different = [...new Set(lacks)];
   const rest = different.length - LACKS_SHOWN_MAX;
   return different.slice(0, LACKS_SHOWN_MAX).join("; ") + (rest > 0 ? `; and ${rest} more` : "");
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_(\w)/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,10 +1,6 @@
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { Heartbeat } from "../domain/heartbeat.ts";
-import type { ListenSettings } from "../domain/listen_settings.ts";
-import type { ReportFile } from "../domain/report_file.ts";
-import type { PageText } from "../domain/page_text.ts";
-import type { MetricsFile } from "../domain/metrics_file.ts";
+import type { ConfigParts, Heartbeat, Listen, Metrics, Page, Report } from "../domain/generated/config.ts";
 import type { SummarySettings } from "../domain/summary_settings.ts";
 import type { System } from "../domain/system.ts";
 import { findDependencyProblems } from "./dependencies.ts";
@@ -25,15 +21,15 @@ export interface ResolvedConfig {
   readonly statePath: string | null;
   readonly heartbeat: Heartbeat | null;
   /** The file of the HTML report; `null`: none. */
-  readonly report: ReportFile | null;
+  readonly report: Report | null;
   /** The config's texts on every page; `null`: none. */
-  readonly page: PageText | null;
+  readonly page: Page | null;
   /** The metrics file; `null`: none. */
-  readonly metrics: MetricsFile | null;
+  readonly metrics: Metrics | null;
   /** The summary that is sent on a schedule; `null`: none. */
   readonly summary: SummarySettings | null;
   /** The HTTP endpoint; `null`: none. */
-  readonly listen: ListenSettings | null;
+  readonly listen: Listen | null;
   /** In no order; also those of an unknown kind. */
   readonly checks: readonly Check[];
   fileOf(name: string): ValidatedFile;
@@ -70,17 +66,18 @@ export function resolveConfig(
       .filter(({ path }) => !fileOf(String(path[1])).file.isUnresolved(path)),
   );
   const state = main.value["state"];
-  const keyOf = (name: string): unknown => resolveSetting(main.value, name, options) ?? null;
+  const keyOf = <Name extends keyof ConfigParts>(name: Name): ConfigParts[Name] | null =>
+    resolveSetting(main.value, name, options) ?? null;
   return {
     checks,
     channels,
     statePath: typeof state === "string" ? absolutePath(state, main.file.source.directory) : null,
-    heartbeat: keyOf("heartbeat") as Heartbeat | null,
-    report: keyOf("report") as ReportFile | null,
-    page: keyOf("page") as PageText | null,
-    metrics: keyOf("metrics") as MetricsFile | null,
+    heartbeat: keyOf("heartbeat"),
+    report: keyOf("report"),
+    page: keyOf("page"),
+    metrics: keyOf("metrics"),
     summary,
-    listen: keyOf("listen") as ListenSettings | null,
+    listen: keyOf("listen"),
     fileOf,
     isKindKnown: ({ name }) => !fileOf(name).file.isUnresolved(kindPath(name)),
   };

@@ -2,7 +2,7 @@ import { alternativesOf, type Check, combinedChecks } from "../domain/check.ts";
 import { isCron } from "../domain/schedule.ts";
 import { exactDuration } from "../domain/duration.ts";
 import { holdsCredential, isCredential, isCredentialName } from "./credentials.ts";
-import type { MetricsFile } from "../domain/metrics_file.ts";
+import type { Metrics } from "../domain/generated/config.ts";
 import type { FileFacts, Files } from "../domain/files.ts";
 import type { FormattedValue } from "./formatted_value.ts";
 import { holdsSecret } from "./placeholders.ts";
@@ -102,7 +102,7 @@ function compare(oneMs: number, otherMs: number): string {
   return `${exactDuration(oneMs)}, not ${exactDuration(otherMs)}`;
 }
 
-export function warnOfMetricsFile({ path }: MetricsFile): readonly Problem[] {
+export function warnOfMetricsFile({ path }: Metrics): readonly Problem[] {
   if (path.endsWith(".prom")) return [];
   const message = 'does not end in ".prom", and the node exporter reads no other files';
   return [{ path: ["metrics", "path"], message }];

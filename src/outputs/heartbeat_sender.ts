@@ -1,6 +1,6 @@
 import { startDeadline } from "../shared/deadline.ts";
 import { describeFileError } from "../shared/describe_error.ts";
-import type { Heartbeat } from "../domain/heartbeat.ts";
+import type { Heartbeat } from "../domain/generated/config.ts";
 import { describeRequestFailure } from "../shared/request_words.ts";
 import type { System } from "../domain/system.ts";
 

@@ -4,7 +4,7 @@
 import { entriesOf } from "../checks/registry.ts";
 import type { Channel } from "../domain/channel.ts";
 import type { Check } from "../domain/check.ts";
-import type { Heartbeat } from "../domain/heartbeat.ts";
+import type { Heartbeat } from "../domain/generated/config.ts";
 import {
   NET_ALL,
   PERMISSION_CLASSES,

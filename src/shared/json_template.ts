@@ -2,7 +2,7 @@
  * Templates that are a JSON value: its texts are templates. An object whose only key is a field, such as
  * `{ "{{condition}}": { "critical": 5, "*": 3 } }`, chooses one of its values.
  */
-import type { JsonTemplate } from "../domain/channel.ts";
+import type { JsonTemplate } from "../domain/generated/config.ts";
 import { CONDITIONS, SHOWN_CONDITIONS } from "../domain/condition.ts";
 import type { Notification } from "../domain/notification.ts";
 import { fillTemplate, onlyFieldOf, type TemplateField } from "./template.ts";

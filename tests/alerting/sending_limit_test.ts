@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { Dispatcher } from "../../src/alerting/dispatcher.ts";
 import type { DeliveryEvent } from "../../src/alerting/delivery_event.ts";
-import type { Channel, MessageLimit } from "../../src/domain/channel.ts";
+import type { Channel } from "../../src/domain/channel.ts";
+import type { MessageLimit } from "../../src/domain/message_limit.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { Delivery, Message } from "../../src/domain/delivery.ts";
 import type { QueuedNotification } from "../../src/domain/outbox.ts";

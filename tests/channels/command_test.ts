@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { commandKind } from "../../src/channels/command.ts";
-import type { CommandChannel } from "../../src/domain/channel.ts";
+import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { until } from "../life/in_time.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
@@ -16,7 +16,7 @@ import { fixture, livingProcesses, newMark, untilGone } from "../support/process
 
 function run(
   path: string,
-  parameters: Partial<CommandChannel["parameters"]> = {},
+  parameters: Partial<ChannelOf<"command">["parameters"]> = {},
   settings: DeliverySettings = {},
 ): Promise<DeliveryFindings> {
   return deliverOver(commandKind, {
@@ -38,7 +38,7 @@ interface Kept {
 
 /** Returns the environment and the input of a command that stores both. */
 async function kept(
-  parameters: Partial<CommandChannel["parameters"]> = {},
+  parameters: Partial<ChannelOf<"command">["parameters"]> = {},
   settings: DeliverySettings = {},
 ): Promise<Kept> {
   const directory = await Deno.makeTempDir();

@@ -6,7 +6,7 @@ import { consoleKind } from "../../src/channels/console.ts";
 import { desktopNotificationKind } from "../../src/channels/desktop_notification.ts";
 import { emailKind } from "../../src/channels/email.ts";
 import { webhookKind } from "../../src/channels/webhook.ts";
-import type { WebhookChannel } from "../../src/domain/channel.ts";
+import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { ProcessCommand } from "../../src/domain/processes.ts";
 import { createMail } from "../../src/system/mail/mail.ts";
 import { createRealClock } from "../../testing/real_clock.ts";
@@ -53,7 +53,7 @@ Deno.test("webhookKind posts the fields of a summary, or fills a template with i
     bodies.push(await request.json());
     return new Response(null, { status: 204 });
   });
-  const post = async (parameters: Partial<WebhookChannel["parameters"]>): Promise<void> => {
+  const post = async (parameters: Partial<ChannelOf<"webhook">["parameters"]>): Promise<void> => {
     const target = `http://127.0.0.1:${server.addr.port}/`;
     const { delivery } = await deliverOver(webhookKind, {
       kind: "webhook",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { webhookKind } from "../../src/channels/webhook.ts";
-import type { WebhookChannel } from "../../src/domain/channel.ts";
+import type { ChannelOf } from "../../src/domain/channel.ts";
 import type { Delivery } from "../../src/domain/delivery.ts";
 import { TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -23,7 +23,7 @@ import {
   type Visitor,
 } from "../support/http_servers.ts";
 
-type Parameters = WebhookChannel["parameters"];
+type Parameters = ChannelOf<"webhook">["parameters"];
 
 function post(
   target: string,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { DiskSpaceParameters } from "../../src/domain/check.ts";
+import type { DiskSpaceParameters } from "../../src/domain/generated/config.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { FileSystemFacts, Host } from "../../src/domain/host.ts";
 import type { CheckResult } from "../../src/domain/result.ts";

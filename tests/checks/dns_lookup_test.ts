@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dnsLookupKind } from "../../src/checks/dns_lookup.ts";
-import type { DnsLookupParameters } from "../../src/domain/check.ts";
+import type { DnsLookupParameters } from "../../src/domain/generated/config.ts";
 import { createDns } from "../../src/system/dns.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { freePort } from "../support/http_servers.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { groupKind } from "../../src/checks/group.ts";
-import type { GroupCheck, GroupParameters } from "../../src/domain/check.ts";
+import type { GroupCheck } from "../../src/domain/check.ts";
+import type { GroupParameters } from "../../src/domain/generated/config.ts";
 import type { KnownCondition, ObserveContext } from "../../src/domain/check_kind.ts";
 import { type Condition, countedAs, type ShownCondition } from "../../src/domain/condition.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";

@@ -1,7 +1,7 @@
 /** The requests of an `http_request` check, as real servers receive them. */
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import type { HttpRequest, HttpTls } from "../../src/domain/http_check.ts";
+import type { HttpMessage, HttpMessageTls } from "../../src/domain/generated/config.ts";
 import { inTime } from "../life/in_time.ts";
 import { createAuthority, createCertificate } from "../support/certificates.ts";
 import { observeTarget } from "../support/http_check.ts";
@@ -46,7 +46,7 @@ function startRecorder(
 }
 
 Deno.test("observeHttpRequest() sends every method, with its body if it has one", async (t) => {
-  const rows: readonly (readonly [HttpRequest["method"], body?: string])[] = [
+  const rows: readonly (readonly [HttpMessage["method"], body?: string])[] = [
     ["GET"],
     ["HEAD"],
     ["OPTIONS"],
@@ -112,7 +112,7 @@ Deno.test("observeHttpRequest() sends the Host that the config names, over TLS t
 });
 
 Deno.test("observeHttpRequest() sends body and headers along a redirect as a browser does", async (t) => {
-  const rows: readonly (readonly [status: number, HttpRequest["method"], next: HttpRequest["method"]])[] = [
+  const rows: readonly (readonly [status: number, HttpMessage["method"], next: HttpMessage["method"]])[] = [
     [301, "GET", "GET"],
     [301, "POST", "GET"],
     [302, "POST", "GET"],
@@ -183,7 +183,9 @@ Deno.test("observeHttpRequest() trusts the configured CA, and shows its certific
   const pair = { certificate: directory.path("client.pem"), key: directory.path("client.key") };
   const tls = { cert: certificate.cert, key: certificate.key };
   const other = { hosts: ["example.org"], addresses: [] };
-  const rows: Readonly<Record<string, readonly [given: HttpTls, facts: object, failure: RegExp | null]>> = {
+  const rows: Readonly<
+    Record<string, readonly [given: HttpMessageTls, facts: object, failure: RegExp | null]>
+  > = {
     "without it": [{}, {}, /certificate is not trusted/],
     "its own": [{ caFile: ca }, {}, null],
     "among others": [{ caFile: directory.path("both.pem") }, {}, null],
@@ -248,7 +250,7 @@ Deno.test("observeHttpRequest() returns unknown for unusable files", async (t) =
   });
   const at = (name: string): string => directory.path(name);
   const certificate = at("cert.pem");
-  const rows: Readonly<Record<string, HttpTls>> = {
+  const rows: Readonly<Record<string, HttpMessageTls>> = {
     [`cannot read tls.ca_file "${at("missing.pem")}": file does not exist`]: { caFile: at("missing.pem") },
     [`cannot read tls.ca_file "${at("")}": it is a directory, not a file`]: { caFile: at("") },
     'tls.ca_file contains no certificate, expected PEM ("-----BEGIN CERTIFICATE-----")': {

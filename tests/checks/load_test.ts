@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LoadParameters } from "../../src/domain/check.ts";
+import type { LoadParameters } from "../../src/domain/generated/config.ts";
 import { createHost } from "../../src/system/host.ts";
 import { observeCheck } from "../support/observe_check.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { MemoryParameters } from "../../src/domain/check.ts";
+import type { MemoryParameters } from "../../src/domain/generated/config.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { MemoryFacts } from "../../src/domain/host.ts";
 import { createHost } from "../../src/system/host.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ProcessParameters } from "../../src/domain/check.ts";
+import type { ProcessParameters } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";

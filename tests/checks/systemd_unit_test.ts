@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fixture } from "../support/processes.ts";
-import type { SystemdUnitParameters } from "../../src/domain/check.ts";
+import type { SystemdUnitParameters } from "../../src/domain/generated/config.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { observeCheck } from "../support/observe_check.ts";

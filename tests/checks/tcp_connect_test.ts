@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tcpConnectKind } from "../../src/checks/tcp_connect.ts";
-import type { TcpConnectParameters } from "../../src/domain/check.ts";
+import type { TcpConnectParameters } from "../../src/domain/generated/config.ts";
 import { type Certificate, createAuthority, createCertificate } from "../support/certificates.ts";
 import {
   countLeftSockets,

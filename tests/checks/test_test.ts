@@ -1,6 +1,7 @@
 import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { testKind } from "../../src/checks/test.ts";
-import type { TestCheck, TestParameters } from "../../src/domain/check.ts";
+import type { TestCheck } from "../../src/domain/check.ts";
+import type { TestParameters } from "../../src/domain/generated/config.ts";
 import { CONDITIONS } from "../../src/domain/condition.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { createMemorySystem } from "../../testing/memory_system.ts";
 import { tlsCertificateKind } from "../../src/checks/tls_certificate.ts";
-import type { TlsCertificateParameters } from "../../src/domain/check.ts";
+import type { TlsCertificateParameters } from "../../src/domain/generated/config.ts";
 import { type CertificateFacts, createAuthority, createCertificate } from "../support/certificates.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 import {

@@ -2,7 +2,7 @@
 import type { Silence } from "../../src/domain/outbox.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition } from "../../src/domain/condition.ts";
-import type { PageText } from "../../src/domain/page_text.ts";
+import type { Page } from "../../src/domain/generated/config.ts";
 import type { CheckUpdate, KeptResult } from "../../src/domain/store.ts";
 import type { PageFacts } from "../../src/outputs/html_report/facts.ts";
 import { writeReport } from "../../src/outputs/html_report/write_report.ts";
@@ -125,7 +125,7 @@ const EVERYTHING: readonly Shown[] = [
   ...OK,
 ];
 
-const TEXT: PageText = {
+const TEXT: Page = {
   title: "Status of example.org",
   description: "Shop, API and jobs of example.org. Questions: status@example.org",
   announcements: [

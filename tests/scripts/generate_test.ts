@@ -12,7 +12,7 @@ Deno.test("generate() returns the committed files", async (t) => {
     });
   }
   await t.step("and no other file is committed there", () => {
-    const directories = ["schemas/", "src/config/generated/"];
+    const directories = ["schemas/", "src/config/generated/", "src/domain/generated/"];
     const kept = directories.flatMap((directory) =>
       [...Deno.readDirSync(new URL(directory, PROJECT))].map(({ name }) => directory + name)
     );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonTemplate } from "../../src/domain/channel.ts";
+import type { JsonTemplate } from "../../src/domain/generated/config.ts";
 import { CHOOSING_FIELDS, fillJsonTemplate } from "../../src/shared/json_template.ts";
 import { SAMPLE_FIELDS, TEMPLATE_FIELDS } from "../../src/shared/template.ts";
 

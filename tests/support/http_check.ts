@@ -1,6 +1,6 @@
 import { observeHttpRequest } from "../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../src/domain/check.ts";
-import type { HttpExpectation, HttpRequest } from "../../src/domain/http_check.ts";
+import type { HttpExpectation, HttpMessage } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import type { Clock } from "../../src/domain/clock.ts";
@@ -11,9 +11,9 @@ import { type ServerOptions, startAnswering, startServer, type Visitor } from ".
 
 /** The optional settings of an `http_request` check. */
 export interface HttpExpectations extends Partial<HttpExpectation> {
-  readonly method?: HttpRequest["method"];
+  readonly method?: HttpMessage["method"];
   /** Further settings of the request. */
-  readonly request?: Partial<HttpRequest>;
+  readonly request?: Partial<HttpMessage>;
   readonly asWarning?: boolean;
   readonly timeoutMs?: number;
 }

@@ -1,5 +1,5 @@
 import { observeScript } from "../../src/checks/script.ts";
-import type { ScriptParameters } from "../../src/domain/check.ts";
+import type { ScriptParameters } from "../../src/domain/generated/config.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
 import { createProcesses } from "../../src/system/process/processes.ts";
 import { checkOf, contextOf } from "../../testing/builders.ts";

@@ -1,5 +1,5 @@
 import { parseJson } from "../../shared/parse_json.ts";
-import type { HttpCapture, HttpRequest } from "../../domain/http_check.ts";
+import type { HttpCapture, HttpMessage } from "../../domain/generated/config.ts";
 import { describeReach, searchCapture } from "../body_pattern.ts";
 import { bodyRuleOf, escapeHeader, escapeUrl } from "../../shared/template.ts";
 import { quote } from "../../shared/quote.ts";
@@ -91,12 +91,12 @@ export function replaceCaptured(text: string, valueOf: (name: string) => string)
   return text.replaceAll(CAPTURED, (_whole, name: string) => valueOf(name));
 }
 
-export function textsOf({ target, headers = {}, body = "" }: HttpRequest): readonly string[] {
+export function textsOf({ target, headers = {}, body = "" }: HttpMessage): readonly string[] {
   return [target, ...Object.values(headers), body];
 }
 
 /** Puts captured values into a request, each escaped for its place. */
-export function fillRequest(request: HttpRequest, captured: ReadonlyMap<string, string>): HttpRequest {
+export function fillRequest(request: HttpMessage, captured: ReadonlyMap<string, string>): HttpMessage {
   const { target, headers, body } = request;
   const fill = (text: string, escape: (value: string) => string): string =>
     replaceCaptured(text, (name) => escape(captured.get(name) ?? ""));

@@ -1,6 +1,6 @@
 import { sleep, unlessAborted } from "../../shared/deadline.ts";
 import type { Condition } from "../../domain/condition.ts";
-import type { HttpExpectation, HttpRequest, HttpStep } from "../../domain/http_check.ts";
+import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { hostAndPortOf } from "../../domain/runtime_permissions.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
 import { QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
@@ -127,7 +127,7 @@ function connectionOf({ step: { request }, address }: Exchange): Pick<OutgoingRe
 /** Targets log it; the runtime's default is its own name. */
 const USER_AGENT = "monitor";
 
-function headersOf({ headers = {} }: HttpRequest): Readonly<Record<string, string>> {
+function headersOf({ headers = {} }: HttpMessage): Readonly<Record<string, string>> {
   const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
   return isNamed ? headers : { "user-agent": USER_AGENT, ...headers };
 }

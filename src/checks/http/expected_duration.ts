@@ -1,5 +1,5 @@
 import { exactDuration } from "../../domain/duration.ts";
-import type { HttpExpectation } from "../../domain/http_check.ts";
+import type { HttpExpectation } from "../../domain/generated/config.ts";
 
 interface DurationViolation {
   /** Such as `took 2.3 s, warning above 1 s`. */

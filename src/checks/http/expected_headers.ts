@@ -1,4 +1,4 @@
-import type { HttpExpectation } from "../../domain/http_check.ts";
+import type { HttpExpectation } from "../../domain/generated/config.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { searchPattern } from "../body_pattern.ts";
 import { quote } from "../../shared/quote.ts";

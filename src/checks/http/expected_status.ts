@@ -1,4 +1,4 @@
-import type { ExpectedStatus, HttpExpectation } from "../../domain/http_check.ts";
+import type { HttpExpectation } from "../../domain/generated/config.ts";
 import type { IncomingResponse } from "../../domain/requests.ts";
 import { REDIRECT_STATUSES } from "./redirects.ts";
 
@@ -24,6 +24,9 @@ export function expectsRedirection(expected: HttpExpectation["statusCode"]): boo
 export function isExpectedStatus(status: number, expected: HttpExpectation["statusCode"]): boolean {
   return expected !== null && listOf(expected).some((one) => fits(status, one));
 }
+
+/** A code, or a class such as `2xx`. */
+type ExpectedStatus = number | string;
 
 function listOf(expected: ExpectedStatus | readonly ExpectedStatus[]): readonly ExpectedStatus[] {
   return typeof expected === "object" ? expected : [expected];

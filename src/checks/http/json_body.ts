@@ -1,5 +1,5 @@
 import { parseJson } from "../../shared/parse_json.ts";
-import type { HttpExpectation, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
+import type { HttpExpectation, JsonExpectation } from "../../domain/generated/config.ts";
 import { type Comparison, compileExpectation, show } from "./json_comparisons.ts";
 import { DEPTH_MAX, isTooDeep, REACHED_MAX, selectValues } from "./json_paths.ts";
 import { LONG_NUMBERS_MAX, markLongNumbers, unmarked } from "./long_numbers.ts";
@@ -72,7 +72,7 @@ function cannotEvaluate(obstacle: string): JsonFindings {
   return { violations: [], obstacle };
 }
 
-function isAbsenceExpected(wish: JsonExpectation | JsonPlain): boolean {
+function isAbsenceExpected(wish: JsonExpectation): boolean {
   return typeof wish === "object" && wish !== null && "exists" in wish && wish.exists === false;
 }
 

@@ -1,6 +1,6 @@
 import { createTextMatcher } from "../body_pattern.ts";
 import { exactDuration } from "../../domain/duration.ts";
-import type { JsonAny, JsonExpectation, JsonPlain } from "../../domain/http_check.ts";
+import type { JsonExpectation, JsonExpectationObject, JsonValue } from "../../domain/generated/config.ts";
 import { quote, QUOTED_LENGTH_MAX } from "../../shared/quote.ts";
 import { truncate } from "../../shared/truncate.ts";
 import { LongNumber, unmarked } from "./long_numbers.ts";
@@ -14,12 +14,14 @@ export interface Comparison {
 
 /** Returns the comparisons of an expectation. A value alone is one that is to be equalled. */
 export async function compileExpectation(
-  wish: JsonExpectation | JsonPlain,
+  wish: JsonExpectation,
   nowMs: number,
 ): Promise<readonly Comparison[]> {
-  if (typeof wish !== "object" || wish === null || Array.isArray(wish)) return [equalTo(wish as JsonPlain)];
+  if (typeof wish !== "object" || wish === null || Array.isArray(wish)) {
+    return [equalTo(wish as Exclude<JsonExpectation, JsonExpectationObject>)];
+  }
   const { equals, notEquals, oneOf, matches, contains, length, newerThanMs, ...bounds } =
-    wish as JsonExpectation;
+    wish as JsonExpectationObject;
   return [
     ...equals === undefined ? [] : [equalTo(equals)],
     ...notEquals === undefined ? [] : [{
@@ -47,7 +49,7 @@ export async function compileExpectation(
   ];
 }
 
-function equalTo(wanted: JsonAny): Comparison {
+function equalTo(wanted: JsonValue): Comparison {
   return { text: show(wanted), fits: (value) => isEqual(value, wanted) };
 }
 
@@ -60,7 +62,7 @@ async function matchOf(pattern: string): Promise<Comparison> {
 }
 
 function* boundsOf(
-  { lessThan, greaterThan, atLeast, atMost }: JsonExpectation,
+  { lessThan, greaterThan, atLeast, atMost }: JsonExpectationObject,
 ): Generator<Comparison> {
   /** `fits` compares the order of a value and its limit with 0. */
   const bound = (name: string, limit: number, fits: (order: number) => boolean): Comparison => ({
@@ -76,12 +78,12 @@ function* boundsOf(
   if (atMost !== undefined) yield bound("of at most", atMost, (order) => order <= 0);
 }
 
-function holds(value: unknown, wanted: JsonAny): boolean {
+function holds(value: unknown, wanted: JsonValue): boolean {
   if (typeof value === "string") return typeof wanted === "string" && value.includes(wanted);
   return Array.isArray(value) && value.some((item) => isEqual(item, wanted));
 }
 
-type Length = NonNullable<JsonExpectation["length"]>;
+type Length = NonNullable<JsonExpectationObject["length"]>;
 
 function describeLimits({ atLeast, atMost }: Exclude<Length, number>): string {
   return [
@@ -117,14 +119,14 @@ function timeOf(value: unknown): number | null {
 }
 
 /** Compares as RFC 9535 does (section 2.3.5.2.2): the order of keys does not matter. */
-function isEqual(value: unknown, expected: JsonAny): boolean {
+function isEqual(value: unknown, expected: JsonValue): boolean {
   if (value instanceof LongNumber) return false;
   if (typeof value !== "object" || value === null || typeof expected !== "object" || expected === null) {
     return value === expected;
   }
   if (Array.isArray(value) !== Array.isArray(expected)) return false;
   const names = Object.keys(expected);
-  const members = expected as Readonly<Record<string, JsonAny>>;
+  const members = expected as Readonly<Record<string, JsonValue>>;
   return Object.keys(value).length === names.length && names.every((name) => {
     const wanted = members[name];
     return wanted !== undefined && Object.hasOwn(value, name) &&

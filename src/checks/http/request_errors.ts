@@ -1,5 +1,5 @@
 import type { HttpRequestCheck } from "../../domain/check.ts";
-import type { HttpExpectation, HttpRequest, HttpStep } from "../../domain/http_check.ts";
+import type { HttpExpectation, HttpMessage, HttpStep } from "../../domain/generated/config.ts";
 import { capturedNames, replaceCaptured } from "./captures.ts";
 import { quote } from "../../shared/quote.ts";
 import { metricName, stepName } from "./steps.ts";
@@ -65,7 +65,7 @@ function findStepErrors(
 
 /** Each value must have been captured, and may not change where a request goes. */
 function* placeholderErrors(
-  { target, headers = {}, body }: HttpRequest,
+  { target, headers = {}, body }: HttpMessage,
   captured: ReadonlySet<string>,
 ): Generator<ParameterProblem> {
   const places = [
@@ -97,7 +97,7 @@ const RUNTIME_HEADERS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-function* headerErrors({ headers = {} }: HttpRequest): Generator<ParameterProblem> {
+function* headerErrors({ headers = {} }: HttpMessage): Generator<ParameterProblem> {
   const names = new Map<string, string>();
   for (const name of Object.keys(headers)) {
     const path = ["request", "headers", name];
@@ -113,7 +113,7 @@ function* headerErrors({ headers = {} }: HttpRequest): Generator<ParameterProble
   }
 }
 
-function* bodyErrors({ method, body }: HttpRequest): Generator<ParameterProblem> {
+function* bodyErrors({ method, body }: HttpMessage): Generator<ParameterProblem> {
   if (body === undefined || method !== "GET" && method !== "HEAD") return;
   yield {
     path: ["request", "body"],
@@ -121,7 +121,7 @@ function* bodyErrors({ method, body }: HttpRequest): Generator<ParameterProblem>
   };
 }
 
-function* tlsErrors({ tls }: HttpRequest): Generator<ParameterProblem> {
+function* tlsErrors({ tls }: HttpMessage): Generator<ParameterProblem> {
   if (tls === undefined || (tls.certificate === undefined) === (tls.key === undefined)) return;
   const [given, missing] = tls.key === undefined ? ["certificate", "key"] : ["key", "certificate"];
   yield {
@@ -132,7 +132,7 @@ function* tlsErrors({ tls }: HttpRequest): Generator<ParameterProblem> {
 
 /** The client of `https:` has no such options; with a proxy in their place it sends the request in clear text. */
 function* connectionErrors(
-  { target, socket, connectTo, everyAddress = false }: HttpRequest,
+  { target, socket, connectTo, everyAddress = false }: HttpMessage,
 ): Generator<ParameterProblem> {
   const given = [
     ...socket === undefined ? [] : ["socket"],
@@ -187,7 +187,7 @@ function exchangeWarnings(
   ];
 }
 
-function* tlsWarnings({ target, tls }: HttpRequest): Generator<ParameterProblem> {
+function* tlsWarnings({ target, tls }: HttpMessage): Generator<ParameterProblem> {
   if (tls === undefined || URL.parse(target)?.protocol !== "http:") return;
   yield {
     path: ["request", "tls"],
@@ -196,7 +196,7 @@ function* tlsWarnings({ target, tls }: HttpRequest): Generator<ParameterProblem>
 }
 
 function* redirectWarnings(
-  { redirects }: HttpRequest,
+  { redirects }: HttpMessage,
   { statusCode }: HttpExpectation,
 ): Generator<ParameterProblem> {
   if (!expectsRedirection(statusCode) || redirects === undefined) return;
@@ -224,7 +224,7 @@ function* hiddenHeaderWarnings({ headers }: HttpExpectation): Generator<Paramete
   }
 }
 
-function* emptyBodyWarnings({ method }: HttpRequest, response: HttpExpectation): Generator<ParameterProblem> {
+function* emptyBodyWarnings({ method }: HttpMessage, response: HttpExpectation): Generator<ParameterProblem> {
   if (method !== "HEAD" || !BODY_PARTS.some((part) => response[part] !== undefined)) return;
   yield {
     path: ["request", "method"],

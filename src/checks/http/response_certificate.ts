@@ -1,4 +1,4 @@
-import type { HttpStep } from "../../domain/http_check.ts";
+import type { HttpStep } from "../../domain/generated/config.ts";
 import type { ParameterProblem } from "../../domain/check_kind.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ConnectionPhase, Connections } from "../../domain/connections.ts";

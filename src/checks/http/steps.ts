@@ -1,7 +1,7 @@
 import type { Condition } from "../../domain/condition.ts";
 import { highestSeverity } from "../../domain/condition.ts";
 import type { ObserveContext } from "../../domain/check_kind.ts";
-import type { HttpStep } from "../../domain/http_check.ts";
+import type { HttpStep } from "../../domain/generated/config.ts";
 import { type CheckResult, checkResult } from "../../domain/result.ts";
 import { createRedactor } from "../../shared/redact.ts";
 import { capturedNames, fillRequest, textsOf } from "./captures.ts";

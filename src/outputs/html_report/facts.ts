@@ -1,5 +1,4 @@
-import type { ReportFile } from "../../domain/report_file.ts";
-import type { PageText } from "../../domain/page_text.ts";
+import type { Page, Report } from "../../domain/generated/config.ts";
 import type { System } from "../../domain/system.ts";
 import type { ReportSnapshot } from "./snapshot.ts";
 
@@ -20,9 +19,9 @@ export type PageFacts = Pick<
 interface PageFactsOptions {
   readonly label: string;
   /** The page that the config keeps fresh; `null`: none, or the config has errors. */
-  readonly page: ReportFile | null;
+  readonly page: Report | null;
   /** The words of the config. */
-  readonly text: PageText | null;
+  readonly text: Page | null;
   /** Where this page is written; `null`: to stdout. */
   readonly path: string | null;
   /** Whether any process runs the checks, if known. */
@@ -46,7 +45,7 @@ export function pageFacts(
 
 interface LivePageOptions {
   readonly label: string;
-  readonly text: PageText | null;
+  readonly text: Page | null;
   readonly intervalMs: number;
   readonly isOfOneCheck: boolean;
   readonly canSignIn: boolean;

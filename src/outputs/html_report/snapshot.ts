@@ -2,7 +2,7 @@ import type { Availability, RunCounts } from "../../state/availability.ts";
 import type { ShownCondition } from "../../domain/condition.ts";
 import type { MemberStatus } from "../../domain/membership.ts";
 import type { Silence } from "../../domain/outbox.ts";
-import type { PageText } from "../../domain/page_text.ts";
+import type { Page } from "../../domain/generated/config.ts";
 import type { ConditionChange, RecentRun } from "../../domain/store.ts";
 import type { ShownNotification } from "../../alerting/outbox_status.ts";
 import type { CheckStatus } from "../../alerting/check_status.ts";
@@ -56,7 +56,7 @@ export interface ReportSnapshot {
   /** The config, as its owner calls it; empty: it is not shown. */
   readonly configLabel: string;
   /** The words of the config; `null`: none. */
-  readonly text: PageText | null;
+  readonly text: Page | null;
   /** From one page to the next; `null` where it is not renewed by itself. */
   readonly intervalMs: number | null;
   /** Whether the monitor itself serves it, so that it renews itself in the browser. @default false */

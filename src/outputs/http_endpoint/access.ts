@@ -1,5 +1,5 @@
 import type { IncomingRequest, ServerResponse } from "../../domain/http_servers.ts";
-import type { ListenSettings } from "../../domain/listen_settings.ts";
+import type { Listen } from "../../domain/generated/config.ts";
 import { isLoopback } from "../../shared/ip_address.ts";
 import { isSameSecret } from "../../shared/same_secret.ts";
 import { respondText } from "./responses.ts";
@@ -9,7 +9,7 @@ export type Access = "full" | "public";
 
 export function accessOf(
   request: IncomingRequest,
-  { token, public: publicTags }: Pick<ListenSettings, "token" | "public">,
+  { token, public: publicTags }: Pick<Listen, "token" | "public">,
 ): Access | ServerResponse {
   const sent = sentToken(request.header("authorization"));
   if (sent !== null && token !== undefined) return isSameSecret(sent, token) ? "full" : UNAUTHORIZED;
@@ -19,7 +19,7 @@ export function accessOf(
 }
 
 /** Rejects a request for private data, or for what may be private data: it requires a token. */
-export function refusePublic({ token }: Pick<ListenSettings, "token">): ServerResponse {
+export function refusePublic({ token }: Pick<Listen, "token">): ServerResponse {
   return token === undefined ? respondText(404, "not public") : UNAUTHORIZED;
 }
 

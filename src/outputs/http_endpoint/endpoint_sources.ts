@@ -1,5 +1,5 @@
 import type { Check } from "../../domain/check.ts";
-import type { ListenSettings } from "../../domain/listen_settings.ts";
+import type { Listen } from "../../domain/generated/config.ts";
 import type { Log } from "../../domain/log.ts";
 import type { System } from "../../domain/system.ts";
 import type { LoadedConfig } from "../../config/load.ts";
@@ -18,11 +18,11 @@ export interface EndpointSources {
   select(checks: readonly Check[]): readonly Check[];
   readonly isWhole: boolean;
   /** The endpoint that a config asks for; `null`: none. */
-  listenOf(config: LoadedConfig): ListenSettings | null;
+  listenOf(config: LoadedConfig): Listen | null;
   onBug(error: unknown): void;
 }
 
 export interface EndpointConfig {
   readonly config: LoadedConfig;
-  readonly listen: ListenSettings;
+  readonly listen: Listen;
 }

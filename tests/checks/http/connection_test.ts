@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
-import type { HttpRequest } from "../../../src/domain/http_check.ts";
+import type { HttpMessage } from "../../../src/domain/generated/config.ts";
 import { createMemorySystem } from "../../../testing/memory_system.ts";
 import { observeConnection, observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck } from "../../support/http_check.ts";
@@ -80,7 +80,7 @@ Deno.test("http_request names the place to which it connected", async () => {
 });
 
 Deno.test("httpRequestKind rejects other connections for https:, in steps, and a socket with other ones", () => {
-  const errorsOf = (target: string, request: Partial<HttpRequest>): readonly string[] =>
+  const errorsOf = (target: string, request: Partial<HttpMessage>): readonly string[] =>
     (httpRequestKind.errors?.(httpCheck(target, { request })) ?? [])
       .map(({ path, message }) => `${path.join(".")}: ${message}`);
   const all = { socket: "/a", connectTo: "a", everyAddress: true };

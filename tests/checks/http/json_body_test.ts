@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { evaluateJson } from "../../../src/checks/http/json_body.ts";
-import type { HttpExpectation } from "../../../src/domain/http_check.ts";
+import type { HttpExpectation } from "../../../src/domain/generated/config.ts";
 
 type Expected = NonNullable<HttpExpectation["json"]>;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { httpRequestKind } from "../../../src/checks/http_request.ts";
 import type { HttpRequestCheck } from "../../../src/domain/check.ts";
-import type { TimeLeft } from "../../../src/domain/time_left.ts";
+import type { HttpExpectationCertificate } from "../../../src/domain/generated/config.ts";
 import { createAuthority, createCertificate } from "../../support/certificates.ts";
 import { observeInOwnProcess } from "../../support/connection_check.ts";
 import { httpCheck, type HttpExpectations, observeAnswer, observeTarget } from "../../support/http_check.ts";
@@ -9,7 +9,10 @@ import { beSilent } from "../../support/hostile_servers.ts";
 import { response, startAnswering, startServer } from "../../support/http_servers.ts";
 import { DAY_MS } from "../../../src/shared/time_units.ts";
 
-const CERTIFICATE: TimeLeft = { warningBeforeExpiryMs: 14 * DAY_MS, criticalBeforeExpiryMs: 3 * DAY_MS };
+const CERTIFICATE: HttpExpectationCertificate = {
+  warningBeforeExpiryMs: 14 * DAY_MS,
+  criticalBeforeExpiryMs: 3 * DAY_MS,
+};
 
 Deno.test("observeHttpRequest() compares the time until expiry of the certificate with its limits", async (t) => {
   const authority = createAuthority();
@@ -105,7 +108,7 @@ function startRelay(firstPort: number, otherPort: number): AsyncDisposable & { r
 }
 
 Deno.test("httpRequestKind warns of a certificate without TLS, and of limits in the wrong order", () => {
-  const warned = (target: string, certificate: TimeLeft): readonly string[] => {
+  const warned = (target: string, certificate: HttpExpectationCertificate): readonly string[] => {
     const check: HttpRequestCheck = httpCheck(target, { certificate });
     return httpRequestKind.warnings(check).map(({ path, message }) => `${path.join(".")}: ${message}`);
   };

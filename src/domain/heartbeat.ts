@@ -1,7 +1,0 @@
-/** A heartbeat for something else that watches the monitor. */
-export interface Heartbeat {
-  /** A file to touch; absolute. */
-  readonly path?: string;
-  readonly target?: string;
-  readonly intervalMs: number;
-}
