@@ -183,8 +183,8 @@ export const CHECKS: FaultyLayer = {
         ],
         [
           "a group counts inactive checks as ok",
-          'conditions.push("unknown")',
-          'conditions.push("ok")',
+          'highestSeverity([...conditions, "unknown"])',
+          'highestSeverity([...conditions, "ok"])',
         ],
         [
           "a group does not wait for checks that did not run since a start",
