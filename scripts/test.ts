@@ -1,9 +1,9 @@
 /**
- * Runs the tests, terminates those that hang, and lists the missing tools.
+ * Runs the tests, terminates those that hang, and lists the tools of those that were ignored.
  *
- *     deno task test                        # tests of a missing tool are ignored
+ *     deno task test                        # without external tools
  *     deno task test:all                    # a missing tool is a failure, and campaigns have their full size
- *     deno task test tests/cli --filter x   # files, directories and options of `deno test`
+ *     deno task test tests/cli --filter x   # files, directories and options of `deno test`; tools that are installed
  *     deno task test --seed 7               # the seed of everything random
  *     deno task test --times                # prints the processor time of each layer
  *     deno task test --packages             # prints the Debian packages of all tools
@@ -13,7 +13,15 @@
  */
 import { resolve } from "node:path";
 import { CAMPAIGNS, SEED, testSeed } from "../testing/seed.ts";
-import { CI_PACKAGES, missingTools, packagesOf, tool, type ToolName, TOOLS } from "../testing/tools.ts";
+import {
+  CI_PACKAGES,
+  missingTools,
+  packagesOf,
+  TEST_TOOLS,
+  tool,
+  type ToolName,
+  TOOLS,
+} from "../testing/tools.ts";
 import { bundle } from "./bundle.ts";
 import { entriesOf, type Entry, PROJECT } from "./test/entries.ts";
 import { printCounts, printInstall, printResult, Progress, type ResultOptions } from "./test/print.ts";
@@ -103,7 +111,10 @@ async function runEntries(directory: string, options: Options): Promise<readonly
       directory: own,
       bundle: bundled.main,
       options: others,
-      variables: { [SEED]: String(seed), ...all && { [CAMPAIGNS]: "full" } },
+      variables: {
+        [SEED]: String(seed),
+        ...all ? { [CAMPAIGNS]: "full" } : paths.length === 0 && { [TEST_TOOLS]: "none" },
+      },
       signal: stop.signal,
     });
     progress.end(end);

@@ -42,7 +42,7 @@ export const NOTES = {
   places: "places",
   /** The failed tests and steps, a JSON line each. */
   failed: "failed",
-  /** The missing tools of each ignored test, a line each. */
+  /** The tools of each ignored test, a line each. */
   ignored: "ignored",
   /** A line for each start of the whole program. */
   starts: "starts",

@@ -1,4 +1,4 @@
-/** What a person sees of a run: a line for each layer while it runs, then the failures, the missing tools and the sums. */
+/** What a person sees of a run: a line for each layer while it runs, then the failures, the ignored tests and the sums. */
 import { packagesOf, type ToolName, TOOLS } from "../../testing/tools.ts";
 import type { Entry } from "./entries.ts";
 import { processorSeconds } from "./process_tree.ts";
@@ -116,13 +116,9 @@ function printRepeat(failures: string, { all, seed }: ResultOptions): void {
 
 function printIgnored(ignored: readonly (readonly string[])[]): void {
   if (ignored.length === 0) return;
-  const counts = new Map<string, number>();
-  for (const name of ignored.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const rows = [...counts].sort(([one], [other]) => one < other ? -1 : 1);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  console.log("\nIgnored tests by missing tool:");
-  for (const [name, count] of rows) console.log(`  ${name.padEnd(width)}  ${count}`);
-  printInstall(rows.map(([name]) => name).filter((name): name is ToolName => Object.hasOwn(TOOLS, name)));
+  const names = [...new Set(ignored.flat())].sort();
+  console.log(`\nIgnored tests of external tools: ${ignored.length} (${names.join(", ")})`);
+  console.log("They run in: deno task test:all");
 }
 
 function colored(code: string, text: string): string {

@@ -45,7 +45,7 @@ export interface EntryEnd {
   readonly failures: string;
   /** What the tests themselves printed. */
   readonly output: string;
-  /** The missing tools of each ignored test. */
+  /** The tools of each ignored test. */
   readonly ignored: readonly (readonly string[])[];
   readonly seconds: number;
   /** User and system time of its processes; `null` where it isn't known. */

@@ -38,14 +38,14 @@ test("monitor reload applies the config, and prints what changed or why not", ()
     harness.writeConfig({ a: OK, b: OK });
     const program = await start(harness);
     harness.writeConfig({ a: OK, c: OK });
-    assert.deepEqual(await harness.run(["reload"]), {
+    assert.deepEqual(await harness.runHere(["reload"]), {
       code: 0,
       stdout: "config reloaded: 2 checks, 1 added, 0 changed, 1 removed\n",
       stderr: "",
     });
     assert.equal((await program.stdout.event("reload"))["adopted"], true);
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, '{ "defaults": {}, "chekcs": {} }');
-    const failed = await harness.run(["reload"]);
+    const failed = await harness.runHere(["reload"]);
     assert.equal(failed.code, 78);
     assert.match(failed.stderr, /^monitor: error: config not reloaded: .*1 error\n.*monitor validate\n$/m);
     assert.equal((await program.stdout.event("reload"))["adopted"], false);
@@ -63,14 +63,18 @@ test("monitor run runs checks now, and their results count", () =>
     set("fine", 0);
     harness.writeConfig({ web: { kind: "script", parameters: { path: "./state" } }, other: OK }, SLOW);
     const program = await start(harness);
-    assert.deepEqual(await harness.run(["run", "web"]), { code: 0, stdout: "OK web: fine\n", stderr: "" });
+    assert.deepEqual(await harness.runHere(["run", "web"]), {
+      code: 0,
+      stdout: "OK web: fine\n",
+      stderr: "",
+    });
     set("out of order", 2);
-    assert.deepEqual(await harness.run(["run", "web"]), {
+    assert.deepEqual(await harness.runHere(["run", "web"]), {
       code: 2,
       stdout: "CRITICAL web: out of order (confirmed: ok)\n",
       stderr: "",
     });
-    const { code, stdout } = await harness.run(["run", "web", "other", "--format", "json"]);
+    const { code, stdout } = await harness.runHere(["run", "web", "other", "--format", "json"]);
     assert.equal(code, 2);
     const { checks } = JSON.parse(stdout) as { checks: readonly Readonly<Record<string, unknown>>[] };
     assert.deepEqual(checks.map(({ name, confirmed }) => [name, confirmed]), [
@@ -78,10 +82,10 @@ test("monitor run runs checks now, and their results count", () =>
       ["other", "ok"],
     ]);
     await program.stdout.event("notification");
-    const unknown = await harness.run(["run", "web", "nothing"]);
+    const unknown = await harness.runHere(["run", "web", "nothing"]);
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /the running monitor has no such check: "nothing"/);
-    assert.equal((await harness.run(["run"])).code, 64);
+    assert.equal((await harness.runHere(["run"])).code, 64);
     await stop(program);
   }));
 
@@ -101,15 +105,15 @@ test("the socket is in the runtime directory, for the same user only", () =>
       assert.equal((Deno.statSync(socket).mode ?? 0) & 0o777, 0o600);
       assert.equal((Deno.statSync(`${runtime}/${directory}`).mode ?? 0) & 0o777, 0o700);
       // The user of the command requires no such variable.
-      assert.equal((await harness.run(["run", "a"])).code, 0);
+      assert.equal((await harness.runHere(["run", "a"])).code, 0);
       program.signal("SIGKILL");
       await program.end();
     }
-    const dead = await harness.run(["reload"]);
+    const dead = await harness.runHere(["reload"]);
     assert.equal(dead.code, 74);
     assert.match(dead.stderr, /no monitor runs on this state/);
     const again = await start(harness, { RUNTIME_DIRECTORY: runtime });
-    assert.equal((await harness.run(["reload"])).code, 0, "what was left behind is replaced");
+    assert.equal((await harness.runHere(["reload"])).code, 0, "what was left behind is replaced");
     await stop(again);
   }));
 
@@ -122,10 +126,10 @@ test("without a private directory there is no socket, and checks run", () =>
       /WARNING.* no control socket, so monitor run .*\.sock": other users may enter/i,
     );
     await program.stdout.event("result");
-    const { code, stderr } = await harness.run(["reload"]);
+    const { code, stderr } = await harness.runHere(["reload"]);
     assert.equal(code, 74);
     assert.match(stderr, /the running monitor has no control socket; reload it with SIGHUP/);
-    const run = await harness.run(["run", "a"]);
+    const run = await harness.runHere(["run", "a"]);
     assert.equal(run.code, 74);
     assert.match(run.stderr, /has no control socket; make the directory of its state private and restart it/);
     await stop(program);

@@ -96,16 +96,16 @@ test("it serves what the commands print, badges and a feed", () =>
     assert.equal((await get(`${origin}/`, { headers: { "if-none-match": etag } })).status, 304);
 
     const status = JSON.parse((await get(`${origin}/api/v1/status`)).text);
-    const printed = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
+    const printed = JSON.parse((await harness.runHere(["status", "--format", "json"])).stdout);
     assert.deepEqual(Object.keys(status), Object.keys(printed));
     assert.equal(status.monitor.state, "running");
     assert.deepEqual(Object.keys(status.checks[0]), Object.keys(printed.checks[0]));
-    assert.equal((await harness.run(["acknowledge", "web/shop", "--note", "Ada is on it"])).code, 0);
+    assert.equal((await harness.runHere(["acknowledge", "web/shop", "--note", "Ada is on it"])).code, 0);
     const check = JSON.parse((await get(`${origin}/api/v1/checks/web%2Fshop`)).text);
     assert.equal(check.last.output, "secret output <&>");
     assert.equal(check.acknowledged, "Ada is on it");
     const history = JSON.parse((await get(`${origin}/api/v1/history/web%2Fshop`)).text);
-    const command = JSON.parse((await harness.run(["history", "web/shop", "--format", "json"])).stdout);
+    const command = JSON.parse((await harness.runHere(["history", "web/shop", "--format", "json"])).stdout);
     assert.deepEqual(Object.keys(history), Object.keys(command));
     assert.deepEqual(history.changes, command.changes);
 
@@ -239,7 +239,7 @@ test("two jobs with one key are an error", () =>
   withHarness(async (harness) => {
     const job = { kind: "job", parameters: { expected_every: "1 day", ping_key: KEY } };
     harness.writeConfig({ backup: job, other: job });
-    const { code, stderr } = await harness.run(["validate"]);
+    const { code, stderr } = await harness.runHere(["validate"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.other\.parameters\.ping_key: is the key of the check "backup" too/);
   }));
@@ -250,7 +250,7 @@ test("one permission is enough, and without it the program ends with 77", () =>
       listen: { address: ADDRESS },
       state: "state.sqlite",
     });
-    const { stdout } = await harness.run(["permissions"]);
+    const { stdout } = await harness.runHere(["permissions"]);
     const flags = stdout.trim().split(" ").filter((flag) => flag !== "--no-prompt");
     assert.ok(flags.includes(`--allow-net=${ADDRESS}`), stdout);
     const program = harness.start(["check"], { permissions: flags });

@@ -39,10 +39,11 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     const objects: [heading: string, value: unknown][] = [];
 
     const once = JSON.parse(
-      (await harness.run(["check", "--once", "--state", "none", "--format", "json"])).stdout,
+      (await harness.runHere(["check", "--once", "--state", "none", "--format", "json"])).stdout,
     );
     objects.push(["`check --once --format json`", once], ["A finished check", once.checks[0]]);
-    const lines = (await harness.run(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
+    const lines =
+      (await harness.runHere(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
     const [result = {}, summary] = lines.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
     objects.push(["A finished check", without(result, "event")], ["The event `summary`", summary]);
 
@@ -70,14 +71,14 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
     }
 
     harness.writeConfig({ bad }, { state: "kept.sqlite" });
-    const status = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
+    const status = JSON.parse((await harness.runHere(["status", "--format", "json"])).stdout);
     objects.push(["`status --format json`", status], ["A check of `status`", status.checks[0]]);
     objects.push(["A notification of `status`", status.notifications[0]]);
     objects.push(["The last run", status.checks[0].last], ["The monitor of `status`", status.monitor]);
-    const history = JSON.parse((await harness.run(["history", "--format", "json", "bad"])).stdout);
+    const history = JSON.parse((await harness.runHere(["history", "--format", "json", "bad"])).stdout);
     objects.push(["`history --format json`", history], ["A change", history.changes[0]]);
     assert.deepEqual(Object.keys(history.spans), ["day", "week", "month"]);
-    const week = JSON.parse((await harness.run(["summary", "--format", "json"])).stdout);
+    const week = JSON.parse((await harness.runHere(["summary", "--format", "json"])).stdout);
     objects.push(["`summary --format json`", week], ["A list of a summary", week.availability]);
     objects.push(["An objective", week.availability.items[0].objective]);
     objects.push(["A span", history.spans.day], ["A recent run", history.recent_runs[0]]);

@@ -86,7 +86,10 @@ test("monitor check --once: a check that lacks something is unknown with the rea
         Object.entries(LACKS).map(([name, { check }]) => [name, check(target)]),
       );
       harness.writeConfig({ good: OK, bad: BAD, ...lacking });
-      const { code, stdout, stderr } = await harness.run(["check", "--once", "--format", "json"], LACKING);
+      const { code, stdout, stderr } = await harness.runHere(
+        ["check", "--once", "--format", "json"],
+        LACKING,
+      );
       assert.equal(code, 2, stderr);
       const { checks } = JSON.parse(stdout) as {
         checks: readonly { name: string; condition: string; output: string }[];
@@ -102,7 +105,7 @@ test("monitor check --once: a check that lacks something is unknown with the rea
       }
       assert.equal(target.requests, 0);
       // The state is kept, and read without the secrets.
-      assert.equal((await harness.run(["status"])).code, 2);
+      assert.equal((await harness.runHere(["status"])).code, 2);
     })
   ));
 
@@ -111,8 +114,8 @@ test("monitor validate: what the machine lacks is a warning, and with --strict a
     withHarness(async (harness) => {
       harness.writeScript("good.sh", "exit 0");
       harness.writeConfig({ good: OK, ...lackingChecks(target) });
-      const lenient = await harness.run(["validate"], LACKING);
-      const strict = await harness.run(["validate", "--strict"], LACKING);
+      const lenient = await harness.runHere(["validate"], LACKING);
+      const strict = await harness.runHere(["validate", "--strict"], LACKING);
       assert.deepEqual([lenient.code, strict.code], [0, 78], lenient.stderr);
       for (const [name, { warning }] of Object.entries(LACKS)) {
         assert.match(lenient.stderr, warning, name);
@@ -160,14 +163,14 @@ test("monitor check --once: the notification of a channel that lacks its secret 
     harness.writeConfig({ bad: { ...BAD, notifications: [channel, hook.channel] } }, {
       state: "kept.sqlite",
     });
-    const without = await harness.run(["check", "--once"]);
+    const without = await harness.runHere(["check", "--once"]);
     assert.match(
       without.stderr,
       /the notification of "bad" not delivered to webhook .*: the file "hook" cannot be read: file does not exist; retrying/,
     );
     assert.equal(hook.posts.length, 1, "the other channel has it");
     Deno.writeTextFileSync(`${harness.directory}/hook`, target);
-    assert.equal((await harness.run(["check", "--once"])).stderr, "");
+    assert.equal((await harness.runHere(["check", "--once"])).stderr, "");
     assert.equal(hook.posts.length, 2);
   }));
 
@@ -180,7 +183,7 @@ test("monitor check: what the config as a whole lacks is left out with a warning
       metrics: { path: "${env:NO_SUCH}" },
       maintenance_windows: ["${env:NO_SUCH}", "00:00"].map((from) => ({ from, to: "24:00" })),
     });
-    const { code, stderr } = await harness.run(["check", "--once"]);
+    const { code, stderr } = await harness.runHere(["check", "--once"]);
     assert.equal(code, 2, stderr);
     for (
       const loss of [
@@ -192,14 +195,14 @@ test("monitor check: what the config as a whole lacks is left out with a warning
     ) {
       assert.match(stderr, new RegExp(`the environment variable "NO_SUCH" is not set; ${loss}`));
     }
-    const { checks } = JSON.parse((await harness.run(["status", "--format", "json"])).stdout);
+    const { checks } = JSON.parse((await harness.runHere(["status", "--format", "json"])).stdout);
     assert.match(JSON.stringify(checks), /maint/);
   }));
 
 test("monitor check: without a kind, or a place for the state, nothing can run", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ bad: { ...BAD, kind: "${env:NO_SUCH}" } }, { state: "${file:no_such}" });
-    const { code, stderr } = await harness.run(["check", "--once"]);
+    const { code, stderr } = await harness.runHere(["check", "--once"]);
     assert.equal(code, 78);
     assert.match(stderr, /checks\.bad\.kind: the environment variable "NO_SUCH" is not set$/m);
     assert.match(stderr, /state: the file "no_such" cannot be read: file does not exist$/m);
@@ -208,7 +211,7 @@ test("monitor check: without a kind, or a place for the state, nothing can run",
 test("monitor permissions: refuses to list permissions while the machine lacks what the config names", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ api: script("no_such_command") });
-    const { code, stdout, stderr } = await harness.run(["permissions"]);
+    const { code, stdout, stderr } = await harness.runHere(["permissions"]);
     assert.deepEqual([code, stdout], [78, ""]);
     assert.match(stderr, /the command "no_such_command" is not in PATH/);
   }));
@@ -218,7 +221,7 @@ test("monitor notify: a channel that lacks something is not delivered to, and th
     await using hook = startHook();
     const lacking = { kind: "command", parameters: { path: "no_such_command" } };
     harness.writeConfig({ bad: { ...BAD, notifications: [lacking, hook.channel] } });
-    const { code, stdout } = await harness.run(["notify"]);
+    const { code, stdout } = await harness.runHere(["notify"]);
     assert.equal(code, 69);
     assert.match(stdout, /not delivered: the command "no_such_command" is not in PATH/);
     assert.equal(hook.posts.length, 1);

@@ -35,13 +35,13 @@ interface Status {
 async function statusOf(
   harness: Harness,
 ): Promise<Status & { readonly code: number; readonly stderr: string }> {
-  const { code, stdout, stderr } = await harness.run(["status", "--format", "json"]);
+  const { code, stdout, stderr } = await harness.runHere(["status", "--format", "json"]);
   return { code, stderr, ...JSON.parse(stdout) as Status };
 }
 
 async function startService(harness: Harness): Promise<Program> {
   harness.writeConfig({ fine: OK, bad: BAD }, PLACE);
-  await harness.run(["check", "--once"]);
+  await harness.runHere(["check", "--once"]);
   const program = harness.start(["check", "--format", "ndjson"]);
   await program.stdout.event("start");
   return program;
@@ -65,7 +65,7 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
       },
     );
     assert.match(
-      (await harness.run(["status"])).stdout,
+      (await harness.runHere(["status"])).stdout,
       /2 checks: 1 ok, 1 critical; monitor running for \d+ s\n$/,
     );
     const page = (): string => Deno.readTextFileSync(`${harness.directory}/page.html`);
@@ -79,10 +79,10 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     assert.equal((await program.end()).code, 0);
     assert.match(metrics(), /\nmonitor_running 0\n/);
     assert.equal((await statusOf(harness)).monitor?.state, "stopped");
-    assert.match((await harness.run(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
+    assert.match((await harness.runHere(["status"])).stdout, /; monitor stopped \d+ s ago\n$/);
     const stopped = /monitor is not running: it was stopped at <time[^]*No check runs until you start it\./;
     assert.match(page(), stopped);
-    assert.match((await harness.run(["report"])).stdout, stopped);
+    assert.match((await harness.runHere(["report"])).stdout, stopped);
 
     program = await startService(harness);
     await until("the page of the next service", () => valid.test(page()));
@@ -90,20 +90,20 @@ test("monitor status: it says whether a service runs, was stopped, or died", () 
     await program.end();
     assert.equal((await statusOf(harness)).monitor?.state, "died");
     assert.match(
-      (await harness.run(["status"])).stdout,
+      (await harness.runHere(["status"])).stdout,
       /\n\nmonitor: terminated unexpectedly \(.*\)\n\n2 checks: .*; monitor not running\n$/,
     );
     assert.match(
-      (await harness.run(["report"])).stdout,
+      (await harness.runHere(["report"])).stdout,
       /monitor is not running: it terminated unexpectedly\./,
     );
     // A page that was written before can only show how long it was meant to be valid.
     assert.match(page(), valid);
 
-    await harness.run(["check", "--once", "--due"]);
+    await harness.runHere(["check", "--once", "--due"]);
     assert.doesNotMatch(metrics(), /monitor_running/, "cron is no service");
     assert.equal((await statusOf(harness)).monitor?.state, "cron");
-    assert.match((await harness.run(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
+    assert.match((await harness.runHere(["status"])).stdout, /\n\n2 checks: 1 ok, 1 critical[^\n]*\n$/);
   }));
 
 test("monitor status: it says that the config was edited after the service loaded it, until a reload", () =>
@@ -112,7 +112,7 @@ test("monitor status: it says that the config was edited after the service loade
     harness.writeConfig({ fine: { ...OK, title: "Fine" }, bad: BAD }, PLACE);
     assert.equal((await statusOf(harness)).monitor?.config_edited, true);
     assert.match(
-      (await harness.run(["status"])).stdout,
+      (await harness.runHere(["status"])).stdout,
       new RegExp(
         `\\n\\nconfig: edited since it was loaded \\d+ s ago; reload it with: (kill -HUP ${program.pid}|monitor reload)\\n\\n`,
       ),
@@ -123,7 +123,7 @@ test("monitor status: it says that the config was edited after the service loade
     const other = `${harness.directory}/other.json`;
     Deno.copyFileSync(`${harness.directory}/monitor.json`, other);
     assert.match(
-      (await harness.run(["status", "-c", other])).stdout,
+      (await harness.runHere(["status", "-c", other])).stdout,
       /\n\nconfig: monitor uses another one, ".*\/monitor\.json"\n\n/,
     );
   }));
@@ -154,29 +154,32 @@ test(
             /^monitor: warning: cannot use config .*; showing the checks of the state \(see: monitor validate\)\n$/,
           );
           assert.match(
-            (await harness.run(["status", "bad"])).stdout,
+            (await harness.runHere(["status", "bad"])).stdout,
             /\n\nconfig: invalid; monitor uses the one loaded .+ ago\n\n/,
           );
-          assert.match((await harness.run(["history", "bad"])).stdout, /pending to critical: it is gone\n$/);
-          assert.match((await harness.run(["silence", "bad"])).stdout, /^bad: silenced until /);
-          assert.match((await harness.run(["silence", "--list"])).stdout, /^bad: silenced until /);
-          assert.equal((await harness.run(["unsilence", "bad"])).stdout, "ended 1 silence\n");
-          assert.match((await harness.run(["report"])).stdout, /<h3>bad<\/h3>/);
+          assert.match(
+            (await harness.runHere(["history", "bad"])).stdout,
+            /pending to critical: it is gone\n$/,
+          );
+          assert.match((await harness.runHere(["silence", "bad"])).stdout, /^bad: silenced until /);
+          assert.match((await harness.runHere(["silence", "--list"])).stdout, /^bad: silenced until /);
+          assert.equal((await harness.runHere(["unsilence", "bad"])).stdout, "ended 1 silence\n");
+          assert.match((await harness.runHere(["report"])).stdout, /<h3>bad<\/h3>/);
           // The files that it would overwrite are unknown.
-          assert.equal((await harness.run(["report", "-o", "other.html"])).code, 78);
+          assert.equal((await harness.runHere(["report", "-o", "other.html"])).code, 78);
           assert.equal(
-            (await harness.run(["status", "--tag", "web"])).code,
+            (await harness.runHere(["status", "--tag", "web"])).code,
             78,
             "tags are in the config alone",
           );
-          const unknown = await harness.run(["silence", "badd"]);
+          const unknown = await harness.runHere(["silence", "badd"]);
           assert.equal(unknown.code, 64);
           assert.match(unknown.stderr, /did you mean "bad"\?/);
         });
       }
       Deno.removeSync(`${harness.directory}/monitor.json`);
-      assert.equal((await harness.run(["status"])).code, 78, "nothing says where the state is");
-      const named = await harness.run(["status", "--state", "kept.sqlite", "--format", "plugin"]);
+      assert.equal((await harness.runHere(["status"])).code, 78, "nothing says where the state is");
+      const named = await harness.runHere(["status", "--state", "kept.sqlite", "--format", "plugin"]);
       assert.equal(named.code, 2);
       assert.match(named.stdout, /^MONITOR CRITICAL - 1 of 2 checks critical: bad \(it is gone\) \|/);
       program.signal("SIGTERM");
@@ -189,7 +192,7 @@ test("monitor status: without a state a config with errors is one", () =>
   withHarness(async (harness) => {
     Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
     for (const args of [["status"], ["history", "web"], ["silence", "web"], ["report"]]) {
-      const { code, stderr } = await harness.run(args);
+      const { code, stderr } = await harness.runHere(args);
       assert.equal(code, 78);
       assert.match(stderr, /^monitor: error: cannot use config /m);
     }

@@ -25,7 +25,7 @@ test("monitor check: the page is renewed at the start, after a change, and after
         return "";
       }
     };
-    assert.equal((await harness.run(ONCE)).code, 0);
+    assert.equal((await harness.runHere(ONCE)).code, 0);
     const program = harness.start(["check"]);
     await until("the kept result on the page", () => page().includes("The check is ok"));
     set("boom", 2);
@@ -48,10 +48,10 @@ test("monitor check: the page is renewed at the start, after a change, and after
 
     harness.writeConfig(checks, { report: { path: "page.html" } });
     Deno.removeSync(path);
-    await harness.run([...ONCE, "--due"]);
+    await harness.runHere([...ONCE, "--due"]);
     assert.match(page(), /boom/);
     Deno.removeSync(path);
-    await harness.run(ONCE);
+    await harness.runHere(ONCE);
     assert.equal(page(), "", "a call by hand renews nothing");
     assert.deepEqual(
       [...Deno.readDirSync(harness.directory)].filter(({ name }) => name.endsWith(".tmp")),
@@ -80,14 +80,14 @@ test("monitor report: a public page shows only checks with its tags, without out
       assert.match(html, /Title of website/);
       assert.doesNotMatch(html, /output of|Title of inner|monitor\.json/);
     };
-    await harness.run([...ONCE, "--due"]);
+    await harness.runHere([...ONCE, "--due"]);
     isPublic(Deno.readTextFileSync(path));
-    assert.equal((await harness.run(["report", "-o", "page.html"])).code, 0);
+    assert.equal((await harness.runHere(["report", "-o", "page.html"])).code, 0);
     isPublic(Deno.readTextFileSync(path));
-    isPublic((await harness.run(["report", "--public", "website"])).stdout);
-    const whole = await harness.run(["report"]);
+    isPublic((await harness.runHere(["report", "--public", "website"])).stdout);
+    const whole = await harness.runHere(["report"]);
     assert.match(whole.stdout, /output of inner/);
-    const unknown = await harness.run(["report", "--public", "websit"]);
+    const unknown = await harness.runHere(["report", "--public", "websit"]);
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /no check has the tag "websit"/);
   }));
@@ -98,30 +98,30 @@ test("monitor report: writes the page beside a running monitor, to a file or to 
       web: { kind: "test", parameters: { output: "rather warm" } },
       other: { kind: "test", parameters: {} },
     });
-    assert.match((await harness.run(["report"])).stdout, /No data: no check/);
+    assert.match((await harness.runHere(["report"])).stdout, /No data: no check/);
     const program = harness.start(["check", "--format", "ndjson"]);
     await program.stdout.event("notification");
-    assert.deepEqual(await harness.run(["report", "-o", "page.html"]), {
+    assert.deepEqual(await harness.runHere(["report", "-o", "page.html"]), {
       code: 0,
       stdout: "",
       stderr: "",
     });
     assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /rather warm/);
-    const named = await harness.run(["report", "web"]);
+    const named = await harness.runHere(["report", "web"]);
     assert.match(named.stdout, /^<!doctype html>[^]*<h3>web<\/h3>/);
     assert.doesNotMatch(named.stdout, /<h3>other<\/h3>/);
     program.signal("SIGTERM");
     await program.end();
-    const failed = await harness.run(["report", "-o", "none/page.html"]);
+    const failed = await harness.runHere(["report", "-o", "none/page.html"]);
     assert.equal(failed.code, 74);
     assert.match(
       failed.stderr,
       /^monitor: error: cannot write "[^"]*\/none\/page\.html": its directory does not exist\n$/,
     );
-    assert.equal((await harness.run(["report", "--state", "none"])).code, 64);
+    assert.equal((await harness.runHere(["report", "--state", "none"])).code, 64);
     Deno.writeTextFileSync(
       `${harness.directory}/broken.sqlite`,
       "no database at all, but text of some length",
     );
-    assert.equal((await harness.run(["report", "--state", "broken.sqlite"])).code, 74);
+    assert.equal((await harness.runHere(["report", "--state", "broken.sqlite"])).code, 74);
   }));

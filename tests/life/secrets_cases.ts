@@ -30,7 +30,9 @@ test("monitor: no secret is in an output, a log, the state, a mail, a webhook, a
     writeLeakyConfig(harness, leaky, mailbox.channel);
     const texts = new Map<string, string>();
     const run = async (name: string, args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
+      const { stdout, stderr } = await harness[isJob(args) ? "run" : "runHere"](args, {
+        environment: ENVIRONMENT,
+      });
       texts.set(`stdout of ${name}`, stdout);
       texts.set(`stderr of ${name}`, stderr);
     };
@@ -154,7 +156,7 @@ test("monitor validate: an error beside a secret does not quote it", (add) => {
       withHarness(async (harness) => {
         harness.writeConfig({ web: check });
         for (const args of [["validate", "--strict"], ["check", "--once"], ["explain"]]) {
-          const { code, stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
+          const { code, stdout, stderr } = await harness.runHere(args, { environment: ENVIRONMENT });
           // Only a word that is not accepted may be the machine's alone.
           const expected = name === "no method" && args[0] === "check" ? 3 : 78;
           if (args[0] !== "explain") assert.equal(code, expected, stderr);
@@ -183,6 +185,11 @@ test("monitor: an error that nothing has caught ends it with 70 and tells no sec
       }));
   }
 });
+
+/** Whether a command starts one that uses the standard streams. */
+function isJob(args: readonly string[]): boolean {
+  return args[0] === "beat" && args.includes("--");
+}
 
 interface LeakyServer extends AsyncDisposable {
   readonly port: number;
