@@ -124,15 +124,16 @@ export function tool(name: ToolName | (typeof ESSENTIAL)[number]): string {
   return path;
 }
 
+/** What a test may need besides a tool: `time` is seconds of processor time. */
+type Need = ToolName | "root" | "time";
+
 /**
  * Returns whether a test is ignored because one of these tools is missing, or because no tools are used; spread it into
  * the test's definition.
  */
-export function requiresTools(...names: readonly (ToolName | "root")[]): { readonly ignore: boolean } {
+export function requiresTools(...names: readonly Need[]): { readonly ignore: boolean } {
   const usesNone = Deno.env.get(TEST_TOOLS) === "none";
-  const missing = names.filter((name) =>
-    usesNone || (name === "root" ? Deno.uid() !== 0 : !isInstalled(name))
-  );
+  const missing = names.filter((name) => usesNone || !isPresent(name));
   if (missing.length > 0) noteIgnored(missing);
   return { ignore: missing.length > 0 };
 }
@@ -145,6 +146,11 @@ export function missingTools(): readonly ToolName[] {
 /** Returns the packages of these tools, each once and sorted. */
 export function packagesOf(names: readonly ToolName[]): readonly string[] {
   return [...new Set(names.map((name) => TOOLS[name].package))].sort();
+}
+
+function isPresent(name: Need): boolean {
+  if (name === "time") return true;
+  return name === "root" ? Deno.uid() === 0 : isInstalled(name);
 }
 
 function isInstalled(name: ToolName): boolean {

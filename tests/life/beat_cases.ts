@@ -1,4 +1,5 @@
 /** `monitor beat` as run by cron: real commands, a real state, and every failure of either. */
+import { requiresTools } from "../../testing/tools.ts";
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { concurrentTests } from "../support/concurrent_tests.ts";
@@ -7,6 +8,7 @@ import { until } from "./in_time.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor beat");
+const testInAll = concurrentTests("monitor beat: more", requiresTools("time"));
 
 const JOB = { kind: "job", parameters: { expected_every: "1 day", duration_max: "1 hour" } };
 
@@ -45,7 +47,7 @@ async function verdict(
 const beat = (...command: readonly string[]): readonly string[] => ["beat", "backup", "--", ...command];
 const shell = (text: string): readonly string[] => beat("/bin/sh", "-c", text);
 
-test("monitor beat: a command runs as it would without", (add) => {
+testInAll("monitor beat: a command runs as it would without", (add) => {
   const table: readonly {
     name: string;
     args: readonly string[];
@@ -165,20 +167,23 @@ test("monitor beat: a command runs as it would without", (add) => {
   }
 });
 
-test("monitor beat: the last lines of output are kept, and not the command line", () =>
-  withJob(async (harness) => {
-    await harness.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
-    const [, output, detail] = await verdict(harness);
-    assert.match(output, /: no line end$/);
-    assert.deepEqual(detail.split("\n"), [
-      ...[...Array(9).keys()].map((index) => String(index + 92)),
-      "100%",
-      "",
-    ]);
-    assert.ok(!Deno.readTextFileSync(`${harness.directory}/kept.sqlite`).includes("swordfish"));
-  }));
+testInAll(
+  "monitor beat: the last lines of output are kept, and not the command line",
+  () =>
+    withJob(async (harness) => {
+      await harness.run(shell("seq 100; printf '10%%\\r100%%\\nno line end'; exit 1 # swordfish"));
+      const [, output, detail] = await verdict(harness);
+      assert.match(output, /: no line end$/);
+      assert.deepEqual(detail.split("\n"), [
+        ...[...Array(9).keys()].map((index) => String(index + 92)),
+        "100%",
+        "",
+      ]);
+      assert.ok(!Deno.readTextFileSync(`${harness.directory}/kept.sqlite`).includes("swordfish"));
+    }),
+);
 
-test("monitor beat: secrets that are known are not kept", () =>
+testInAll("monitor beat: secrets that are known are not kept", () =>
   withHarness(async (harness) => {
     Deno.writeTextFileSync(`${harness.directory}/token`, "swordfish\n");
     harness.writeConfig({
@@ -193,17 +198,20 @@ test("monitor beat: secrets that are known are not kept", () =>
     assert.deepEqual(runsIn(harness).map(({ end }) => end?.["output"]), ["the token is [secret]"]);
   }));
 
-test("monitor beat: bytes pass as they are, with and without a line end", () =>
-  withJob(async (harness) => {
-    const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
-    Deno.writeFileSync(`${harness.directory}/bytes`, bytes);
-    const { code } = await harness.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
-    assert.equal(code, 0);
-    assert.deepEqual(Deno.readFileSync(`${harness.directory}/copy`), bytes);
-    assert.equal((await verdict(harness))[0], "ok");
-  }));
+testInAll(
+  "monitor beat: bytes pass as they are, with and without a line end",
+  () =>
+    withJob(async (harness) => {
+      const bytes = new Uint8Array(300_000).map((_byte, index) => (index * 131 + (index >> 8) * 89) % 256);
+      Deno.writeFileSync(`${harness.directory}/bytes`, bytes);
+      const { code } = await harness.run(beat("cat", "bytes"), { shell: 'exec "$@" > copy' });
+      assert.equal(code, 0);
+      assert.deepEqual(Deno.readFileSync(`${harness.directory}/copy`), bytes);
+      assert.equal((await verdict(harness))[0], "ok");
+    }),
+);
 
-test("monitor beat: nothing of monitor's keeps a command from running", (add) => {
+testInAll("monitor beat: nothing of monitor's keeps a command from running", (add) => {
   const table: readonly {
     name: string;
     args?: readonly string[];
@@ -304,36 +312,42 @@ test("monitor beat: the command runs, and its run is kept, in a directory whose 
     );
   }));
 
-test("monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory", (add) => {
-  // docs/guides/cron_jobs.md lists these limitations. The command runs once the runtime can start: then this fails.
-  const table = {
-    "an argument": '"$@" "$(printf "a\\377b")"; exit $?',
-    "a deleted directory": 'mkdir gone; cd gone; rmdir ../gone; "$@"; exit $?',
-  };
-  for (const [name, text] of Object.entries(table)) {
-    add(name, () =>
-      withJob(async (harness) => {
-        const { code, stdout } = await harness.run(shell("echo ran"), { shell: text });
-        assert.notEqual(code, 0);
-        assert.equal(stdout, "");
-      }));
-  }
-});
+testInAll(
+  "monitor beat: the runtime starts nothing with an argument that is not UTF-8, nor in a deleted directory",
+  (add) => {
+    // docs/guides/cron_jobs.md lists these limitations. The command runs once the runtime can start: then this fails.
+    const table = {
+      "an argument": '"$@" "$(printf "a\\377b")"; exit $?',
+      "a deleted directory": 'mkdir gone; cd gone; rmdir ../gone; "$@"; exit $?',
+    };
+    for (const [name, text] of Object.entries(table)) {
+      add(name, () =>
+        withJob(async (harness) => {
+          const { code, stdout } = await harness.run(shell("echo ran"), { shell: text });
+          assert.notEqual(code, 0);
+          assert.equal(stdout, "");
+        }));
+    }
+  },
+);
 
-test("monitor beat: a state that may not be written keeps nothing from running", () =>
-  withJob(async (harness) => {
-    await harness.run(["check", "--once", "--no-notify"]);
-    using database = new DatabaseSync(`${harness.directory}/kept.sqlite`);
-    // Root writes to any file, so the database is made to reject writes.
-    database.exec(
-      "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
-    );
-    const end = await harness.run(shell("echo ran; exit 4"));
-    assert.deepEqual([end.code, end.stdout], [4, "ran\n"]);
-    assert.match(end.stderr, /start of this run not recorded(.|\n)*end of this run not recorded/);
-  }));
+testInAll(
+  "monitor beat: a state that may not be written keeps nothing from running",
+  () =>
+    withJob(async (harness) => {
+      await harness.run(["check", "--once", "--no-notify"]);
+      using database = new DatabaseSync(`${harness.directory}/kept.sqlite`);
+      // Root writes to any file, so the database is made to reject writes.
+      database.exec(
+        "CREATE TRIGGER refuse BEFORE INSERT ON job_runs BEGIN SELECT RAISE(ABORT, 'refused'); END",
+      );
+      const end = await harness.run(shell("echo ran; exit 4"));
+      assert.deepEqual([end.code, end.stdout], [4, "ran\n"]);
+      assert.match(end.stderr, /start of this run not recorded(.|\n)*end of this run not recorded/);
+    }),
+);
 
-test("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
+testInAll("monitor beat: without a command it notes what it is told, and says where it cannot", (add) => {
   add("a failure", () =>
     withJob(async (harness) => {
       assert.equal((await harness.run(["beat", "--failed", "backup"])).code, 0);
@@ -354,43 +368,46 @@ test("monitor beat: without a command it notes what it is told, and says where i
   }
 });
 
-test("monitor beat: while others write, the command runs, and its start and its end are kept afterward", (add) => {
-  const withLock = (use: (harness: Harness, lock: DatabaseSync) => Promise<void>): Promise<void> =>
-    withJob(async (harness) => {
-      assert.equal((await harness.run(["beat", "backup"])).code, 0);
-      using lock = new DatabaseSync(`${harness.directory}/kept.sqlite`);
-      lock.exec("PRAGMA busy_timeout = 10000");
-      await use(harness, lock);
-    });
-  const untilGo = shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3");
-  add("one after the other", () =>
-    withLock(async (harness, lock) => {
-      lock.exec("BEGIN IMMEDIATE");
-      const program = harness.start(untilGo);
-      await program.stdout.next("ready");
-      assert.equal(runsIn(harness).length, 1);
-      lock.exec("ROLLBACK");
-      await until("the start", () => runsIn(harness).length === 2);
-      lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${harness.directory}/go`, "");
-      await program.stdout.next("gone");
-      assert.equal(runsIn(harness).at(-1)?.end, null);
-      lock.exec("ROLLBACK");
-      const { code, stderr } = await program.end();
-      assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
-    }));
-  add("both at once", () =>
-    withLock(async (harness, lock) => {
-      lock.exec("BEGIN IMMEDIATE");
-      Deno.writeTextFileSync(`${harness.directory}/go`, "");
-      const program = harness.start(untilGo);
-      await program.stdout.next("gone");
-      lock.exec("ROLLBACK");
-      const { code, stderr } = await program.end();
-      assert.deepEqual([code, stderr, runsIn(harness).length], [3, "", 2]);
-      assert.equal(runsIn(harness).at(-1)?.end?.["exitCode"], 3);
-    }));
-});
+testInAll(
+  "monitor beat: while others write, the command runs, and its start and its end are kept afterward",
+  (add) => {
+    const withLock = (use: (harness: Harness, lock: DatabaseSync) => Promise<void>): Promise<void> =>
+      withJob(async (harness) => {
+        assert.equal((await harness.run(["beat", "backup"])).code, 0);
+        using lock = new DatabaseSync(`${harness.directory}/kept.sqlite`);
+        lock.exec("PRAGMA busy_timeout = 10000");
+        await use(harness, lock);
+      });
+    const untilGo = shell("echo ready; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 3");
+    add("one after the other", () =>
+      withLock(async (harness, lock) => {
+        lock.exec("BEGIN IMMEDIATE");
+        const program = harness.start(untilGo);
+        await program.stdout.next("ready");
+        assert.equal(runsIn(harness).length, 1);
+        lock.exec("ROLLBACK");
+        await until("the start", () => runsIn(harness).length === 2);
+        lock.exec("BEGIN IMMEDIATE");
+        Deno.writeTextFileSync(`${harness.directory}/go`, "");
+        await program.stdout.next("gone");
+        assert.equal(runsIn(harness).at(-1)?.end, null);
+        lock.exec("ROLLBACK");
+        const { code, stderr } = await program.end();
+        assert.deepEqual([code, stderr, runsIn(harness).at(-1)?.end?.["exitCode"]], [3, "", 3]);
+      }));
+    add("both at once", () =>
+      withLock(async (harness, lock) => {
+        lock.exec("BEGIN IMMEDIATE");
+        Deno.writeTextFileSync(`${harness.directory}/go`, "");
+        const program = harness.start(untilGo);
+        await program.stdout.next("gone");
+        lock.exec("ROLLBACK");
+        const { code, stderr } = await program.end();
+        assert.deepEqual([code, stderr, runsIn(harness).length], [3, "", 2]);
+        assert.equal(runsIn(harness).at(-1)?.end?.["exitCode"], 3);
+      }));
+  },
+);
 
 test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
   withJob(async (harness) => {
@@ -467,21 +484,29 @@ test("monitor beat: what a command leaves behind holds nothing up", (add) => {
     }));
 });
 
-test("monitor beat: a reader that goes ends the command as it would without", () =>
-  withJob(async (harness) => {
-    const { stdout } = await harness.run(beat("yes"), { shell: '"$@" | head -n 1' });
-    assert.equal(stdout, "y\n");
-    assert.match((await verdict(harness))[1], /^failed .* terminated by SIGPIPE/);
-  }));
+testInAll(
+  "monitor beat: a reader that goes ends the command as it would without",
+  () =>
+    withJob(async (harness) => {
+      const { stdout } = await harness.run(beat("yes"), { shell: '"$@" | head -n 1' });
+      assert.equal(stdout, "y\n");
+      assert.match((await verdict(harness))[1], /^failed .* terminated by SIGPIPE/);
+    }),
+);
 
-test("monitor beat: a full disk behind its output costs the output alone", () =>
-  withJob(async (harness) => {
-    const { code } = await harness.run(shell("seq 100000; echo end; exit 6"), { shell: '"$@" > /dev/full' });
-    assert.equal(code, 6);
-    assert.match((await verdict(harness))[1], /with exit code 6 after \d+ s: end$/);
-  }));
+testInAll(
+  "monitor beat: a full disk behind its output costs the output alone",
+  () =>
+    withJob(async (harness) => {
+      const { code } = await harness.run(shell("seq 100000; echo end; exit 6"), {
+        shell: '"$@" > /dev/full',
+      });
+      assert.equal(code, 6);
+      assert.match((await verdict(harness))[1], /with exit code 6 after \d+ s: end$/);
+    }),
+);
 
-test("monitor beat: a flood passes at once and takes no memory", (add) => {
+testInAll("monitor beat: a flood passes at once and takes no memory", (add) => {
   for (const megabytes of [64, shortOrFull(320, 1024)]) {
     add(`${megabytes} MB`, () =>
       withJob(async (harness) => {

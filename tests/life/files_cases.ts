@@ -5,6 +5,7 @@ import { concurrentSteps, concurrentTests } from "../support/concurrent_tests.ts
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: files");
+const testInAll = concurrentTests("monitor check: files: more", requiresTools("time"));
 
 const BAD = { kind: "test", parameters: { condition: "critical", output: "down" } };
 
@@ -48,60 +49,66 @@ test("monitor check: whatever the umask, state, journal and lock are for their o
   }
 });
 
-test("monitor check: a symlink in the place of a state's file is refused, and nothing is written through it", (add) => {
-  for (const end of [...STATE, "-journal"]) {
-    for (const isThere of [true, false]) {
-      add(
-        `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
-        () =>
-          withHarness(async (harness) => {
-            harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
-            if (end !== "") {
-              assert.equal((await harness.run(["check", "--once"])).code, 2);
-              for (const other of STATE.slice(1)) {
-                await removeIfThere(`${harness.directory}/kept.sqlite${other}`);
+testInAll(
+  "monitor check: a symlink in the place of a state's file is refused, and nothing is written through it",
+  (add) => {
+    for (const end of [...STATE, "-journal"]) {
+      for (const isThere of [true, false]) {
+        add(
+          `${end === "" ? "the state" : end}, to ${isThere ? "a file" : "nothing"}`,
+          () =>
+            withHarness(async (harness) => {
+              harness.writeConfig({ bad: BAD }, { state: "kept.sqlite" });
+              if (end !== "") {
+                assert.equal((await harness.run(["check", "--once"])).code, 2);
+                for (const other of STATE.slice(1)) {
+                  await removeIfThere(`${harness.directory}/kept.sqlite${other}`);
+                }
               }
-            }
-            const target = `${harness.directory}/precious`;
-            if (isThere) Deno.writeTextFileSync(target, "precious");
-            Deno.symlinkSync(target, `${harness.directory}/kept.sqlite${end}`);
-            for (
-              const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
-            ) {
-              // Only a process that runs checks acquires the lock.
-              if (end === ".lock" && args[0] !== "check") continue;
-              const { code, stderr } = await harness.run(args);
-              assert.equal(code, 74, `${args[0]}: ${stderr}`);
-              assert.match(stderr, /a symlink/);
-            }
-            if (isThere) assert.equal(Deno.readTextFileSync(target), "precious");
-            else assert.ok(!namesIn(harness, ".").includes("precious"));
-          }),
-      );
+              const target = `${harness.directory}/precious`;
+              if (isThere) Deno.writeTextFileSync(target, "precious");
+              Deno.symlinkSync(target, `${harness.directory}/kept.sqlite${end}`);
+              for (
+                const args of [["check", "--once"], ["check"], ["silence", "bad", "--for", "1h"], ["status"]]
+              ) {
+                // Only a process that runs checks acquires the lock.
+                if (end === ".lock" && args[0] !== "check") continue;
+                const { code, stderr } = await harness.run(args);
+                assert.equal(code, 74, `${args[0]}: ${stderr}`);
+                assert.match(stderr, /a symlink/);
+              }
+              if (isThere) assert.equal(Deno.readTextFileSync(target), "precious");
+              else assert.ok(!namesIn(harness, ".").includes("precious"));
+            }),
+        );
+      }
     }
-  }
-});
+  },
+);
 
-test("monitor check: a symlink in the place of a kept file or its new text is replaced, not followed", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ bad: BAD }, {
-      state: "kept.sqlite",
-      report: { path: "page.html" },
-      metrics: { path: "m.prom" },
-    });
-    const target = `${harness.directory}/precious`;
-    Deno.writeTextFileSync(target, "precious");
-    const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
-    for (const name of names) Deno.symlinkSync(target, `${harness.directory}/${name}`);
-    const program = harness.start(["check"]);
-    await program.stdout.next(/CRITICAL: bad/);
-    program.signal("SIGTERM");
-    assert.equal((await program.end()).code, 0);
-    const { code } = await harness.run(["report", "-o", "page.html"]);
-    assert.equal(code, 0);
-    assert.equal(Deno.readTextFileSync(target), "precious");
-    assert.ok(Deno.lstatSync(`${harness.directory}/page.html`).isFile);
-  }));
+testInAll(
+  "monitor check: a symlink in the place of a kept file or its new text is replaced, not followed",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ bad: BAD }, {
+        state: "kept.sqlite",
+        report: { path: "page.html" },
+        metrics: { path: "m.prom" },
+      });
+      const target = `${harness.directory}/precious`;
+      Deno.writeTextFileSync(target, "precious");
+      const names = ["page.html", "page.html.tmp", "m.prom", "m.prom.tmp"];
+      for (const name of names) Deno.symlinkSync(target, `${harness.directory}/${name}`);
+      const program = harness.start(["check"]);
+      await program.stdout.next(/CRITICAL: bad/);
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+      const { code } = await harness.run(["report", "-o", "page.html"]);
+      assert.equal(code, 0);
+      assert.equal(Deno.readTextFileSync(target), "precious");
+      assert.ok(Deno.lstatSync(`${harness.directory}/page.html`).isFile);
+    }),
+);
 
 Deno.test({
   // Only root can give a file to another user.

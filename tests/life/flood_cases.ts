@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { flood } from "../support/hostile_servers.ts";
 import { startServer } from "../support/http_servers.ts";
-import { startChild } from "../../testing/tools.ts";
+import { requiresTools, startChild } from "../../testing/tools.ts";
 import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
 import { withTarget } from "./target.ts";
 
-const test = concurrentTests("monitor check: floods");
+const test = concurrentTests("monitor check: floods", requiresTools("time"));
 
 const FLOOD = fileURLToPath(new URL("../fixtures/flood_informational.ts", import.meta.url));
 

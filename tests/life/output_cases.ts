@@ -1,9 +1,11 @@
+import { requiresTools } from "../../testing/tools.ts";
 import assert from "node:assert/strict";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import type { Event } from "./lines.ts";
 import { withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: output");
+const testInAll = concurrentTests("monitor check: output: more", requiresTools("time"));
 
 const OK = { kind: "test", parameters: { condition: "ok", output: "all is well" } };
 const BAD = {
@@ -34,52 +36,61 @@ test("monitor check: pretty prints a line at the start and one for each notifica
     }
   }));
 
-test("monitor check --format ndjson: every line of stdout is an event, and console notifications go to stderr", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ bad: BAD });
-    const program = harness.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("notification");
-    await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
-    program.signal("SIGINT");
-    const { code, stdout } = await program.end();
-    assert.equal(code, 0);
-    const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
-    assert.equal(events[0]?.["event"], "start");
-    assert.equal(events.at(-1)?.["event"], "stop");
-  }));
+testInAll(
+  "monitor check --format ndjson: every line of stdout is an event, and console notifications go to stderr",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ bad: BAD });
+      const program = harness.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("notification");
+      await program.stderr.next("CRITICAL: The bad one (bad): it is gone");
+      program.signal("SIGINT");
+      const { code, stdout } = await program.end();
+      assert.equal(code, 0);
+      const events = stdout.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
+      assert.equal(events[0]?.["event"], "start");
+      assert.equal(events.at(-1)?.["event"], "stop");
+    }),
+);
 
-test("monitor check --log-format json: every line of stderr is an object, notifications and warnings too", () =>
-  withHarness(async (harness) => {
-    // The timeout causes a warning.
-    harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
-    const program = harness.start([
-      "check",
-      "--format",
-      "ndjson",
-      "--log-format",
-      "json",
-      "--log-level",
-      "debug",
-    ]);
-    await program.stdout.event("notification");
-    Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
-    program.signal("SIGHUP");
-    await program.stdout.event("reload");
-    program.signal("SIGTERM");
-    const { stderr } = await program.end();
-    const lines = stderr.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
-    for (const { time, level, message } of lines) {
-      assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      assert.equal(typeof message, "string");
-      assert.ok(["error", "warning", "info", "debug", "notification"].includes(String(level)), String(level));
-    }
-    const levels = new Set(lines.map(({ level }) => level));
-    assert.deepEqual([...levels].sort(), ["debug", "error", "info", "notification", "warning"]);
-    const result = lines.find(({ message }) => String(message).startsWith("bad: "));
-    assert.equal(typeof result?.["duration_ms"], "number");
-  }));
+testInAll(
+  "monitor check --log-format json: every line of stderr is an object, notifications and warnings too",
+  () =>
+    withHarness(async (harness) => {
+      // The timeout causes a warning.
+      harness.writeConfig({ bad: { ...BAD, timeout: 60 } });
+      const program = harness.start([
+        "check",
+        "--format",
+        "ndjson",
+        "--log-format",
+        "json",
+        "--log-level",
+        "debug",
+      ]);
+      await program.stdout.event("notification");
+      Deno.writeTextFileSync(`${harness.directory}/monitor.json`, "{");
+      program.signal("SIGHUP");
+      await program.stdout.event("reload");
+      program.signal("SIGTERM");
+      const { stderr } = await program.end();
+      const lines = stderr.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
+      for (const { time, level, message } of lines) {
+        assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+        assert.equal(typeof message, "string");
+        assert.ok(
+          ["error", "warning", "info", "debug", "notification"].includes(String(level)),
+          String(level),
+        );
+      }
+      const levels = new Set(lines.map(({ level }) => level));
+      assert.deepEqual([...levels].sort(), ["debug", "error", "info", "notification", "warning"]);
+      const result = lines.find(({ message }) => String(message).startsWith("bad: "));
+      assert.equal(typeof result?.["duration_ms"], "number");
+    }),
+);
 
-test("monitor check --log-level: quieter levels leave out more, and never a report", (add) => {
+testInAll("monitor check --log-level: quieter levels leave out more, and never a report", (add) => {
   const rows = [
     { level: "error", expected: ["error"] },
     { level: "warning", expected: ["error", "warning"] },
@@ -132,21 +143,24 @@ function processorTicks(pid: number): number {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-test("monitor check: output that cannot be written ends nothing, and is told once", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ bad: { ...BAD, annoy: true } });
-    const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
-      shell: 'exec "$@" >/dev/full',
-    });
-    await program.stderr.next(
-      / warning: cannot write to stdout: .*No space left.*; output is lost, monitoring continues/,
-    );
-    for (let runs = 0; runs < 3; runs++) await program.stderr.next("debug: bad: critical");
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.equal(code, 0);
-    assert.equal(stderr.split("cannot write to stdout").length, 2);
-  }));
+testInAll(
+  "monitor check: output that cannot be written ends nothing, and is told once",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ bad: { ...BAD, annoy: true } });
+      const program = harness.start(["check", "--format", "ndjson", "--log-level", "debug"], {
+        shell: 'exec "$@" >/dev/full',
+      });
+      await program.stderr.next(
+        / warning: cannot write to stdout: .*No space left.*; output is lost, monitoring continues/,
+      );
+      for (let runs = 0; runs < 3; runs++) await program.stderr.next("debug: bad: critical");
+      program.signal("SIGTERM");
+      const { code, stderr } = await program.end();
+      assert.equal(code, 0);
+      assert.equal(stderr.split("cannot write to stdout").length, 2);
+    }),
+);
 
 test("monitor check: a log that cannot be written ends nothing", () =>
   withHarness(async (harness) => {
@@ -157,13 +171,16 @@ test("monitor check: a log that cannot be written ends nothing", () =>
     assert.equal((await program.end()).code, 0);
   }));
 
-test("monitor check --once: JUnit has the host name of notifications", () =>
-  withHarness(async (harness) => {
-    harness.writeScript("receive.sh", "cat >received.json");
-    const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
-    harness.writeConfig({ bad: { ...BAD, notifications } });
-    const { stdout } = await harness.run(["check", "--once", "--format", "junit"]);
-    const { host } = JSON.parse(Deno.readTextFileSync(`${harness.directory}/received.json`));
-    assert.equal(host, Deno.hostname());
-    assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
-  }));
+testInAll(
+  "monitor check --once: JUnit has the host name of notifications",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeScript("receive.sh", "cat >received.json");
+      const notifications = [{ kind: "command", parameters: { path: "./receive.sh" } }];
+      harness.writeConfig({ bad: { ...BAD, notifications } });
+      const { stdout } = await harness.run(["check", "--once", "--format", "junit"]);
+      const { host } = JSON.parse(Deno.readTextFileSync(`${harness.directory}/received.json`));
+      assert.equal(host, Deno.hostname());
+      assert.equal(/ hostname="([^"]*)"/.exec(stdout)?.[1], host);
+    }),
+);

@@ -8,6 +8,7 @@ import { monitorCommand } from "../../testing/source.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("examples");
+const testInAll = concurrentTests("examples: more", requiresTools("time"));
 
 const EXAMPLES = new URL("../../examples/", import.meta.url);
 const PROGRAM_PATH = "/usr/local/bin/monitor";
@@ -40,7 +41,7 @@ async function analyze(args: readonly string[]): Promise<{ readonly code: number
   return { code, text: stdout + stderr };
 }
 
-test(
+testInAll(
   "examples/systemd: systemd-analyze finds nothing wrong with the units",
   () =>
     withHarness(async ({ directory }) => {
@@ -79,7 +80,7 @@ test("examples/systemd: both services have the same sandbox", () => {
   assert.equal(sandbox("monitor-due.service"), sandbox("monitor.service"));
 });
 
-test(
+testInAll(
   "examples/systemd/monitor.service: its commands start, reload and stop the program",
   () =>
     withHarness(async (harness) => {
@@ -118,20 +119,23 @@ test(
   requiresTools("kill"),
 );
 
-test("examples/systemd/monitor-due.service: what a call sees is no failure of the unit", () =>
-  withHarness(async (harness) => {
-    const settings = settingsOf(readExample("systemd/monitor-due.service"));
-    harness.writeConfig({ bad: BAD });
-    const [start = ""] = settings.get("ExecStart") ?? [];
-    const { code, stdout, stderr } = await harness.start([], {
-      shell: `exec ${commandHere(start, harness)}`,
-      environment: { STATE_DIRECTORY: `${harness.directory}/state` },
-    }).end();
-    assert.equal(code, 1);
-    assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
-    assert.match(stdout, /WARNING: bad: rather warm/);
-    assert.equal(stderr, "");
-  }));
+testInAll(
+  "examples/systemd/monitor-due.service: what a call sees is no failure of the unit",
+  () =>
+    withHarness(async (harness) => {
+      const settings = settingsOf(readExample("systemd/monitor-due.service"));
+      harness.writeConfig({ bad: BAD });
+      const [start = ""] = settings.get("ExecStart") ?? [];
+      const { code, stdout, stderr } = await harness.start([], {
+        shell: `exec ${commandHere(start, harness)}`,
+        environment: { STATE_DIRECTORY: `${harness.directory}/state` },
+      }).end();
+      assert.equal(code, 1);
+      assert.deepEqual(settings.get("SuccessExitStatus"), ["1 2 3"]);
+      assert.match(stdout, /WARNING: bad: rather warm/);
+      assert.equal(stderr, "");
+    }),
+);
 
 test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs its command", () =>
   withHarness(async (harness) => {
@@ -155,24 +159,27 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     assert.deepEqual(second, { code: 0, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
   }));
 
-test("examples/container/Containerfile: its command is one that the program takes", () =>
-  withHarness(async (harness) => {
-    const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
-    const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
-    const environment = Object.fromEntries(
-      [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "))
-        .map((pair) => pair.split("=", 2) as [string, string]),
-    );
-    assert.equal(command[0], PROGRAM_PATH);
-    assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
-    harness.writeConfig({ bad: BAD });
-    const here = {
-      MONITOR_CONFIG: `${harness.directory}/monitor.json`,
-      STATE_DIRECTORY: `${harness.directory}${environment["STATE_DIRECTORY"]}`,
-    };
-    const program = harness.start(command.slice(1), { environment: here });
-    await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
-    await program.stdout.next("WARNING: bad");
-    // As `podman exec monitor monitor status` does.
-    assert.equal((await harness.run(["status"], { environment: here })).code, 1);
-  }));
+testInAll(
+  "examples/container/Containerfile: its command is one that the program takes",
+  () =>
+    withHarness(async (harness) => {
+      const text = readExample("container/Containerfile").replaceAll("\\\n", " ");
+      const command = JSON.parse(/^CMD (\[.*\])$/m.exec(text)?.[1] ?? "[]") as string[];
+      const environment = Object.fromEntries(
+        [...text.matchAll(/^ENV (.*)$/gm)].flatMap(([, pairs = ""]) => pairs.split(" "))
+          .map((pair) => pair.split("=", 2) as [string, string]),
+      );
+      assert.equal(command[0], PROGRAM_PATH);
+      assert.equal(environment["MONITOR_CONFIG"], CONFIG_PATH);
+      harness.writeConfig({ bad: BAD });
+      const here = {
+        MONITOR_CONFIG: `${harness.directory}/monitor.json`,
+        STATE_DIRECTORY: `${harness.directory}${environment["STATE_DIRECTORY"]}`,
+      };
+      const program = harness.start(command.slice(1), { environment: here });
+      await program.stdout.next(`state in ${here.STATE_DIRECTORY}/`);
+      await program.stdout.next("WARNING: bad");
+      // As `podman exec monitor monitor status` does.
+      assert.equal((await harness.run(["status"], { environment: here })).code, 1);
+    }),
+);

@@ -9,6 +9,7 @@ import { requiresTools } from "../../testing/tools.ts";
 import { type Harness, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor: files that block");
+const testInAll = concurrentTests("monitor: files that block: more", requiresTools("time"));
 
 const OK = { kind: "test", parameters: { condition: "ok" } };
 
@@ -97,7 +98,7 @@ async function runsItsJob(
   assert.match(end.stderr, stderr);
 }
 
-test("monitor beat: a config or a secret that is a pipe keeps no command from running", (add) => {
+testInAll("monitor beat: a config or a secret that is a pipe keeps no command from running", (add) => {
   add(
     "the config",
     () =>
@@ -108,21 +109,24 @@ test("monitor beat: a config or a secret that is a pipe keeps no command from ru
   add("a secret", () => withHarness((harness) => runsItsJob(harness, [], { stderr: /^$/ })));
 });
 
-test("monitor check: a reload from a pipe changes nothing and stops no check", () =>
-  withHarness(async (harness) => {
-    harness.writeConfig({ web: OK });
-    const program = harness.start(["check", "--format", "ndjson"]);
-    await program.stdout.event("result");
-    Deno.removeSync(`${harness.directory}/monitor.json`);
-    await makePipe(`${harness.directory}/monitor.json`);
-    program.signal("SIGHUP");
-    await program.stderr.next("it is not a regular file");
-    await program.stdout.event("result");
-    program.signal("SIGTERM");
-    assert.equal((await program.end()).code, 0);
-  }));
+testInAll(
+  "monitor check: a reload from a pipe changes nothing and stops no check",
+  () =>
+    withHarness(async (harness) => {
+      harness.writeConfig({ web: OK });
+      const program = harness.start(["check", "--format", "ndjson"]);
+      await program.stdout.event("result");
+      Deno.removeSync(`${harness.directory}/monitor.json`);
+      await makePipe(`${harness.directory}/monitor.json`);
+      program.signal("SIGHUP");
+      await program.stderr.next("it is not a regular file");
+      await program.stdout.event("result");
+      program.signal("SIGTERM");
+      assert.equal((await program.end()).code, 0);
+    }),
+);
 
-test("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
+testInAll("monitor: a file system that hangs stops neither checks nor the command of a job", () =>
   // At once, because each waits for some timeouts of two seconds.
   Promise.all([
     withHarness(async (harness) => {

@@ -6,7 +6,7 @@ import { startServer } from "../support/http_servers.ts";
 import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, type PermissionHarness, withPermissions } from "./harness.ts";
 
-const test = concurrentTests("monitor: limits of permissions");
+const test = concurrentTests("monitor: limits of permissions", requiresTools("time"));
 
 interface PrintedCheck {
   readonly name: string;

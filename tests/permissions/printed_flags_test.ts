@@ -14,6 +14,7 @@ import { requiresTools } from "../../testing/tools.ts";
 import { flagsFor, withPermissions } from "./harness.ts";
 
 const test = concurrentTests("monitor permissions: printed flags");
+const testInAll = concurrentTests("monitor permissions: printed flags: more", requiresTools("time"));
 
 test(
   "monitor permissions: the printed flags are enough to check, to keep the state and to send a mail",
@@ -54,146 +55,175 @@ test("monitor permissions: a check with locations needs what its control check n
     assert.deepStrictEqual(JSON.parse(stdout).net, ["192.0.2.1:81", "192.0.2.1:82"]);
   }));
 
-test("monitor permissions: the printed flags are enough for what is included, there or not", () =>
-  withPermissions(async (harness) => {
-    for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${harness.directory}/${name}`);
-    Deno.writeTextFileSync(`${harness.directory}/sub/secret`, "all is well");
-    Deno.writeTextFileSync(
-      `${harness.directory}/conf.d/a.json`,
-      '{ "checks": {}, "include": "../sub/b.json" }',
-    );
-    Deno.writeTextFileSync(
-      `${harness.directory}/sub/b.json`,
-      '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
-        '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
-    );
-    harness.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
-    const environment = { PART: "so far" };
-    const args = ["--tag", "b", "--state", "none"];
-    const printed = await harness.runHere(["permissions", ...args, "--format", "json"], { environment });
-    const requiredPermissions = JSON.parse(printed.stdout);
-    assert.deepStrictEqual(requiredPermissions.read, [
-      `${harness.directory}/conf.d`,
-      `${harness.directory}/conf.d/../sub/secret`,
-      `${harness.directory}/monitor.json`,
-      `${harness.directory}/none.d`,
-      `${harness.directory}/sub/b.json`,
-    ]);
-    assert.ok(requiredPermissions.env.includes("PART"));
-    const permissions = flagsFor(requiredPermissions);
-    const { code, stdout } = await harness.run(["check", "--once", ...args], { permissions, environment });
-    assert.match(stdout, /OK +b .*\[secret\] \[secret\]/);
-    assert.strictEqual(code, 0);
-    for (const value of requiredPermissions.read) {
-      const without = flagsFor(requiredPermissions, { permission: "read", value });
-      const refused = await harness.run(["check", "--once", ...args], { permissions: without, environment });
-      // Without its secret only the check can't run.
-      const isSecret = value.endsWith("/secret");
-      assert.strictEqual(refused.code, isSecret ? 3 : 77, value);
-      if (isSecret) assert.match(refused.stdout, /UNKNOWN +b .*cannot run: .* grant --allow-read=.*\/secret/);
-    }
-  }));
-
-test("monitor permissions: the printed flags are enough to connect and to read a certificate", () =>
-  withPermissions(async (harness) => {
-    const authority = createAuthority();
-    const certificate = createCertificate({ authority, toDay: 60 });
-    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-    await using greeter = startServer(async (visitor) => {
-      await visitor.send("220 hello\r\n");
-      await visitor.untilGone();
-    });
-    Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
-    const { port } = server;
-    harness.writeConfig({
-      port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
-      secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
-      certificate: {
-        kind: "tls_certificate",
-        parameters: { host: "localhost", port, ca_file: "authority.pem" },
-      },
-    });
-    const options = ["--state", "none"];
-    const printed = await harness.runHere(["permissions", ...options, "--format", "json"]);
-    const requiredPermissions = JSON.parse(printed.stdout);
-    const ports = [greeter.port, port].map((number) => `localhost:${number}`);
-    assert.deepStrictEqual(requiredPermissions.net, ports.toSorted());
-    const { stdout, stderr, code } = await harness.run(["check", "--once", ...options], {
-      permissions: flagsFor(requiredPermissions),
-      environment: { DENO_CERT: `${harness.directory}/authority.pem` },
-    });
-    assert.match(stdout, /OK +port .*connected, response contains "220 "/, stderr);
-    assert.match(stdout, /OK +secure .*connected with TLS/);
-    assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
-    assert.strictEqual(code, 0);
-  }));
-
-test("monitor permissions: the permission for a name is enough to connect to every address of it", () =>
-  withPermissions(async (harness) => {
-    const authority = createAuthority();
-    const certificate = createCertificate({ authority, toDay: 60 });
-    await using server = startServer((visitor) => visitor.untilGone(), { certificate });
-    Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
-    const every = { host: "localhost", every_address: true };
-    const target = `http://localhost:${harness.web.port}/`;
-    harness.writeConfig({
-      tcp: { kind: "tcp_connect", parameters: { ...every, port: harness.web.port } },
-      tls: { kind: "tls_certificate", parameters: { ...every, port: server.port, ca_file: "authority.pem" } },
-      http: { kind: "http_request", parameters: { request: { target, every_address: true } } },
-    });
-    const options = ["--state", "none"];
-    const { stdout: printed } = await harness.runHere(["permissions", ...options, "--format", "json"]);
-    const required = JSON.parse(printed);
-    const names = [harness.web.port, server.port].map((port) => `localhost:${port}`);
-    assert.deepStrictEqual(required.net, names.toSorted());
-    const { stdout } = await harness.run(["check", "--once", ...options], {
-      permissions: flagsFor(required),
-    });
-    // The servers listen to 127.0.0.1, and some machines have ::1, too.
-    for (const name of ["tcp", "tls", "http"]) {
-      const line = new RegExp(
-        `^(OK|CRITICAL) +${name} .*(\\(the only address\\)|1 of 2 addresses failed: ::1)`,
-        "m",
+testInAll(
+  "monitor permissions: the printed flags are enough for what is included, there or not",
+  () =>
+    withPermissions(async (harness) => {
+      for (const name of ["conf.d", "sub"]) Deno.mkdirSync(`${harness.directory}/${name}`);
+      Deno.writeTextFileSync(`${harness.directory}/sub/secret`, "all is well");
+      Deno.writeTextFileSync(
+        `${harness.directory}/conf.d/a.json`,
+        '{ "checks": {}, "include": "../sub/b.json" }',
       );
-      assert.match(stdout, line);
-    }
-    for (const value of names) {
-      const permissions = flagsFor(required, { permission: "net", value });
-      const refused = await harness.run(["check", "--once", ...options], { permissions });
-      assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-net=${value}`, "m"));
-    }
-  }));
+      Deno.writeTextFileSync(
+        `${harness.directory}/sub/b.json`,
+        '{ "checks": { "b": { "kind": "test", "tags": ["b"], ' +
+          '"parameters": { "output": "${file:secret} ${env:PART}", "condition": "ok" } } } }',
+      );
+      harness.writeConfig({}, { include: ["conf.d/*.json", "none.d/*.json"], state: "kept.sqlite" });
+      const environment = { PART: "so far" };
+      const args = ["--tag", "b", "--state", "none"];
+      const printed = await harness.runHere(["permissions", ...args, "--format", "json"], { environment });
+      const requiredPermissions = JSON.parse(printed.stdout);
+      assert.deepStrictEqual(requiredPermissions.read, [
+        `${harness.directory}/conf.d`,
+        `${harness.directory}/conf.d/../sub/secret`,
+        `${harness.directory}/monitor.json`,
+        `${harness.directory}/none.d`,
+        `${harness.directory}/sub/b.json`,
+      ]);
+      assert.ok(requiredPermissions.env.includes("PART"));
+      const permissions = flagsFor(requiredPermissions);
+      const { code, stdout } = await harness.run(["check", "--once", ...args], { permissions, environment });
+      assert.match(stdout, /OK +b .*\[secret\] \[secret\]/);
+      assert.strictEqual(code, 0);
+      for (const value of requiredPermissions.read) {
+        const without = flagsFor(requiredPermissions, { permission: "read", value });
+        const refused = await harness.run(["check", "--once", ...args], {
+          permissions: without,
+          environment,
+        });
+        // Without its secret only the check can't run.
+        const isSecret = value.endsWith("/secret");
+        assert.strictEqual(refused.code, isSecret ? 3 : 77, value);
+        if (isSecret) {
+          assert.match(refused.stdout, /UNKNOWN +b .*cannot run: .* grant --allow-read=.*\/secret/);
+        }
+      }
+    }),
+);
 
-test("monitor permissions: the address of the machine's resolver is marked, and can't be locked down", () =>
-  withPermissions(async (harness) => {
-    harness.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
-    const { stdout, stderr } = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
-    const { net, read, machine_specific } = JSON.parse(stdout);
-    assert.ok(read.includes("/etc/resolv.conf"));
-    assert.deepStrictEqual(machine_specific, net);
-    assert.match(stderr, /^monitor: warning: check "dns": .* set "server" to use the flags elsewhere$/m);
-    await assert.rejects(
-      readLockedDownBuild(`${harness.directory}/monitor.json`),
-      /set "server" of each dns_lookup$/,
-    );
-  }));
+testInAll(
+  "monitor permissions: the printed flags are enough to connect and to read a certificate",
+  () =>
+    withPermissions(async (harness) => {
+      const authority = createAuthority();
+      const certificate = createCertificate({ authority, toDay: 60 });
+      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+      await using greeter = startServer(async (visitor) => {
+        await visitor.send("220 hello\r\n");
+        await visitor.untilGone();
+      });
+      Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
+      const { port } = server;
+      harness.writeConfig({
+        port: { kind: "tcp_connect", parameters: { host: "localhost", port: greeter.port, expect: "220 " } },
+        secure: { kind: "tcp_connect", parameters: { host: "localhost", port, tls: true } },
+        certificate: {
+          kind: "tls_certificate",
+          parameters: { host: "localhost", port, ca_file: "authority.pem" },
+        },
+      });
+      const options = ["--state", "none"];
+      const printed = await harness.runHere(["permissions", ...options, "--format", "json"]);
+      const requiredPermissions = JSON.parse(printed.stdout);
+      const ports = [greeter.port, port].map((number) => `localhost:${number}`);
+      assert.deepStrictEqual(requiredPermissions.net, ports.toSorted());
+      const { stdout, stderr, code } = await harness.run(["check", "--once", ...options], {
+        permissions: flagsFor(requiredPermissions),
+        environment: { DENO_CERT: `${harness.directory}/authority.pem` },
+      });
+      assert.match(stdout, /OK +port .*connected, response contains "220 "/, stderr);
+      assert.match(stdout, /OK +secure .*connected with TLS/);
+      assert.match(stdout, /OK +certificate .*expires in 59 d 23 h/);
+      assert.strictEqual(code, 0);
+    }),
+);
 
-test("monitor permissions: the printed flags are enough to ask a name server", () =>
-  withPermissions(async (harness) => {
-    await using server = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
-    const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
-    harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
-    const printed = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
-    assert.strictEqual(printed.stderr, "");
-    const permissions = flagsFor(JSON.parse(printed.stdout));
-    const { stdout, stderr, code } = await harness.run(["check", "--once", "--state", "none"], {
-      permissions,
-    });
-    assert.match(stdout, /OK +dns .*A of example\.test: "192\.0\.2\.1"/, stderr);
-    assert.deepStrictEqual([code, stderr], [0, ""]);
-  }));
+testInAll(
+  "monitor permissions: the permission for a name is enough to connect to every address of it",
+  () =>
+    withPermissions(async (harness) => {
+      const authority = createAuthority();
+      const certificate = createCertificate({ authority, toDay: 60 });
+      await using server = startServer((visitor) => visitor.untilGone(), { certificate });
+      Deno.writeTextFileSync(`${harness.directory}/authority.pem`, authority.cert);
+      const every = { host: "localhost", every_address: true };
+      const target = `http://localhost:${harness.web.port}/`;
+      harness.writeConfig({
+        tcp: { kind: "tcp_connect", parameters: { ...every, port: harness.web.port } },
+        tls: {
+          kind: "tls_certificate",
+          parameters: { ...every, port: server.port, ca_file: "authority.pem" },
+        },
+        http: { kind: "http_request", parameters: { request: { target, every_address: true } } },
+      });
+      const options = ["--state", "none"];
+      const { stdout: printed } = await harness.runHere(["permissions", ...options, "--format", "json"]);
+      const required = JSON.parse(printed);
+      const names = [harness.web.port, server.port].map((port) => `localhost:${port}`);
+      assert.deepStrictEqual(required.net, names.toSorted());
+      const { stdout } = await harness.run(["check", "--once", ...options], {
+        permissions: flagsFor(required),
+      });
+      // The servers listen to 127.0.0.1, and some machines have ::1, too.
+      for (const name of ["tcp", "tls", "http"]) {
+        const line = new RegExp(
+          `^(OK|CRITICAL) +${name} .*(\\(the only address\\)|1 of 2 addresses failed: ::1)`,
+          "m",
+        );
+        assert.match(stdout, line);
+      }
+      for (const value of names) {
+        const permissions = flagsFor(required, { permission: "net", value });
+        const refused = await harness.run(["check", "--once", ...options], { permissions });
+        assert.match(refused.stdout, new RegExp(`^UNKNOWN .*--allow-net=${value}`, "m"));
+      }
+    }),
+);
 
-test(
+testInAll(
+  "monitor permissions: the address of the machine's resolver is marked, and can't be locked down",
+  () =>
+    withPermissions(async (harness) => {
+      harness.writeConfig({ dns: { kind: "dns_lookup", parameters: { name: "example.test" } } });
+      const { stdout, stderr } = await harness.runHere([
+        "permissions",
+        "--state",
+        "none",
+        "--format",
+        "json",
+      ]);
+      const { net, read, machine_specific } = JSON.parse(stdout);
+      assert.ok(read.includes("/etc/resolv.conf"));
+      assert.deepStrictEqual(machine_specific, net);
+      assert.match(stderr, /^monitor: warning: check "dns": .* set "server" to use the flags elsewhere$/m);
+      await assert.rejects(
+        readLockedDownBuild(`${harness.directory}/monitor.json`),
+        /set "server" of each dns_lookup$/,
+      );
+    }),
+);
+
+testInAll(
+  "monitor permissions: the printed flags are enough to ask a name server",
+  () =>
+    withPermissions(async (harness) => {
+      await using server = startDnsServer((query) => [dnsReply(query, [dnsAddress("192.0.2.1")])]);
+      const parameters = { name: "example.test", server: `127.0.0.1:${server.port}` };
+      harness.writeConfig({ dns: { kind: "dns_lookup", parameters } });
+      const printed = await harness.runHere(["permissions", "--state", "none", "--format", "json"]);
+      assert.strictEqual(printed.stderr, "");
+      const permissions = flagsFor(JSON.parse(printed.stdout));
+      const { stdout, stderr, code } = await harness.run(["check", "--once", "--state", "none"], {
+        permissions,
+      });
+      assert.match(stdout, /OK +dns .*A of example\.test: "192\.0\.2\.1"/, stderr);
+      assert.deepStrictEqual([code, stderr], [0, ""]);
+    }),
+);
+
+testInAll(
   "monitor permissions: of ping and of other connections, every flag is needed and named",
   async (_add, t) => {
     await withPermissions(async (harness) => {
@@ -233,23 +263,26 @@ test(
   requiresTools("kill", "ping"),
 );
 
-test("monitor permissions: the printed flags are enough to keep a page fresh", () =>
-  withPermissions(async (harness) => {
-    const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
-    harness.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
-    const requiredPermissions = await harness.requiredPermissions();
-    assert.ok(requiredPermissions.read.includes(`${harness.directory}/page.html.tmp`));
-    for (const name of ["page.html", "page.html.tmp"]) {
-      assert.ok(requiredPermissions.write.includes(`${harness.directory}/${name}`));
-    }
-    const { code, stderr } = await harness.run(["check", "--once", "--due"], {
-      permissions: flagsFor(requiredPermissions),
-    });
-    assert.deepStrictEqual([code, stderr], [0, ""]);
-    assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /The check is ok/);
-  }));
+testInAll(
+  "monitor permissions: the printed flags are enough to keep a page fresh",
+  () =>
+    withPermissions(async (harness) => {
+      const checks = { web: { kind: "test", parameters: { condition: "ok" } } };
+      harness.writeConfig(checks, { report: { path: "page.html" }, state: "kept.sqlite" });
+      const requiredPermissions = await harness.requiredPermissions();
+      assert.ok(requiredPermissions.read.includes(`${harness.directory}/page.html.tmp`));
+      for (const name of ["page.html", "page.html.tmp"]) {
+        assert.ok(requiredPermissions.write.includes(`${harness.directory}/${name}`));
+      }
+      const { code, stderr } = await harness.run(["check", "--once", "--due"], {
+        permissions: flagsFor(requiredPermissions),
+      });
+      assert.deepStrictEqual([code, stderr], [0, ""]);
+      assert.match(Deno.readTextFileSync(`${harness.directory}/page.html`), /The check is ok/);
+    }),
+);
 
-test(
+testInAll(
   "monitor: without the permission to read the user's id a state is not used, and the flag is named",
   async (_add, t) => {
     await withPermissions(async (harness) => {
@@ -272,15 +305,18 @@ test(
   },
 );
 
-test("monitor check: without the permission to make the state's directory it ends with 77, and the flag is named", () =>
-  withPermissions(async (harness) => {
-    harness.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
-    const value = `${harness.directory}/made`;
-    const permissions = flagsFor(await harness.requiredPermissions(), { permission: "write", value });
-    const { code, stderr } = await harness.run(["check", "--once"], { permissions });
-    assert.strictEqual(code, 77, stderr);
-    assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
-  }));
+testInAll(
+  "monitor check: without the permission to make the state's directory it ends with 77, and the flag is named",
+  () =>
+    withPermissions(async (harness) => {
+      harness.writeConfig({ web: { kind: "test", parameters: {} } }, { state: "made/kept.sqlite" });
+      const value = `${harness.directory}/made`;
+      const permissions = flagsFor(await harness.requiredPermissions(), { permission: "write", value });
+      const { code, stderr } = await harness.run(["check", "--once"], { permissions });
+      assert.strictEqual(code, 77, stderr);
+      assert.ok(stderr.endsWith(`monitor: hint: grant it with --allow-write=${value}\n`), stderr);
+    }),
+);
 
 test("monitor permissions: a named check needs its own alone", () =>
   withPermissions(async (harness) => {
@@ -298,7 +334,7 @@ test("monitor permissions: a named check needs its own alone", () =>
     assert.deepStrictEqual(net, ["[::1]:443"]);
   }));
 
-test(
+testInAll(
   "monitor permissions: without the config or the state a run ends at once, and the missing flag is named",
   async (_add, t) => {
     await withPermissions(async (harness) => {
@@ -386,7 +422,7 @@ test("monitor permissions --check: names what is missing and what is more than n
     assert.doesNotMatch(stderr, /hidden/);
   }));
 
-test(
+testInAll(
   "monitor permissions --format deno: the set works in deno.json",
   () =>
     withPermissions(async (harness) => {
@@ -412,50 +448,59 @@ test(
   requiresTools("kill"),
 );
 
-test("monitor permissions: the printed flags are enough to replace the file of metrics, and no more", () =>
-  withPermissions(async (harness) => {
-    harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
-      state: "kept.sqlite",
-      metrics: { path: "monitor.prom" },
-    });
-    const requiredPermissions = await harness.requiredPermissions();
-    const [path, temporary] = [`${harness.directory}/monitor.prom`, `${harness.directory}/monitor.prom.tmp`];
-    assert.deepStrictEqual(requiredPermissions.write.filter((value) => value.includes("prom")), [
-      path,
-      temporary,
-    ]);
-    assert.deepStrictEqual(requiredPermissions.read.filter((value) => value.includes("prom")), [temporary]);
-    for (let call = 0; call < 2; call++) {
-      const { code, stderr } = await harness.run(["check", "--once"], {
-        permissions: flagsFor(requiredPermissions),
+testInAll(
+  "monitor permissions: the printed flags are enough to replace the file of metrics, and no more",
+  () =>
+    withPermissions(async (harness) => {
+      harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+        state: "kept.sqlite",
+        metrics: { path: "monitor.prom" },
       });
-      assert.deepStrictEqual([code, stderr], [0, ""]);
-    }
-    assert.match(await Deno.readTextFile(path), /^monitor_check_runs_total\{check="fine"\} 2$/m);
-    for (const permission of ["read", "write"] as const) {
-      const permissions = flagsFor(requiredPermissions, { permission, value: temporary });
-      const { code, stderr } = await harness.run(["check", "--once"], { permissions });
-      assert.strictEqual(code, 77);
-      assert.match(stderr, new RegExp(`--allow-${permission}=.*monitor\\.prom\\.tmp \\(metrics\\)`));
-    }
-  }));
-
-test("monitor check: keeps the file of metrics fresh though nothing else of the config writes", () =>
-  withPermissions(async (harness) => {
-    harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
-      metrics: { path: "monitor.prom", interval: 1 },
-    });
-    const program = harness.start(["check", "--state", "none"]);
-    await until("a run in the metrics", () => {
-      try {
-        const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
-        return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
-      } catch {
-        return false;
+      const requiredPermissions = await harness.requiredPermissions();
+      const [path, temporary] = [
+        `${harness.directory}/monitor.prom`,
+        `${harness.directory}/monitor.prom.tmp`,
+      ];
+      assert.deepStrictEqual(requiredPermissions.write.filter((value) => value.includes("prom")), [
+        path,
+        temporary,
+      ]);
+      assert.deepStrictEqual(requiredPermissions.read.filter((value) => value.includes("prom")), [temporary]);
+      for (let call = 0; call < 2; call++) {
+        const { code, stderr } = await harness.run(["check", "--once"], {
+          permissions: flagsFor(requiredPermissions),
+        });
+        assert.deepStrictEqual([code, stderr], [0, ""]);
       }
-    });
-    program.signal("SIGTERM");
-    const { code, stderr } = await program.end();
-    assert.strictEqual(code, 0);
-    assert.doesNotMatch(stderr, /metrics/);
-  }));
+      assert.match(await Deno.readTextFile(path), /^monitor_check_runs_total\{check="fine"\} 2$/m);
+      for (const permission of ["read", "write"] as const) {
+        const permissions = flagsFor(requiredPermissions, { permission, value: temporary });
+        const { code, stderr } = await harness.run(["check", "--once"], { permissions });
+        assert.strictEqual(code, 77);
+        assert.match(stderr, new RegExp(`--allow-${permission}=.*monitor\\.prom\\.tmp \\(metrics\\)`));
+      }
+    }),
+);
+
+testInAll(
+  "monitor check: keeps the file of metrics fresh though nothing else of the config writes",
+  () =>
+    withPermissions(async (harness) => {
+      harness.writeConfig({ fine: { kind: "test", parameters: { condition: "ok" } } }, {
+        metrics: { path: "monitor.prom", interval: 1 },
+      });
+      const program = harness.start(["check", "--state", "none"]);
+      await until("a run in the metrics", () => {
+        try {
+          const text = Deno.readTextFileSync(`${harness.directory}/monitor.prom`);
+          return /^monitor_check_runs_total\{check="fine"\} [1-9]/m.test(text);
+        } catch {
+          return false;
+        }
+      });
+      program.signal("SIGTERM");
+      const { code, stderr } = await program.end();
+      assert.strictEqual(code, 0);
+      assert.doesNotMatch(stderr, /metrics/);
+    }),
+);

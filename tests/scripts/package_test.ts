@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { executableName, TARGETS } from "../../scripts/compile.ts";
 import { makePackages } from "../../scripts/package.ts";
-import { runChild, tool } from "../../testing/tools.ts";
+import { requiresTools, runChild, tool } from "../../testing/tools.ts";
 
 async function withPackages(
   use: (directory: string, made: readonly string[]) => Promise<void>,
@@ -28,68 +28,80 @@ async function run(name: "dpkg-deb" | "sh" | "tar", ...args: readonly string[]):
   return stdout;
 }
 
-Deno.test("makePackages() creates an archive of every executable, with all its files", () =>
-  withPackages(async (directory, made) => {
-    assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
-    const name = "monitor_darwin_arm64";
-    const listed = await run(
-      "tar",
-      "--list",
-      "--verbose",
-      "--numeric-owner",
-      "--file",
-      `${directory}/${name}.tar.gz`,
-    );
-    for (
-      const path of [
-        "README.md",
-        "LICENSE",
-        "LICENSES.txt",
-        "completions/_monitor",
-        "docs/reference/checks.md",
-        "examples/systemd/monitor.service",
-        "man/monitor.1",
-      ]
-    ) assert.match(listed, new RegExp(`^-rw-r--r-- 0/0 .* ${name}/${path}$`, "m"));
-    assert.match(listed, new RegExp(`^-rwxr-xr-x 0/0 .* ${name}/monitor$`, "m"));
-    const containerfile = await run(
-      "tar",
-      "--extract",
-      "--to-stdout",
-      "--file",
-      `${directory}/${name}.tar.gz`,
-      `${name}/examples/container/Containerfile`,
-    );
-    assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
-    const zip = await Deno.readFile(`${directory}/monitor_windows_amd64.zip`);
-    assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
-  }));
+Deno.test(
+  "makePackages() creates an archive of every executable, with all its files",
+  requiresTools("time"),
+  () =>
+    withPackages(async (directory, made) => {
+      assert.strictEqual(made.filter((name) => /\.(tar\.gz|zip)$/.test(name)).length, TARGETS.length);
+      const name = "monitor_darwin_arm64";
+      const listed = await run(
+        "tar",
+        "--list",
+        "--verbose",
+        "--numeric-owner",
+        "--file",
+        `${directory}/${name}.tar.gz`,
+      );
+      for (
+        const path of [
+          "README.md",
+          "LICENSE",
+          "LICENSES.txt",
+          "completions/_monitor",
+          "docs/reference/checks.md",
+          "examples/systemd/monitor.service",
+          "man/monitor.1",
+        ]
+      ) assert.match(listed, new RegExp(`^-rw-r--r-- 0/0 .* ${name}/${path}$`, "m"));
+      assert.match(listed, new RegExp(`^-rwxr-xr-x 0/0 .* ${name}/monitor$`, "m"));
+      const containerfile = await run(
+        "tar",
+        "--extract",
+        "--to-stdout",
+        "--file",
+        `${directory}/${name}.tar.gz`,
+        `${name}/examples/container/Containerfile`,
+      );
+      assert.match(containerfile, /^COPY --chmod=755 monitor /m, "it lies beside the executable");
+      const zip = await Deno.readFile(`${directory}/monitor_windows_amd64.zip`);
+      assert.ok(new TextDecoder("latin1").decode(zip).includes("/monitor.exe"));
+    }),
+);
 
-Deno.test("makePackages() is reproducible, with valid checksums", () =>
-  withPackages(async (directory) => {
-    const sums = await Deno.readTextFile(`${directory}/SHA256SUMS`);
-    await run("sh", "-c", `cd '${directory}' && sha256sum --check --strict SHA256SUMS`);
-    await withPackages(async (again) => {
-      assert.strictEqual(await Deno.readTextFile(`${again}/SHA256SUMS`), sums);
-    });
-  }));
+Deno.test(
+  "makePackages() is reproducible, with valid checksums",
+  requiresTools("time"),
+  () =>
+    withPackages(async (directory) => {
+      const sums = await Deno.readTextFile(`${directory}/SHA256SUMS`);
+      await run("sh", "-c", `cd '${directory}' && sha256sum --check --strict SHA256SUMS`);
+      await withPackages(async (again) => {
+        assert.strictEqual(await Deno.readTextFile(`${again}/SHA256SUMS`), sums);
+      });
+    }),
+);
 
-Deno.test("makePackages() makes Debian packages whose units run the installed executable", () =>
-  withPackages(async (directory, made) => {
-    // Without it none are made.
-    await run("dpkg-deb", "--version");
-    assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
-      "monitor_linux_amd64.deb",
-      "monitor_linux_arm64.deb",
-    ]);
-    const path = `${directory}/monitor_linux_arm64.deb`;
-    assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
-    await run("dpkg-deb", "--extract", path, `${directory}/tree`);
-    const unit = await Deno.readTextFile(`${directory}/tree/lib/systemd/system/monitor.service`);
-    assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
-    assert.doesNotMatch(unit, /usr\/local/);
-    assert.strictEqual(
-      await Deno.readTextFile(`${directory}/tree/usr/bin/monitor`),
-      "aarch64-unknown-linux-gnu",
-    );
-  }));
+Deno.test(
+  "makePackages() makes Debian packages whose units run the installed executable",
+  requiresTools("time"),
+  () =>
+    withPackages(async (directory, made) => {
+      // Without it none are made.
+      await run("dpkg-deb", "--version");
+      assert.deepStrictEqual(made.filter((name) => name.endsWith(".deb")), [
+        "monitor_linux_amd64.deb",
+        "monitor_linux_arm64.deb",
+      ]);
+      const path = `${directory}/monitor_linux_arm64.deb`;
+      assert.strictEqual((await run("dpkg-deb", "--field", path, "Architecture")).trim(), "arm64");
+      await run("dpkg-deb", "--extract", path, `${directory}/tree`);
+      const unit = await Deno.readTextFile(`${directory}/tree/lib/systemd/system/monitor.service`);
+      assert.match(unit, /^ExecStart=\/usr\/bin\/monitor check/m);
+      assert.doesNotMatch(unit, /usr\/local/);
+      assert.strictEqual(
+        await Deno.readTextFile(`${directory}/tree/usr/bin/monitor`),
+        "aarch64-unknown-linux-gnu",
+      );
+    }),
+);

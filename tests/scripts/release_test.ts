@@ -28,57 +28,65 @@ Deno.test("checkRelease() accepts the version's tag, and rejects another one and
   );
 });
 
-Deno.test("releaseSbom() lists every package of the executable with its license and checksum", async () => {
-  const sbom = JSON.parse(await releaseSbom()) as {
-    readonly bomFormat: string;
-    readonly specVersion: string;
-    readonly serialNumber: string;
-    readonly components: readonly {
-      readonly name: string;
-      readonly version: string;
-      readonly purl: string;
-      readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
-      readonly licenses: readonly unknown[];
-    }[];
-    readonly dependencies: readonly { readonly dependsOn: readonly string[] }[];
-  };
-  assert.equal(sbom.bomFormat, "CycloneDX");
-  assert.equal(sbom.specVersion, "1.6");
-  assert.match(
-    sbom.serialNumber,
-    /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-  );
-  assert.deepEqual(
-    sbom.components.map(({ name, version }) => `${name} ${version}`),
-    [`deno ${Deno.version.deno}`, ...licenses.packages.map(({ name, version }) => `${name} ${version}`)],
-  );
-  for (const { purl, hashes, licenses } of sbom.components) {
-    assert.match(purl, /^pkg:(npm|github)\/[^ @]+@v?\d/);
-    assert.equal(licenses.length, 1);
-    for (const { alg, content } of hashes ?? []) {
-      assert.equal(alg, "SHA-512");
-      assert.match(content, /^[0-9a-f]{128}$/);
+Deno.test(
+  "releaseSbom() lists every package of the executable with its license and checksum",
+  requiresTools("time"),
+  async () => {
+    const sbom = JSON.parse(await releaseSbom()) as {
+      readonly bomFormat: string;
+      readonly specVersion: string;
+      readonly serialNumber: string;
+      readonly components: readonly {
+        readonly name: string;
+        readonly version: string;
+        readonly purl: string;
+        readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
+        readonly licenses: readonly unknown[];
+      }[];
+      readonly dependencies: readonly { readonly dependsOn: readonly string[] }[];
+    };
+    assert.equal(sbom.bomFormat, "CycloneDX");
+    assert.equal(sbom.specVersion, "1.6");
+    assert.match(
+      sbom.serialNumber,
+      /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    );
+    assert.deepEqual(
+      sbom.components.map(({ name, version }) => `${name} ${version}`),
+      [`deno ${Deno.version.deno}`, ...licenses.packages.map(({ name, version }) => `${name} ${version}`)],
+    );
+    for (const { purl, hashes, licenses } of sbom.components) {
+      assert.match(purl, /^pkg:(npm|github)\/[^ @]+@v?\d/);
+      assert.equal(licenses.length, 1);
+      for (const { alg, content } of hashes ?? []) {
+        assert.equal(alg, "SHA-512");
+        assert.match(content, /^[0-9a-f]{128}$/);
+      }
     }
-  }
-  assert.equal(await releaseSbom(), await releaseSbom(), "the same for the same commit");
-});
+    assert.equal(await releaseSbom(), await releaseSbom(), "the same for the same commit");
+  },
+);
 
-Deno.test("completeRelease() adds the SBOM and the installer, with valid checksums", async () => {
-  const directory = await Deno.makeTempDir({ prefix: "monitor_release_" });
-  try {
-    await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");
-    await completeRelease(new URL(`file://${directory}/`));
-    const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
-    assert.deepEqual(names, ["SHA256SUMS", "install.sh", SBOM_NAME, "monitor_linux_amd64.tar.gz"]);
-    const { code, stderr } = await runChild(tool("sh"), [
-      "-c",
-      `cd '${directory}' && sha256sum --check --strict SHA256SUMS`,
-    ]);
-    assert.equal(code, 0, stderr);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
-});
+Deno.test(
+  "completeRelease() adds the SBOM and the installer, with valid checksums",
+  requiresTools("time"),
+  async () => {
+    const directory = await Deno.makeTempDir({ prefix: "monitor_release_" });
+    try {
+      await Deno.writeTextFile(`${directory}/monitor_linux_amd64.tar.gz`, "an archive");
+      await completeRelease(new URL(`file://${directory}/`));
+      const names = [...Deno.readDirSync(directory)].map(({ name }) => name).sort();
+      assert.deepEqual(names, ["SHA256SUMS", "install.sh", SBOM_NAME, "monitor_linux_amd64.tar.gz"]);
+      const { code, stderr } = await runChild(tool("sh"), [
+        "-c",
+        `cd '${directory}' && sha256sum --check --strict SHA256SUMS`,
+      ]);
+      assert.equal(code, 0, stderr);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+);
 
 Deno.test("release.ts prints the commands of upload and image with --dry-run, and rejects another step", async () => {
   const script = fileURLToPath(new URL("scripts/release.ts", PROJECT));

@@ -13,7 +13,7 @@ export type RunCase = (add: AddCase, context: Deno.TestContext) => void | Promis
 
 /** When a case runs. */
 export interface CaseOptions {
-  /** Whether it is ignored; `needs()` returns it. */
+  /** Whether it is ignored; `requiresTools()` returns it. */
   readonly ignore?: boolean;
 }
 
@@ -23,6 +23,8 @@ const RUNNING_MAX = navigator.hardwareConcurrency;
 export interface ConcurrencyOptions {
   /** @default the number of processors */
   readonly runningMax?: number;
+  /** Whether all cases are ignored; `requiresTools()` returns it. */
+  readonly ignore?: boolean;
 }
 
 /**
@@ -32,10 +34,11 @@ export interface ConcurrencyOptions {
 export function concurrentTests(name: string, options: ConcurrencyOptions = {}): AddCase {
   const wanted = Deno.env.get("TEST_CASE") ?? "";
   const cases: Parameters<AddCase>[] = [];
-  Deno.test(name, async (context) => {
+  const run = async (context: Deno.TestContext): Promise<void> => {
     await using steps = concurrentSteps(context, options);
     for (const parts of cases) steps.add(...parts);
-  });
+  };
+  Deno.test(name, { ignore: options.ignore ?? false }, run);
   return (...parts) => void (parts[0].includes(wanted) && cases.push(parts));
 }
 
