@@ -1,5 +1,5 @@
 /** What a person sees of a run: a line for each layer while it runs, then the failures, the ignored tests and the sums. */
-import { packagesOf, type ToolName, TOOLS } from "../../testing/tools.ts";
+import { packagesOf, type ToolName } from "../../testing/tools.ts";
 import type { Entry } from "./entries.ts";
 import { processorSeconds } from "./process_tree.ts";
 import { type Counts, type EntryEnd, readPresent } from "./run_entry.ts";
