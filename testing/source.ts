@@ -48,7 +48,12 @@ export function sourceEnvironment(): Readonly<Record<string, string>> {
   const home = Deno.env.get("HOME") ?? "/";
   const cache = Deno.env.get("DENO_DIR") ?? `${Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`}/deno`;
   const store = Deno.env.get("DENO_TLS_CA_STORE");
-  return { DENO_DIR: cache, ...(store !== undefined && { DENO_TLS_CA_STORE: store }) };
+  return {
+    DENO_DIR: cache,
+    // The runtime's own request half a second after its start would load the certificates before a slow program has.
+    DENO_NO_UPDATE_CHECK: "1",
+    ...(store !== undefined && { DENO_TLS_CA_STORE: store }),
+  };
 }
 
 function pathOf(name: string): string {
