@@ -39,7 +39,7 @@ function runsIn({ directory }: Harness): readonly KeptRun[] {
 async function verdict(
   harness: Harness,
 ): Promise<readonly [condition: string, output: string, detail: string]> {
-  const { stdout } = await harness.run(["check", "--once", "--no-notify", "--format", "json", "backup"]);
+  const { stdout } = await harness.runHere(["check", "--once", "--no-notify", "--format", "json", "backup"]);
   const { checks: [check] } = JSON.parse(stdout);
   return [check.condition, check.output, check.detail];
 }
@@ -409,24 +409,27 @@ testInAll(
   },
 );
 
-test("monitor beat: killed at any moment it leaves a run without an end, or a whole one", () =>
-  withJob(async (harness) => {
-    for (let round = 0; round < 12; round++) {
-      const program = harness.start(shell("exit 7"));
-      await new Promise((resolve) => setTimeout(resolve, round * 25));
-      try {
-        program.signal("SIGKILL");
-      } catch {
-        // It has ended.
+testInAll(
+  "monitor beat: killed at any moment it leaves a run without an end, or a whole one",
+  () =>
+    withJob(async (harness) => {
+      for (let round = 0; round < 12; round++) {
+        const program = harness.start(shell("exit 7"));
+        await new Promise((resolve) => setTimeout(resolve, round * 25));
+        try {
+          program.signal("SIGKILL");
+        } catch {
+          // It has ended.
+        }
+        await program.end();
       }
-      await program.end();
-    }
-    assert.equal((await harness.run(shell("exit 0"))).code, 0);
-    const runs = runsIn(harness);
-    for (const { end } of runs.slice(0, -1)) assert.ok(end === null || end["exitCode"] === 7);
-    assert.equal(runs.at(-1)?.end?.["exitCode"], 0);
-    assert.equal((await verdict(harness))[0], "ok");
-  }));
+      assert.equal((await harness.run(shell("exit 0"))).code, 0);
+      const runs = runsIn(harness);
+      for (const { end } of runs.slice(0, -1)) assert.ok(end === null || end["exitCode"] === 7);
+      assert.equal(runs.at(-1)?.end?.["exitCode"], 0);
+      assert.equal((await verdict(harness))[0], "ok");
+    }),
+);
 
 test("monitor beat: signals reach the command, whose end counts", (add) => {
   for (

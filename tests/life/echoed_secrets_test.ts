@@ -55,7 +55,7 @@ Deno.test("monitor: an echoed secret is never shown, sent or persisted, in any f
     writeConfig(harness, { web: web.port, plain: plain.port, login: login.port, chat: chat.port });
     const texts = new Map<string, string>();
     const run = async (args: readonly string[]): Promise<void> => {
-      const { stdout, stderr } = await harness.run(args, { environment: ENVIRONMENT });
+      const { stdout, stderr } = await harness.runHere(args, { environment: ENVIRONMENT });
       texts.set(`stdout of ${args.join(" ")}`, stdout);
       texts.set(`stderr of ${args.join(" ")}`, stderr);
     };

@@ -32,7 +32,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         );
         assert.deepEqual({ ...events.at(-1), at: "" }, { event: "stop", at: "", signal, unfinished: [] });
 
-        const status = JSON.parse((await harness.run(["status", "--format", "json", "web"])).stdout);
+        const status = JSON.parse((await harness.runHere(["status", "--format", "json", "web"])).stdout);
         assert.equal(status.checks[0].confirmed, "critical");
         assert.equal(status.checks[0].notified, "critical");
       })
@@ -69,7 +69,7 @@ for (
         unfinished: [harness.mark],
       });
       await untilGone(harness.mark);
-      assert.equal((await harness.run(["status", "quick"])).code, 1, "what was known by then is kept");
+      assert.equal((await harness.runHere(["status", "quick"])).code, 1, "what was known by then is kept");
     }));
 }
 
@@ -91,7 +91,7 @@ for (const { signal, code } of [{ signal: "SIGINT", code: 130 }, { signal: "SIGT
       const summary = JSON.parse(end.stdout.trimEnd().split("\n").at(-1) ?? "");
       assert.deepEqual(summary.unfinished, [harness.mark]);
       await untilGone(harness.mark);
-      assert.equal((await harness.run(["status", "quick"])).code, 2, "what was seen is kept");
+      assert.equal((await harness.runHere(["status", "quick"])).code, 2, "what was seen is kept");
     }));
 }
 

@@ -71,7 +71,7 @@ test("monitor check: a config, include, secret or certificate file that is a pip
       withHarness(async (harness) => {
         await makePipe(`${harness.directory}/pipe`);
         harness.writeConfig(checks, others);
-        const end = await harness.run(["check", "--once", "--no-notify", ...args]);
+        const end = await harness.runHere(["check", "--once", "--no-notify", ...args]);
         assert.equal(end.code, code, end.stderr);
         const shown = end.stdout + end.stderr;
         assert.ok(shown.includes(shows), shown);

@@ -38,7 +38,7 @@ simulate("a fallback that the config names is told, also after a restart only on
   log: ['the notification of "web" rejected by chat'],
 });
 
-simulate("a channel that rejected for hours is told to accept again, also after a restart", {
+simulate("another channel gets the notice that one accepts again after hours, also after a restart", {
   start: "2026-03-02 21:55",
   config: { channels: { chat: {}, mail: {} }, checks: CHECKS },
   results: { web: "22:10 critical" },
