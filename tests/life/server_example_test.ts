@@ -88,7 +88,7 @@ Deno.test({
       // systemd does not run during the tests: this prints its output.
       harness.writeScript(
         "systemctl",
-        "echo Id=nginx.service; echo ActiveState=active; echo SubState=running",
+        "echo Id=nginx.service; echo ActiveState=active; echo SubState=running; echo NRestarts=0",
       );
       await using postgres = await startPostgres({ certificate });
       const hostKey = `${directory}/host_key`;

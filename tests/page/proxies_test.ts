@@ -41,8 +41,14 @@ test(
         const text = await response.text();
         assert.equal(response.status, 200);
         assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
-        assert.match(response.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
-        assert.match(text, /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/main>\n$/);
+        assert.match(
+          response.headers.get("content-security-policy") ?? "",
+          /^default-src 'none'.* script-src 'unsafe-inline'/,
+        );
+        assert.match(
+          text,
+          /<h3>web<\/h3>[^]*&lt;out &amp; of order&gt;[^]*<\/main>\n<script>[^]*<\/script>\n*$/,
+        );
         for (const path of ["/index.html.tmp", "/monitor.json", "/../monitor.json"]) {
           const other = await get(path);
           await other.body?.cancel();
