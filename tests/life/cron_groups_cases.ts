@@ -19,7 +19,8 @@ async function callUntilHeld({ run }: Installation, name: string, target: Target
     const end = run("check", "--once", "--due", name);
     const first = await Promise.race([held, end]);
     if ("answer" in first) return { held: first, end };
-    assert.equal(first.code, 0, first.stderr);
+    // It exits by what is stored.
+    assert.ok([0, 2, 3].includes(first.code), first.stderr);
   }
   return assert.fail(`${name} never became due`);
 }

@@ -1,5 +1,5 @@
 import type { Check } from "../../domain/check.ts";
-import { highestSeverity } from "../../domain/condition.ts";
+import { type Condition, highestSeverity } from "../../domain/condition.ts";
 import type { SharedState } from "../../domain/membership.ts";
 import type { System } from "../../domain/system.ts";
 import { RecordedPass } from "../../scheduler/recorded_pass.ts";
@@ -9,6 +9,7 @@ import type { StateRepository } from "../../state/state_repository.ts";
 import type { Invocation } from "../command_definition.ts";
 import { EXIT, exitCodeOf, failRule } from "../exit_code.ts";
 import type { RunRecord } from "../formats/format.ts";
+import { NO_ACTIVE_CHECK } from "../formats/unfinished.ts";
 import type { OpenConfig } from "../open_config.ts";
 import type { LocatedPass } from "./located_pass.ts";
 import type { RunPrinter } from "./run_printer.ts";
@@ -88,10 +89,16 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
   });
   await pass.finish();
   const ordered = checks.flatMap((check) => records.get(check) ?? []);
-  const conditions = ordered.map(({ result }) => result.condition);
+  // Unfinished checks have no result.
+  const results = [
+    ...ordered.map(({ result }) => result.condition),
+    ...unfinished.map(() => "unknown" as const),
+  ];
+  const hasRun = results.length > 0;
+  const conditions = hasRun ? results : await knownConditions(options);
   const isWritten = await printer.summary({
-    // Unfinished checks have no result.
-    condition: highestSeverity([...conditions, ...unfinished.map(() => "unknown" as const)]),
+    condition: highestSeverity(conditions),
+    reason: hasRun ? null : options.selected.length === 0 ? NO_ACTIVE_CHECK : "no check is due",
     startedAtMs,
     durationMs: clock.monotonicMs() - startedMonotonicMs,
     records: ordered,
@@ -104,5 +111,16 @@ export async function runChosen(checks: readonly Check[], options: ChosenOptions
     return stoppedCode;
   }
   if (!isWritten) return EXIT.input_output;
-  return exitCodeOf(ordered.length === 0 ? [printer.withoutChecks] : conditions, fails);
+  return exitCodeOf(conditions, fails);
+}
+
+/** The stored conditions of the chosen checks, if no check is due. Without any check, nothing is known. */
+async function knownConditions(
+  { selected, repository, system }: Pick<PassParts, "selected" | "repository" | "system">,
+): Promise<readonly Condition[]> {
+  const { conditionOf, countedConditions } = await import("../../alerting/check_status.ts");
+  const nowMs = system.clock.wallMs();
+  return countedConditions(
+    selected.map((check) => conditionOf(check, repository.recordOf(check.name, nowMs), nowMs)),
+  );
 }

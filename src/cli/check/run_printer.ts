@@ -118,11 +118,6 @@ export class RunPrinter {
       return `cannot write "${path}": ${describeFileError(error, { path, access: "write" })}`;
     }
   }
-
-  /** The condition that a run without any check counts as. */
-  get withoutChecks(): NonNullable<Format["withoutChecks"]> {
-    return this.#options.format.withoutChecks ?? "ok";
-  }
 }
 
 function print(text: string, system: System): void {

@@ -23,6 +23,7 @@ import {
 import { isEverything, readSelection, selectActiveChecks, TAG_OPTION } from "../open_config.ts";
 import { exitCodeOf, failRule } from "../exit_code.ts";
 import { statusJson, type StatusSnapshot } from "../../outputs/json/status_json.ts";
+import { NO_ACTIVE_CHECK } from "../formats/unfinished.ts";
 import { conditionPaints } from "../formats/condition_paints.ts";
 import type { PluginItem } from "../formats/plugin.ts";
 import { describeVote } from "../../condition/agreement.ts";
@@ -120,8 +121,13 @@ async function runStatus(invocation: Invocation, system: System): Promise<number
   const conditions = countedConditions(statuses);
   if (format === "plugin") {
     const { renderPlugin } = await import("../formats/plugin.ts");
+    const known = {
+      condition: highestSeverity(conditions),
+      reason: statuses.length === 0 ? NO_ACTIVE_CHECK : null,
+      unfinished: [],
+    };
     const items = statuses.map((status) => toPluginItem(status, nowMs));
-    system.stdout.write(renderPlugin(items, [], { fails, counted: SHOWN_CONDITIONS }));
+    system.stdout.write(renderPlugin(items, known, { fails, counted: SHOWN_CONDITIONS }));
     return exitCodeOf(conditions, fails);
   }
   const all: StatusSnapshot = {
@@ -214,7 +220,7 @@ function countStatuses(
   { colors, inactiveCount }: PrettyOptions,
 ): string {
   const inactive = inactiveCount === 0 ? "" : `, ${inactiveCount} inactive`;
-  if (statuses.length === 0) return `no active checks${inactive}`;
+  if (statuses.length === 0) return `${NO_ACTIVE_CHECK}${inactive}`;
   const paints = conditionPaints(colors);
   const counts = SHOWN_CONDITIONS.flatMap((condition) => {
     const count = statuses.filter((status) => status.condition === condition).length;

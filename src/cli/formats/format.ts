@@ -10,8 +10,10 @@ export interface RunRecord {
 }
 
 export interface RunSummary {
-  /** The highest severity seen; `ok` when nothing ran. */
+  /** The highest severity seen; if nothing ran, of what is known. */
   readonly condition: Condition;
+  /** Why nothing ran, such as `no check is active`; `null`: something ran. */
+  readonly reason: string | null;
   /** Wall time, milliseconds since 1970. */
   readonly startedAtMs: number;
   /** The duration of the whole run, by the monotonic clock. */
@@ -35,8 +37,6 @@ export interface FormatOptions {
 
 /** A way to print a run. Texts end with a line feed, or are empty. */
 export interface Format {
-  /** The condition of a run without any check. @default "ok" */
-  readonly withoutChecks?: Condition;
   record(record: RunRecord, options: FormatOptions): string;
   /** Called once at the end. */
   summary(summary: RunSummary, options: FormatOptions): string;

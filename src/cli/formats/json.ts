@@ -9,6 +9,7 @@ export const jsonFormat: Format = {
   summary: (summary) => {
     const run = {
       condition: summary.condition,
+      ...summary.reason !== null && { reason: summary.reason },
       started_at: isoTime(summary.startedAtMs),
       duration_ms: roundedMs(summary.durationMs),
       checks: summary.records.map(checkFields),

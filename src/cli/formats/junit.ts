@@ -2,7 +2,7 @@ import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import type { Format, FormatOptions, RunSummary } from "./format.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { NO_RESULT } from "./unfinished.ts";
+import { NO_CHECKS, NO_RESULT } from "./unfinished.ts";
 import { xmlAttribute, xmlText } from "./xml_text.ts";
 
 /*
@@ -40,7 +40,10 @@ export const junitFormat: Format = {
   summary: (summary, options) => {
     const cases = [
       ...summary.records.map((record) => finishedCase(record.result, options)),
-      ...summary.unfinished.map(unfinishedCase),
+      ...summary.unfinished.map((name) => caseWithout(name, { type: "unfinished", reason: NO_RESULT })),
+      ...(summary.reason !== null && options.fails(summary.condition)
+        ? [caseWithout(NO_CHECKS, { type: summary.condition, reason: summary.reason })]
+        : []),
     ];
     return '<?xml version="1.0" encoding="UTF-8"?>\n' +
       `<testsuites>\n${testSuite(summary, cases)}</testsuites>\n`;
@@ -98,13 +101,17 @@ function finishedCase(result: Result, options: FormatOptions): TestCase {
   return { ...test, verdict, content: problem(verdict, found) };
 }
 
-function unfinishedCase(name: string): TestCase {
+/** A case without a result. */
+function caseWithout(
+  name: string,
+  { type, reason }: { readonly type: string; readonly reason: string },
+): TestCase {
   return {
-    className: "monitor.unfinished",
+    className: `monitor.${type}`,
     name,
     durationMs: 0,
     verdict: "error",
-    content: problem("error", { type: "unfinished", message: NO_RESULT, text: NO_RESULT }),
+    content: problem("error", { type, message: reason, text: reason }),
   };
 }
 

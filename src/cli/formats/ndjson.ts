@@ -11,6 +11,7 @@ export const ndjsonFormat: Format = {
     line({
       event: "summary",
       condition: summary.condition,
+      ...summary.reason !== null && { reason: summary.reason },
       started_at: isoTime(summary.startedAtMs),
       duration_ms: roundedMs(summary.durationMs),
       counts: countConditions(summary.records),

@@ -1,5 +1,4 @@
 import {
-  type Condition,
   CONDITIONS,
   countedAs,
   highestSeverity,
@@ -44,27 +43,23 @@ export interface PluginItem {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** The result of a plugin without checks: an `ok` would hide that nothing is monitored. */
-const PLUGIN_WITHOUT_CHECKS: Condition = "unknown";
-
 /**
  * The whole run as the output of one plugin (Monitoring Plugins Development Guidelines, "Plugin Output" and
  * "Performance data"): a status line with performance data, then a line for each problem, highest severity first. The
  * status word matches the exit code, so it ignores conditions that `--fail-on` excludes.
  */
 export const pluginFormat: Format = {
-  withoutChecks: PLUGIN_WITHOUT_CHECKS,
   record: () => "",
-  summary: (summary, options) => renderPlugin(itemsOf(summary), summary.unfinished, options),
+  summary: (summary, options) => renderPlugin(itemsOf(summary), summary, options),
 };
 
-/** Renders checks as the output of one plugin; `unfinished` are the names of those without a result. */
+/** Renders checks as the output of one plugin. */
 export function renderPlugin(
   items: readonly PluginItem[],
-  unfinished: readonly string[],
+  known: Pick<RunSummary, "condition" | "reason" | "unfinished">,
   { fails, counted = CONDITIONS }: PluginOptions,
 ): string {
-  const answer: Answer = { items, unfinished, counted };
+  const answer: Answer = { ...known, items, counted };
   const problems = findProblems(answer);
   const status = statusLine(answer, problems, { fails });
   const performance = performanceData(answer).map(formatPerformanceDatum).join(" ");
@@ -82,9 +77,9 @@ interface PluginOptions extends Pick<FormatOptions, "fails"> {
   readonly counted?: readonly ShownCondition[];
 }
 
-interface Answer extends Required<Pick<PluginOptions, "counted">> {
+interface Answer
+  extends Required<Pick<PluginOptions, "counted">>, Pick<RunSummary, "condition" | "reason" | "unfinished"> {
   readonly items: readonly PluginItem[];
-  readonly unfinished: readonly string[];
 }
 
 function itemsOf({ records }: RunSummary): readonly PluginItem[] {
@@ -118,9 +113,9 @@ function statusLine(
   { fails }: Pick<FormatOptions, "fails">,
 ): string {
   const { items, unfinished } = answer;
-  const failing = items.map((item) => countedAs(item.condition)).filter(fails);
-  if (unfinished.length > 0) failing.push("unknown");
-  if (items.length + unfinished.length === 0) failing.push(PLUGIN_WITHOUT_CHECKS);
+  const known = items.map((item) => countedAs(item.condition));
+  if (unfinished.length > 0) known.push("unknown");
+  const failing = (known.length === 0 ? [answer.condition] : known).filter(fails);
   const head = `MONITOR ${highestSeverity(failing).toUpperCase()} - ${countText(answer)}`;
   let line = head;
   for (const [index, problem] of problems.entries()) {
@@ -137,9 +132,9 @@ function statusLine(
 }
 
 /** Such as `2 of 5 checks critical, 1 warning`. */
-function countText({ items, unfinished }: Pick<Answer, "items" | "unfinished">): string {
+function countText({ items, unfinished, reason }: Answer): string {
   const total = items.length + unfinished.length;
-  if (total === 0) return "no check to run";
+  if (reason !== null) return reason;
   const parts = SHOWN_CONDITIONS.toReversed()
     .map((condition) => ({ count: countOf(items, condition), word: condition as string }))
     .filter(({ count, word }) => word !== "ok" && count > 0);

@@ -69,7 +69,9 @@ function unfinishedRow(name: string, colors: Colors): TableRow {
 function summaryLine(summary: RunSummary, colors: Colors): string {
   const inactive = summary.inactiveCount > 0 ? `, ${summary.inactiveCount} inactive` : "";
   const total = summary.records.length + summary.unfinished.length;
-  if (total === 0) return `no checks ran${inactive}`;
+  if (total === 0) {
+    return `${summary.reason}: ${conditionPaints(colors)[summary.condition](summary.condition)}${inactive}`;
+  }
   const counts = countConditions(summary.records);
   const paints = conditionPaints(colors);
   const parts = CONDITIONS.filter((condition) => counts[condition] > 0)

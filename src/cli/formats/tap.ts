@@ -1,10 +1,11 @@
+import type { Condition } from "../../domain/condition.ts";
 import type { Result } from "../../domain/result.ts";
 import { printable } from "../../shared/printable.ts";
 import { roundedMs } from "../../shared/json_values.ts";
 import type { Format, FormatOptions } from "./format.ts";
 import { jsonText } from "../../shared/json_text.ts";
 import { truncate } from "../../shared/truncate.ts";
-import { NO_RESULT } from "./unfinished.ts";
+import { NO_CHECKS, NO_RESULT } from "./unfinished.ts";
 
 /** The message is the short form; `output` has all of it. */
 const MESSAGE_LENGTH_MAX = 200;
@@ -17,12 +18,16 @@ const MESSAGE_LENGTH_MAX = 200;
 export const tapFormat: Format = {
   record: () => "",
   summary: (summary, options) => {
-    const count = summary.records.length + summary.unfinished.length;
     const points = [
       ...summary.records.map(({ result }, index) => finishedPoint(result, index + 1, options)),
-      ...summary.unfinished.map((name, index) => unfinishedPoint(name, summary.records.length + index + 1)),
+      ...summary.unfinished.map((name, index) =>
+        pointWithout(name, { id: summary.records.length + index + 1, reason: NO_RESULT })
+      ),
+      ...(summary.reason !== null && options.fails(summary.condition)
+        ? [pointWithout(NO_CHECKS, { id: 1, reason: summary.reason, condition: summary.condition })]
+        : []),
     ];
-    const plan = count === 0 ? "1..0 # SKIP no checks ran" : `1..${count}`;
+    const plan = points.length === 0 ? `1..0 # SKIP ${summary.reason}` : `1..${points.length}`;
     return `TAP version 14\n${plan}\n${points.join("")}`;
   },
 };
@@ -47,8 +52,18 @@ function finishedPoint(result: Result, id: number, options: FormatOptions): stri
   }ms\n${diagnostics}`;
 }
 
-function unfinishedPoint(name: string, id: number): string {
-  return `${testPoint(name, { ok: false, id })}\n${yamlBlock({ message: NO_RESULT, severity: "fail" })}`;
+/** A point without a result. */
+function pointWithout(
+  name: string,
+  { id, reason, condition }: {
+    readonly id: number;
+    readonly reason: string;
+    readonly condition?: Condition;
+  },
+): string {
+  return `${testPoint(name, { ok: false, id })}\n${
+    yamlBlock({ message: reason, severity: "fail", condition })
+  }`;
 }
 
 function testPoint(name: string, point: { readonly ok: boolean; readonly id: number }): string {

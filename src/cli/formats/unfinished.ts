@@ -1,2 +1,8 @@
 /** The text for a check without a result, because the run was interrupted. */
 export const NO_RESULT = "no result (interrupted)";
+
+/** Why nothing ran, and nothing is known. */
+export const NO_ACTIVE_CHECK = "no check is active";
+
+/** The name of the test that fails if nothing ran and not everything is known to be ok. */
+export const NO_CHECKS = "checks";

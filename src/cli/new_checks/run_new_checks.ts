@@ -83,6 +83,7 @@ export function renderRecords(
 ): string {
   return prettyFormat.summary({
     condition: highestSeverity(records.map(({ result }) => result.condition)),
+    reason: null,
     startedAtMs: system.clock.wallMs(),
     durationMs: system.clock.monotonicMs() - startedMonotonicMs,
     records,

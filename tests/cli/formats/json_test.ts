@@ -7,7 +7,8 @@ import { anySummary, optionsOf, printed, recordOf, summaryOf } from "./records.t
 
 Deno.test("jsonFormat prints a whole object when nothing ran", () => {
   assert.deepEqual(JSON.parse(printed(jsonFormat, summaryOf([], { durationMs: 0 }))), {
-    condition: "ok",
+    condition: "unknown",
+    reason: "no check is active",
     started_at: "2026-01-31T10:00:00.000Z",
     duration_ms: 0,
     checks: [],

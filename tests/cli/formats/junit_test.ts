@@ -177,6 +177,12 @@ function assertReadable(summary: RunSummary, options: FormatOptions): string {
       element: "error",
       text: "no result (interrupted)",
     })),
+    ...summary.reason === null ? [] : [{
+      name: "checks",
+      className: "monitor.unknown",
+      element: "error",
+      text: summary.reason,
+    }],
   ];
   assert.deepEqual(cases.map(({ message: _, ...rest }) => rest), expected);
   const count = (element: string) => String(expected.filter((test) => test.element === element).length);

@@ -5,7 +5,15 @@ import { exitCodeOf } from "../../../src/cli/exit_code.ts";
 import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.ts";
 import { pluginFormat } from "../../../src/cli/formats/plugin.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import {
+  anySummary,
+  failsOnCritical,
+  nothingDue,
+  optionsOf,
+  printed,
+  recordOf,
+  summaryOf,
+} from "./records.ts";
 
 const EXIT_CODES: Readonly<Record<string, number>> = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 };
 
@@ -46,7 +54,9 @@ Deno.test("pluginFormat sums up in the status line", async (t) => {
   const unknown = recordOf({ name: "c", condition: "unknown" });
   const cases:
     readonly (readonly [name: string, summary: RunSummary, options: FormatOptions, status: string])[] = [
-      ["no check to run", summaryOf([]), optionsOf(), "MONITOR UNKNOWN - no check to run"],
+      ["no active check", summaryOf([]), optionsOf(), "MONITOR UNKNOWN - no check is active"],
+      ["nothing due, all ok", nothingDue("ok"), optionsOf(), "MONITOR OK - no check is due"],
+      ["nothing due, a problem", nothingDue("critical"), optionsOf(), "MONITOR CRITICAL - no check is due"],
       ["one check, ok", summaryOf([ok]), optionsOf(), "MONITOR OK - 1 check ok"],
       ["all ok", summaryOf([ok, ok]), optionsOf(), "MONITOR OK - 2 checks ok"],
       [

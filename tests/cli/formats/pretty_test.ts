@@ -6,7 +6,7 @@ import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.
 import { prettyFormat } from "../../../src/cli/formats/pretty.ts";
 import { printable } from "../../../src/shared/printable.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, anyText, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import { anySummary, anyText, nothingDue, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
 
 const MIXED = summaryOf([
   recordOf({
@@ -130,8 +130,12 @@ Deno.test("prettyFormat sums up in its last line", async (t) => {
   const critical = recordOf({ condition: "critical" });
   const seven = ["a", "b\n", "c", "d", "e", "f", "g"];
   const cases: readonly (readonly [name: string, summary: RunSummary, line: string])[] = [
-    ["nothing ran", summaryOf([]), "no checks ran"],
-    ["nothing but inactive checks", summaryOf([], { inactiveCount: 2 }), "no checks ran, 2 inactive"],
+    ["nothing is due", nothingDue("ok"), "no check is due: ok"],
+    [
+      "nothing but inactive checks",
+      summaryOf([], { inactiveCount: 2 }),
+      "no check is active: unknown, 2 inactive",
+    ],
     ["one check", summaryOf([ok], { durationMs: 40 }), "1 check: 1 ok in 40 ms"],
     ["several", summaryOf([ok, critical, ok]), "3 checks: 2 ok, 1 critical in 1.2 s"],
     ["an inactive one", summaryOf([ok], { inactiveCount: 1 }), "1 check: 1 ok in 1.2 s, 1 inactive"],

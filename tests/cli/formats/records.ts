@@ -92,13 +92,17 @@ export function recordOf(parts: RecordParts): RunRecord {
   };
 }
 
-/** A run of finished checks. */
+/** A run of finished checks; without any, none is active. */
 export function summaryOf(
   records: readonly RunRecord[],
-  more: Partial<Pick<RunSummary, "unfinished" | "inactiveCount" | "durationMs">> = {},
+  more: Partial<Pick<RunSummary, "condition" | "reason" | "unfinished" | "inactiveCount" | "durationMs">> =
+    {},
 ): RunSummary {
+  const conditions = records.map((record) => record.result.condition);
+  const isEmpty = records.length + (more.unfinished?.length ?? 0) === 0;
   return {
-    condition: highestSeverity(records.map((record) => record.result.condition)),
+    condition: more.condition ?? (isEmpty ? "unknown" : highestSeverity(conditions)),
+    reason: more.reason ?? (isEmpty ? "no check is active" : null),
     startedAtMs: STARTED_AT_MS,
     durationMs: more.durationMs ?? 1234.56,
     records,
@@ -106,6 +110,11 @@ export function summaryOf(
     inactiveCount: more.inactiveCount ?? 0,
     hostName: "web-1.example.org",
   };
+}
+
+/** A run of no check, since none is due. */
+export function nothingDue(condition: Condition): RunSummary {
+  return summaryOf([], { condition, reason: "no check is due" });
 }
 
 /** Options of a format: off a terminal, and everything but `ok` fails. */

@@ -5,7 +5,15 @@ import type { FormatOptions, RunSummary } from "../../../src/cli/formats/format.
 import { tapFormat } from "../../../src/cli/formats/tap.ts";
 import { printable } from "../../../src/shared/printable.ts";
 import { everyHostileRecord, HUGE_TEXTS, hugeSummary, unsafeCodes } from "./hostile_records.ts";
-import { anySummary, failsOnCritical, optionsOf, printed, recordOf, summaryOf } from "./records.ts";
+import {
+  anySummary,
+  failsOnCritical,
+  nothingDue,
+  optionsOf,
+  printed,
+  recordOf,
+  summaryOf,
+} from "./records.ts";
 
 Deno.test("tapFormat prints a plan, a test point for each check, and diagnostics for failures", () => {
   const summary = summaryOf([
@@ -58,9 +66,17 @@ Deno.test("tapFormat prints nothing before the end: the version line comes first
   assert.equal(tapFormat.record(recordOf({}), optionsOf()), "");
 });
 
-Deno.test("tapFormat skips the whole run when nothing ran", () => {
+Deno.test("tapFormat fails when nothing is active", () => {
   const text = printed(tapFormat, summaryOf([]));
-  assert.equal(text, "TAP version 14\n1..0 # SKIP no checks ran\n");
+  const { ok, points } = parseTap(text);
+  assert.equal(ok, false);
+  assert.deepEqual(points.map(({ ok, name }) => ({ ok, name })), [{ ok: false, name: "checks" }]);
+  assert.match(text, /message: "no check is active"/);
+});
+
+Deno.test("tapFormat skips the whole run when nothing is due and all is ok", () => {
+  const text = printed(tapFormat, nothingDue("ok"));
+  assert.equal(text, "TAP version 14\n1..0 # SKIP no check is due\n");
   const { ok, points } = parseTap(text);
   assert.equal(ok, true);
   assert.deepEqual(points, []);
@@ -117,11 +133,20 @@ function assertReadable(summary: RunSummary, options: FormatOptions = optionsOf(
   assert.equal(bailedOut, false);
   assert.deepEqual(failures.filter((failure) => failure.tapError), []);
   const conditions = summary.records.map((record) => record.result.condition);
+  const nothing = summary.reason === null ? [] : ["checks"];
   assert.deepEqual(
     points.map((point) => point.ok),
-    [...conditions.map((condition) => !options.fails(condition)), ...summary.unfinished.map(() => false)],
+    [
+      ...conditions.map((condition) => !options.fails(condition)),
+      ...summary.unfinished.map(() => false),
+      ...nothing.map(() => false),
+    ],
   );
-  const names = [...summary.records.map((record) => record.result.check.name), ...summary.unfinished];
+  const names = [
+    ...summary.records.map((record) => record.result.check.name),
+    ...summary.unfinished,
+    ...nothing,
+  ];
   assert.deepEqual(points.map((point) => point.name), names.map(describedAs));
   for (const point of points) assert.ok(!point.skip && !point.todo, "a name became a directive");
   for (const [index, { result }] of summary.records.entries()) {
