@@ -4,7 +4,8 @@ import type { CheckKindEntry, ObserveContext, ParameterProblem } from "../domain
 import { type CheckResult, unknownResult } from "../domain/result.ts";
 import type { System } from "../domain/system.ts";
 import type { Thresholds } from "../domain/thresholds.ts";
-import { describeFileError } from "../shared/describe_error.ts";
+import { highestSeverity } from "../domain/condition.ts";
+import { describeFileError, systemCodeOf } from "../shared/describe_error.ts";
 import { quote } from "../shared/quote.ts";
 import { readRegularFile, UnreadableFileError } from "../shared/regular_file.ts";
 import { createLineSearch } from "./body_pattern.ts";
@@ -19,7 +20,9 @@ export const processKind: CheckKindEntry<"process"> = {
     form: "NAME",
     parametersOf: ({ text }) => ({ name: text }),
     nameOf: ({ text }) => nameFor(text),
-    subjectsOf: ({ parameters: { name, pattern, pidFile } }) => [`process ${name ?? pattern ?? pidFile}`],
+    subjectsOf: ({ parameters: { name, pattern, executable, pidFile, user } }) => [
+      `process ${name ?? pattern ?? executable ?? pidFile ?? `of ${user}`}`,
+    ],
   },
   warnings: ({ parameters: { count, age, memory } }) => [
     ...thresholdWarnings(count, ["count"]),
@@ -29,9 +32,14 @@ export const processKind: CheckKindEntry<"process"> = {
   errors: findErrors,
   requiredPermissions: ({ parameters }, system) => ({
     run: [commandOf(parameters, system)],
-    ...parameters.pidFile !== undefined && { read: [parameters.pidFile] },
+    read: [
+      ...parameters.pidFile === undefined ? [] : [parameters.pidFile],
+      ...parameters.executable === undefined ? [] : [parameters.executable, PROCESSES],
+    ],
   }),
 };
+
+const PROCESSES = "/proc";
 
 /** A running process, as `ps` lists it. */
 interface Process {
@@ -43,6 +51,8 @@ interface Process {
   readonly isEnded: boolean;
   readonly ageSeconds: number;
   readonly residentBytes: number;
+  /** The number and the name of the effective user; empty if they don't matter. */
+  readonly users: readonly string[];
   /** The name, or with a pattern the whole command line. */
   readonly text: string;
 }
@@ -56,6 +66,7 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   const command = commandOf(parameters, system);
   const columns = [
     ...["pid=", "ppid=", system.platform === "linux" ? "sess=" : "pgid=", "etime=", "rss=", "stat="],
+    ...parameters.user === undefined ? [] : ["uid=", system.platform === "linux" ? "user:64=" : "user="],
     parameters.pattern === undefined ? "comm=" : "args=",
   ];
   const printed = await runSystemCommand({
@@ -65,7 +76,7 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   }, context);
   if (typeof printed !== "string") return printed;
   const lines = printed.split("\n").filter((line) => line.trim() !== "");
-  const listed = lines.map(readLine);
+  const listed = lines.map((line) => readLine(line, { hasUsers: parameters.user !== undefined }));
   // Without the process of the monitor itself at least, ps printed something else.
   if (lines.length === 0) return unknownResult(`"${command}" listed no processes`);
   const unread = lines[listed.indexOf(null)];
@@ -76,10 +87,80 @@ async function observeProcess(check: ProcessCheck, context: ObserveContext): Pro
   const own = ownProcesses(all, system.host.processId, { withWrappers: parameters.pattern !== undefined });
   const processes = all.filter(({ id, isEnded }) => !isEnded && !own.has(id));
   const found = await select(processes, parameters, system);
-  signal.throwIfAborted();
   if (!Array.isArray(found)) return found as CheckResult;
-  const result = evaluate(found, parameters);
-  return parameters.pattern === undefined ? result : { ...result, detail: describeMatches(found) };
+  const { running, unreadable } = await withExecutable(found, parameters, system);
+  signal.throwIfAborted();
+  if (typeof unreadable === "string") return unknownResult(unreadable);
+  const result = evaluate(running, parameters);
+  if (!isDecided(running, { unreadable, parameters })) {
+    return unknownResult(
+      `cannot read the executable of ${unreadable.length} ${
+        unreadable.length === 1 ? "process" : "processes"
+      }: permission denied`,
+    );
+  }
+  return parameters.pattern === undefined ? result : { ...result, detail: describeMatches(running) };
+}
+
+interface Executed {
+  readonly running: readonly Process[];
+  /** Those whose executable only others may know, or why nothing could be compared. */
+  readonly unreadable: readonly Process[] | string;
+}
+
+/** Finds those that run the expected file. It may have been replaced since, as by an update of its package. */
+async function withExecutable(
+  found: readonly Process[],
+  { executable }: ProcessParameters,
+  { files, platform }: Pick<System, "files" | "platform">,
+): Promise<Executed> {
+  if (executable === undefined) return { running: found, unreadable: [] };
+  const running: Process[] = [];
+  const unreadable: Process[] = [];
+  if (platform !== "linux") return { running, unreadable: "only Linux names the executable of a process" };
+  let expected = executable;
+  try {
+    expected = await files.realPath(executable);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) {
+      const reason = describeFileError(error, { path: executable });
+      return { running, unreadable: `cannot look at executable "${executable}": ${reason}` };
+    }
+  }
+  for (const process of found) {
+    try {
+      const path = await files.readLink(`${PROCESSES}/${process.id}/exe`);
+      if (path === expected || path === `${expected} (deleted)`) running.push(process);
+    } catch (error) {
+      // A process that has ended, or a thread of the kernel.
+      if (error instanceof Deno.errors.NotFound || systemCodeOf(error) === "ESRCH") continue;
+      if (error instanceof Deno.errors.NotCapable) {
+        return { running, unreadable: describeFileError(error, { path: PROCESSES }) };
+      }
+      unreadable.push(process);
+    }
+  }
+  return { running, unreadable };
+}
+
+/**
+ * Returns whether the condition is the same, whichever of the unreadable processes run the executable: one more can only
+ * mend a number that is too low, and only worsen everything else.
+ */
+function isDecided(
+  running: readonly Process[],
+  { unreadable, parameters }: {
+    readonly unreadable: readonly Process[];
+    readonly parameters: ProcessParameters;
+  },
+): boolean {
+  const all = [...running, ...unreadable];
+  const { warningBelow: _, criticalBelow: __, ...above } = parameters.count;
+  const { warningAbove: ___, criticalAbove: ____, ...below } = parameters.count;
+  const tooFew = (some: readonly Process[]) =>
+    evaluate(some, { count: below, age: {}, memory: {} }).condition;
+  const others = (some: readonly Process[]) => evaluate(some, { ...parameters, count: above }).condition;
+  return highestSeverity([tooFew(all), others(running)]) === highestSeverity([tooFew(running), others(all)]);
 }
 
 /** A fixed path: looking it up would need to read every directory in `PATH`. */
@@ -87,15 +168,18 @@ function commandOf({ command }: ProcessParameters, { platform }: Pick<System, "p
   return command ?? (platform === "darwin" ? "/bin/ps" : "/usr/bin/ps");
 }
 
-/** Ids of the process, its parent and its group, elapsed time, resident KiB, state, and a text that may have any characters. */
+/** Ids of the process, its parent and its group, elapsed time, resident KiB, state, and the rest. */
 const LINE =
   /^\s*(\d{1,10})\s+(\d{1,10})\s+(\S+)\s+(?:(?:(\d{1,10})-)?(\d{1,8}):)?(\d{1,8}):(\d{1,8})\s+(\d{1,15})\s+(\S+) (.*)$/;
+
+/** Number and name of the user, and a text that may have any characters. */
+const REST_WITH_USER = /^\s*(\d{1,10})\s+(\S+) (.*)$/;
 
 /** The age of a process that has just started may be below 0, which procps prints as millions of days. */
 const AGE_SECONDS_MAX = 1e10;
 
 /** `null`: a line of another form. */
-function readLine(line: string): Process | null {
+function readLine(line: string, { hasUsers }: { readonly hasUsers: boolean }): Process | null {
   const found = LINE.exec(line);
   if (found === null) return null;
   const [
@@ -109,8 +193,10 @@ function readLine(line: string): Process | null {
     seconds,
     kibibytes,
     state = "",
-    text = "",
+    rest = "",
   ] = found;
+  const parts = hasUsers ? REST_WITH_USER.exec(rest) : [rest, rest];
+  if (parts === null) return null;
   const ageSeconds = ((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds);
   return {
     id: Number(id),
@@ -119,7 +205,8 @@ function readLine(line: string): Process | null {
     isEnded: state.startsWith("Z"),
     ageSeconds: ageSeconds > AGE_SECONDS_MAX ? 0 : ageSeconds,
     residentBytes: Number(kibibytes) * 1024,
-    text: text.trim(),
+    users: parts.slice(1, -1),
+    text: parts.at(-1)?.trim() ?? "",
   };
 }
 
@@ -152,10 +239,10 @@ function* wrappers(processes: readonly Process[], monitorId: number): Generator<
 
 async function select(
   processes: readonly Process[],
-  { name, pattern, pidFile }: ProcessParameters,
+  { name, pattern, pidFile, user }: ProcessParameters,
   { files, platform }: Pick<System, "files" | "platform">,
 ): Promise<readonly Process[] | CheckResult> {
-  let found = processes;
+  let found = user === undefined ? processes : processes.filter(({ users }) => users.includes(user));
   if (pidFile !== undefined) {
     const id = await readProcessId(pidFile, files);
     if (typeof id === "string") return unknownResult(`cannot read pid_file "${pidFile}": ${id}`);
@@ -212,7 +299,10 @@ function describeMatches(found: readonly Process[]): string {
   ].join("\n");
 }
 
-function evaluate(found: readonly Process[], { count, age, memory }: ProcessParameters): CheckResult {
+function evaluate(
+  found: readonly Process[],
+  { count, age, memory }: Pick<ProcessParameters, "count" | "age" | "memory">,
+): CheckResult {
   const measures: Measure[] = [
     { name: "count", value: found.length, unit: "number", thresholds: count },
   ];
@@ -251,10 +341,14 @@ function memoryThresholds(
   };
 }
 
-function findErrors({ parameters: { name, pattern, pidFile } }: ProcessCheck): readonly ParameterProblem[] {
+function findErrors({ parameters }: ProcessCheck): readonly ParameterProblem[] {
+  const { name, pattern, pidFile, executable, user } = parameters;
   if (name !== undefined && pattern !== undefined) {
     return [{ path: ["pattern"], message: 'cannot be used with "name", expected one of them' }];
   }
-  if (name !== undefined || pattern !== undefined || pidFile !== undefined) return [];
-  return [{ path: [], message: 'selects no process, expected "name", "pattern" or "pid_file"' }];
+  if ([name, pattern, pidFile, executable, user].some((key) => key !== undefined)) return [];
+  return [{
+    path: [],
+    message: 'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"',
+  }];
 }

@@ -12,8 +12,8 @@ export interface FileFacts {
 }
 
 /**
- * Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). `stat`, `list` and
- * `realPath` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
+ * Files. Errors are the runtime's own (`Deno.errors.NotFound`, `PermissionDenied`, `NotCapable` …). `stat`, `list`,
+ * `realPath` and `readLink` reject with `Deno.errors.TimedOut` if the file system does not respond within two seconds.
  */
 export interface Files {
   /** Returns the facts of the file at a path, following symlinks. `timeoutMs` replaces the two seconds. */
@@ -25,6 +25,8 @@ export interface Files {
   /** Returns the names in a directory, in no order. */
   list(directory: string): Promise<readonly string[]>;
   realPath(path: string): Promise<string>;
+  /** Returns the text of a symlink. */
+  readLink(path: string): Promise<string>;
   /**
    * Sets the modification time to now, and creates the file if it is missing. An error has the system's `code`,
    * such as `ENOENT`, unless it is `NotCapable`.

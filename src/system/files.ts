@@ -19,6 +19,7 @@ export function createFiles(clock: Clock): Files {
     read: (path) => Deno.readFile(path),
     list: (directory) => inTime(namesIn(directory), clock),
     realPath: (path) => inTime(Deno.realPath(path), clock),
+    readLink: (path) => inTime(Deno.readLink(path), clock),
     touch: touchFile,
     write: (path, text, { overwrite }) => Deno.writeTextFile(path, text, { createNew: !overwrite }),
     replace: replaceFile,

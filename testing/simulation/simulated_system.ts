@@ -46,6 +46,8 @@ export function createSimulatedSystem(program: Program): System {
       read: (path) => fileAccess("read", path, () => files.read(path)),
       list: (path) => fileAccess("list", path, () => files.list(path)),
       realPath: (path) => fileAccess("look at", path, () => files.realPath(path)),
+      // Files of machines in memory have no symlinks of their own.
+      readLink: (path) => fileAccess("look at", path, () => files.realPath(path)),
       touch: (path) => fileAccess("touch", path, () => files.touch(path)),
       write: (path, text, options) => fileAccess("write", path, () => files.write(path, text, options)),
       replace: (path, text) => fileAccess("replace", path, () => files.replace(path, text)),

@@ -3,6 +3,7 @@ import type { ProcessParameters } from "../../src/domain/generated/config.ts";
 import type { ObserveContext } from "../../src/domain/check_kind.ts";
 import type { Condition } from "../../src/domain/condition.ts";
 import type { CheckResult } from "../../src/domain/result.ts";
+import { createMemorySystem } from "../../testing/memory_system.ts";
 import { createHost } from "../../src/system/host.ts";
 import { processKind } from "../../src/checks/process.ts";
 import { startChild, tool } from "../../testing/tools.ts";
@@ -136,6 +137,84 @@ Deno.test("process leaves out the monitor, what it started, and the commands tha
   });
 });
 
+/** Links of `/proc`; those of other processes are not readable. */
+function processFiles(links: Readonly<Record<number, string | null>>): ObserveContext["system"]["files"] {
+  return {
+    ...createMemorySystem().files,
+    realPath: (path) => Promise.resolve(path.replace(/^\/sbin/, "/usr/sbin")),
+    readLink: (path) => {
+      const link = links[Number(path.split("/")[2])];
+      if (link === undefined) return Promise.reject(new Deno.errors.PermissionDenied("os error 13"));
+      return link === null ? Promise.reject(new Deno.errors.NotFound()) : Promise.resolve(link);
+    },
+  };
+}
+
+Deno.test("process compares the executable, and is unknown if those that it may not read could decide", async (t) => {
+  const NGINX = "/usr/sbin/nginx";
+  const named = { name: "nginx", executable: "/sbin/nginx" };
+  const unread = (count: string) => `cannot read the executable of ${count}: permission denied`;
+  const rows: Readonly<
+    Record<
+      string,
+      readonly [Partial<ProcessParameters>, Record<number, string | null>, Condition, output: RegExp | string]
+    >
+  > = {
+    "all run it": [named, { 100: NGINX, 101: NGINX }, "ok", /^count 2;/],
+    "one has only the name": [named, { 100: NGINX, 101: "/tmp/nginx" }, "ok", /^count 1; age min 9 s;/],
+    "both have only the name": [named, { 100: "/tmp/nginx", 101: "/tmp/nginx" }, "critical", /^count 0,/],
+    "one was updated since": [named, { 100: `${NGINX} (deleted)`, 101: null }, "ok", /^count 1;/],
+    "one has ended": [named, { 100: null, 101: null }, "critical", /^count 0,/],
+    "all are unreadable": [named, {}, "unknown", unread("2 processes")],
+    "one is, and one is enough": [named, { 101: NGINX }, "ok", /^count 1;/],
+    "one is, and no other runs it": [named, { 100: "/tmp/nginx" }, "unknown", unread("1 process")],
+    "one is, which may be too many": [
+      { ...named, count: { warningAbove: 1 } },
+      { 100: NGINX },
+      "unknown",
+      unread("1 process"),
+    ],
+    "one is, and there are too many already": [
+      { ...named, count: { criticalAbove: 0 } },
+      { 100: NGINX },
+      "critical",
+      /^count 1, critical above 0;/,
+    ],
+    "one is, which may be old": [
+      { ...named, age: { criticalAboveMs: 60_000 } },
+      { 100: NGINX },
+      "unknown",
+      unread("1 process"),
+    ],
+    "the executable alone": [{ executable: NGINX }, { 1: "/sbin/init", 100: NGINX }, "ok", /^count 1;/],
+  };
+  for (const [name, [parameters, links, condition, output]] of Object.entries(rows)) {
+    await t.step(name, async () => {
+      const result = await observePrinted(LINES, parameters, { files: processFiles(links) });
+      assert.equal(result.condition, condition, result.output);
+      if (typeof output === "string") assert.equal(result.output, output);
+      else assert.match(result.output, output);
+    });
+  }
+  await t.step("elsewhere than on Linux", async () => {
+    const { condition, output } = await observePrinted(LINES, named, { platform: "darwin" });
+    assert.deepEqual([condition, output], ["unknown", "only Linux names the executable of a process"]);
+  });
+});
+
+Deno.test("process compares the user", async (t) => {
+  const lines = [
+    "  100     1   100       00:09   2048 S        0 root      nginx",
+    "  101     1   101       00:09   2048 S       33 www-data  nginx",
+    "  102     1   102       00:09   2048 S     1000 mallory   nginx",
+  ];
+  for (const [user, count] of [["root", 1], ["33", 1], ["www-data", 1], ["nginx", 0]] as const) {
+    await t.step(user, async () => {
+      assert.equal((await observePrinted(lines, { name: "nginx", user })).metrics["count"], count);
+    });
+  }
+});
+
 Deno.test("process reads a pid file", async (t) => {
   const directory = await Deno.makeTempDir();
   const pidFile = `${directory}/own.pid`;
@@ -177,6 +256,17 @@ Deno.test("process finds processes of this machine, but not those that the monit
     const observe = (processId: number) =>
       observeCheck({ kind: "process", parameters }, { system: { host: { ...createHost(), processId } } });
     assert.equal((await observe(Deno.pid)).metrics["count"], 0);
+    for (
+      const [executable, count] of Deno.build.os === "linux"
+        ? [[tool("sh"), 1], ["/bin/true", 0]] as const
+        : []
+    ) {
+      const own = { ...parameters, executable, user: String(Deno.uid()) };
+      const seen = await observeCheck({ kind: "process", parameters: own }, {
+        system: { host: { ...createHost(), processId: -1 } },
+      });
+      assert.equal(seen.metrics["count"], count, seen.output);
+    }
     const { condition, metrics, output } = await observe(-1);
     assert.deepEqual([condition, metrics["count"]], ["ok", 1], output);
     assert.ok((metrics["memory_bytes"] ?? 0) > 0);
@@ -225,7 +315,9 @@ Deno.test("process: one of name, pattern and pid_file is required, and name excl
   const errorsOf = (parameters: Partial<ProcessParameters>) =>
     processKind.errors?.({ ...testCheck("ok"), kind: "process", parameters: { ...LIMITS, ...parameters } })
       .map(({ message }) => message);
-  assert.deepEqual(errorsOf({}), ['selects no process, expected "name", "pattern" or "pid_file"']);
+  assert.deepEqual(errorsOf({}), [
+    'selects no process, expected "name", "pattern", "executable", "pid_file" or "user"',
+  ]);
   assert.deepEqual(errorsOf({ name: "a", pattern: "b" }), [
     'cannot be used with "name", expected one of them',
   ]);

@@ -267,6 +267,8 @@ const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: Ch
   process: [{
     pattern: "java .*shop",
     pid_file: "shop.pid",
+    executable: "bin/shop",
+    user: "shop",
     count: { warning_below: 2, critical_below: 1, warning_above: 5, critical_above: 9 },
     age: { warning_below: 60, critical_below: "30 s", warning_above: "1 day", critical_above: "2 days" },
     memory: { warning_above: "1 GB", critical_above: 2_000_000_000 },
@@ -277,6 +279,8 @@ const MOST: { readonly [K in TriedKind]: readonly [parameters: object, check: Ch
     parameters: {
       pattern: "java .*shop",
       pidFile: "/etc/monitor/shop.pid",
+      executable: "/etc/monitor/bin/shop",
+      user: "shop",
       count: { warningBelow: 2, criticalBelow: 1, warningAbove: 5, criticalAbove: 9 },
       age: {
         warningBelowMs: 60_000,

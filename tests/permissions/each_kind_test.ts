@@ -25,10 +25,11 @@ const PARAMETERS: Readonly<Record<Exclude<CheckKind, "job" | "group">, (targets:
   test: () => ({ condition: "ok" }),
   script: () => ({ path: "./script.sh" }),
   file_timestamp: () => ({ path: "own.pid" }),
-  disk_space: () => ({ path: "/" }),
+  // No directory: with that, files in it may be read.
+  disk_space: () => ({ path: "own.pid" }),
   memory: () => ({}),
   load: () => ({}),
-  process: () => ({ pid_file: "own.pid", count: {} }),
+  process: () => ({ pid_file: "own.pid", executable: "script.sh", count: {} }),
   systemd_unit: () => ({ unit: "web", command: "./systemctl.sh" }),
   ping: () => ({ host: "127.0.0.1", count: 1 }),
   dns_lookup: ({ dns }) => ({ name: "a.example", server: `127.0.0.1:${dns}` }),

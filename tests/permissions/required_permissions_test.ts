@@ -73,9 +73,9 @@ Deno.test("requiredPermissionsOf() returns the minimal permissions of each check
       {
         ...base,
         kind: "process",
-        parameters: { name: "x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} },
+        parameters: { executable: "/bin/x", pidFile: "/run/x.pid", count: {}, age: {}, memory: {} },
       },
-      { read: ["/run/x.pid"], run: ["/usr/bin/ps", "/usr/bin/kill"] },
+      { read: ["/run/x.pid", "/bin/x", "/proc"], run: ["/usr/bin/ps", "/usr/bin/kill"] },
     ],
     [
       "systemd_unit",

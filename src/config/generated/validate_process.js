@@ -2,6 +2,8 @@
 import { add, join } from "./validate_monitor.js";
 import { validate_type_integer_minimum_0, validate_type_integer_string_minimum_0 } from "./validate_shared.js";
 import { validate_type_string_minLength_1 } from "./validate_monitor.js";
+const func2 = Object.prototype.hasOwnProperty;
+const schema58 = {"name":1,"pattern":1,"pid_file":1,"count":1,"age":1,"memory":1,"executable":1,"user":1,"command":1};
 export function validate_count_thresholds(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -114,7 +116,7 @@ export function validate_process_parameters(data, instancePath = ""){
 let vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "name") || (key0 === "pattern")) || (key0 === "pid_file")) || (key0 === "count")) || (key0 === "age")) || (key0 === "memory")) || (key0 === "command"))){
+if(!(func2.call(schema58, key0))){
 vErrors = add(vErrors, {instancePath,keyword:"additionalProperties",params:{additionalProperty: key0}});
 }
 }
@@ -146,6 +148,16 @@ vErrors = join(vErrors, validate_age_thresholds.errors);
 if(data.memory !== undefined){
 if(!(validate_size_above(data.memory, instancePath+"/memory"))){
 vErrors = join(vErrors, validate_size_above.errors);
+}
+}
+if(data.executable !== undefined){
+if(!(validate_type_string_minLength_1(data.executable, instancePath+"/executable"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
+}
+}
+if(data.user !== undefined){
+if(!(validate_type_string_minLength_1(data.user, instancePath+"/user"))){
+vErrors = join(vErrors, validate_type_string_minLength_1.errors);
 }
 }
 if(data.command !== undefined){

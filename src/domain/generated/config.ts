@@ -617,6 +617,10 @@ export interface ProcessParameters {
   readonly age: AgeThresholds;
   /** Thresholds of the resident memory of all processes together. Default: none. */
   readonly memory: SizeAbove;
+  /** The file that the processes run, relative to the directory of the config. Compared with `/proc/ID/exe`, on Linux only. Default: any. */
+  readonly executable?: string;
+  /** The effective user of the processes, by name or number. Default: any. */
+  readonly user?: string;
   /** The `ps` to run. With a slash: relative to the directory of the config. Without: looked up in `PATH`. Default: `/usr/bin/ps`, on macOS `/bin/ps`. */
   readonly command?: string;
 }
