@@ -94,6 +94,8 @@ function notificationFor(
   }
   if (previous === undefined) return null;
   if (wanted === "ok") return { ...notification, event: "recovery", previous, dependents: 0 };
+  // Of a condition that is not ok, only for channels that it is ok for.
+  if (notification.event === "recovery") return null;
   if (isLeftOut(channel, conditions)) return null;
   return previous === "ok"
     ? { ...notification, event: "problem", previous: before }

@@ -274,6 +274,10 @@ function hasNotifiedFlapping(
 /** Suppressions of problems: whoever was notified of one waits for its end, and an incident stays open without it. */
 const PASSED_BY_RECOVERY: readonly Suppression[] = ["silence", "until_ok", "maintenance", "dependency"];
 
+export function letsRecoveriesPass(suppression: Suppression): boolean {
+  return PASSED_BY_RECOVERY.includes(suppression);
+}
+
 function conclude(
   policy: Pick<ConditionPolicy, "flapping">,
   state: ConditionState,
@@ -287,7 +291,7 @@ function conclude(
   }
   const suppressedBy = circumstances.suppressedBy ??
     (hasNotifiedFlapping(policy, state) && circumstances.hasEscalated?.(state) !== true ? "flapping" : null);
-  const passes = event === "recovery" && suppressedBy !== null && PASSED_BY_RECOVERY.includes(suppressedBy);
+  const passes = event === "recovery" && suppressedBy !== null && letsRecoveriesPass(suppressedBy);
   if (suppressedBy !== null && !passes) {
     return { state, occurrences: seen, verdict: { kind: "suppressed", event, suppressedBy, reason } };
   }

@@ -1,5 +1,11 @@
 /** Decides on the consequences of a result for its check: pure. */
-import { type Circumstances, review, transition, type Verdict } from "../condition/transition.ts";
+import {
+  type Circumstances,
+  letsRecoveriesPass,
+  review,
+  transition,
+  type Verdict,
+} from "../condition/transition.ts";
 import { type ObservedTime, observedUntil } from "./availability.ts";
 import type { Check } from "../domain/check.ts";
 import type { ConditionState, Suppression } from "../domain/condition_state.ts";
@@ -55,7 +61,7 @@ export interface Recorded {
   readonly notification: Notification | null;
   /** That notification for each channel; sent once they are persisted, or the store can't persist them. */
   readonly queued: readonly QueuedNotification[];
-  /** The suppression of a due notification; `null`: none, or only a reminder is due. */
+  /** The suppression of a due notification, if only of some channels; `null`: none, or only a reminder is due. */
   readonly suppressed: Suppression | null;
 }
 
@@ -180,13 +186,35 @@ interface Decided {
   readonly options: ReviewOptions & NotificationSource;
 }
 
-function decide(verdict: Verdict, { record, check, occurrences, options }: Decided): Recorded {
-  if (verdict.kind !== "notify") {
-    // A suppressed reminder isn't due later.
-    const isDue = verdict.kind === "suppressed" && verdict.event !== "reminder";
-    const suppressed = isDue ? verdict.suppressedBy : null;
-    return { record, occurrences, notification: null, queued: [], suppressed };
-  }
+function decide(verdict: Verdict, decided: Decided): Recorded {
+  if (verdict.kind === "notify") return { ...notify(verdict, decided), suppressed: null };
+  // A suppressed reminder isn't due later.
+  const isDue = verdict.kind === "suppressed" && verdict.event !== "reminder";
+  const suppressed = isDue ? verdict.suppressedBy : null;
+  const recoveries = suppressed !== null && letsRecoveriesPass(suppressed) ? notifyRecovered(decided) : null;
+  const { record, occurrences } = decided;
+  return { ...recoveries ?? { record, occurrences, notification: null, queued: [] }, suppressed };
+}
+
+/** Of a suppressed change between problems: the recovery for channels that are not for the new condition. */
+function notifyRecovered(decided: Decided): Omit<Recorded, "suppressed"> | null {
+  const { record: { condition: { confirmed, notified, problemBeganAtMs } }, check, options } = decided;
+  if (confirmed === null) return null;
+  const mayBeDue = check.notifications.some(({ conditions }) => conditions?.includes(confirmed) === false);
+  if (!mayBeDue) return null;
+  const recoveries = notify({
+    event: "recovery",
+    condition: confirmed,
+    previous: notified,
+    problemBeganAtMs: problemBeganAtMs ?? options.nowMs,
+  }, decided);
+  return recoveries.queued.length === 0 ? null : recoveries;
+}
+
+function notify(
+  verdict: Omit<Extract<Verdict, { readonly kind: "notify" }>, "kind" | "reason">,
+  { record, check, occurrences, options }: Decided,
+): Omit<Recorded, "suppressed"> {
   const described = verdict.condition === "ok" ? record.last : record.failing ?? record.last;
   const changedAtMs = record.condition.confirmedSinceMs ?? options.nowMs;
   const notification: Notification = {
@@ -209,7 +237,7 @@ function decide(verdict: Verdict, { record, check, occurrences, options }: Decid
     dependents: verdict.event === "recovery" ? 0 : options.dependents ?? 0,
   };
   const queued = options.queue(notification, record.condition);
-  return { record, occurrences, notification, queued, suppressed: null };
+  return { record, occurrences, notification, queued };
 }
 
 function circumstancesOf(

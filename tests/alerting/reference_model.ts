@@ -100,8 +100,25 @@ export function createReferenceModel(): ReferenceModel {
         const parents = names.filter((name) => running.has(name));
         return parents.length > 0 && parents.every((name) => isUncertain(known.get(name), now));
       }));
-    if (isHeld) return NOTHING;
     const due = check.notifications.map((channel) => dueTo(channel, now, { nowMs, acknowledged }));
+    if (isHeld) {
+      // Of channels that the condition is ok for.
+      const recovered = due.filter(({ event }) => event === "recovery");
+      for (const { channel } of recovered) now.byChannel.set(channel.key, "ok");
+      const recovery = {
+        check: check.name,
+        event: "recovery",
+        condition: now.confirmed,
+        decidedAtMs: now.changes.at(-1)?.atMs ?? nowMs,
+        problemBeganAtMs: now.beganAtMs ?? nowMs,
+      } as const;
+      return {
+        ...NOTHING,
+        byChannel: new Map(
+          recovered.map(({ channel, previous }) => [channel.key, { ...recovery, previous }]),
+        ),
+      };
+    }
     const isFlapping = check.flapping === "once" && now.isFlapping &&
       now.notifiedAtMs >= now.flappingSinceMs &&
       !due.some((one) => one.isEscalation);

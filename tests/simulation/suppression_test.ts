@@ -44,6 +44,47 @@ simulate("the recovery of a problem that was sent before a silence is sent at on
   expect: { chat: ["22:00 problem web critical", "22:30 recovery web ok"] },
 });
 
+const CRITICAL_ONLY = {
+  channels: { chat: {}, pager: { conditions: ["critical"] } },
+  maintenance_windows: [{ days: ["mon"], from: "22:10", to: "23:10", time_zone: "UTC" }],
+  checks: { web: {} },
+};
+
+for (
+  const [name, { windows = [], actions = {} }] of Object.entries(
+    {
+      "silence": { actions: { "22:10": "silence web --for 1h" } },
+      "window by hand": { actions: { "22:10": "maintenance start web --for 1h" } },
+      "window of the config": { windows: CRITICAL_ONLY.maintenance_windows },
+    } as const satisfies Readonly<Record<string, { windows?: object[]; actions?: Record<string, string> }>>,
+  )
+) {
+  simulate(`a channel of some conditions gets its recovery during a ${name}`, {
+    start: START,
+    config: { ...CRITICAL_ONLY, maintenance_windows: windows },
+    results: { web: "22:00 critical, 22:30 warning (slow)" },
+    actions: { ...actions, "22:40": "kill", "22:41": "start" },
+    expect: {
+      chat: ["22:00 problem web critical", "23:10-23:11 change web warning"],
+      pager: ["22:00 problem web critical", "22:30-22:31 recovery web warning"],
+    },
+  });
+}
+
+simulate("a channel of some conditions gets its recovery while a dependency is down", {
+  start: START,
+  config: {
+    ...CRITICAL_ONLY,
+    maintenance_windows: [],
+    checks: { web: { depends_on: ["router"] }, router: { notifications: [] } },
+  },
+  results: { web: "22:00 critical, 22:30 warning", router: "22:10 critical, 23:00 ok" },
+  expect: {
+    chat: ["22:00-22:01 problem web critical", "23:00-23:01 change web warning"],
+    pager: ["22:00-22:01 problem web critical", "22:30-22:31 recovery web warning"],
+  },
+});
+
 simulate("a silence outlasts a kill and a restart", {
   start: START,
   config: { checks: { web: {} } },
