@@ -26,13 +26,11 @@ export interface Round {
   /** How many messages were accepted. */
   readonly accepted: number;
   readonly failures: number;
-  /** Whether rejected notifications are sent that are not due. */
-  readonly isForced: boolean;
 }
 
 /** Returns the first round after so many temporary failures. */
-export function newRound(failures: number, isForced: boolean): Round {
-  return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures, isForced };
+export function newRound(failures: number): Round {
+  return { tried: new Set(), oneByOne: new Set(), accepted: 0, failures };
 }
 
 interface BatchOptions {
@@ -57,9 +55,7 @@ export function nextBatch(
   if (next !== null) return [next];
   const untried = checks.filter((own) => own.every(({ id }) => !round.tried.has(id)));
   const pending = untried.filter(([head]) => head.state === "pending");
-  const rejected = untried.filter(([head]) =>
-    head.state === "rejected" && (round.isForced || head.nextAttemptAtMs <= nowMs)
-  );
+  const rejected = untried.filter(([head]) => head.state === "rejected" && head.nextAttemptAtMs <= nowMs);
   // Apart, so that a rejected notification spoils no new ones.
   const chosen = pending.length > 0 ? pending : rejected;
   const first = leastTried(

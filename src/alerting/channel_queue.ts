@@ -159,7 +159,7 @@ function wake(
   const { status } = queue;
   if (!isForced && context.nowMs < status.untilMs) return merge(queue, null, context);
   const failures = status.kind === "backing_off" ? status.failures : 0;
-  return startRound(queue, { failures, isForced }, context);
+  return startRound(queue, { failures }, context);
 }
 
 function merge(queue: ChannelQueue, _event: unknown, context: QueueContext): QueueTransition {

@@ -184,16 +184,29 @@ export class Dispatcher {
       this.#apply(running, { kind: "reloaded", notifications, moved: new Set(movedById.keys()) });
       this.#forgetUnused(running);
     }
+    this.#persistMoved(rekeyed, isObsolete, moved);
+  }
+
+  /** Forgets markers that a config of before has left. Unlike a reload, that leaves the times of retries as they are. */
+  forgetObsolete(isObsolete: (marker: DeliveryMarker) => boolean): void {
+    this.#persistMoved(new Map(), isObsolete, []);
+  }
+
+  #persistMoved(
+    rekeyed: Rekeyed,
+    isObsolete: (marker: DeliveryMarker) => boolean,
+    moved: ReturnType<typeof rekeyQueued>,
+  ): void {
     const { markers, cleared } = moveMarkers([...this.#markers.values()], rekeyed, {
       isUnwanted: ({ check, channelKey }) => this.#options.placeOf(check, channelKey) === "unwanted",
       isObsolete,
     });
     if (moved.length + markers.length + cleared.length === 0) return;
     const changed = moved.map((one) => one.moved);
-    this.#persist({ changed, removed: [...movedById.keys()], markers, cleared });
+    this.#persist({ changed, removed: moved.map(({ old }) => old.id), markers, cleared });
   }
 
-  /** Tries everything once, whatever its time, and returns when all was tried or time is up. */
+  /** Tries everything pending once, whatever its time, and what is rejected if it is due. Returns when all was tried or time is up. */
   async drain(deadlineMs: number): Promise<void> {
     const { clock } = this.#options;
     const drained = [...this.#queues.values()].map(async (running) => {

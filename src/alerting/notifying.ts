@@ -57,6 +57,8 @@ interface NotifyingOptions {
   /** The persisted outbox when the state was opened. */
   readonly kept: KeptOutbox;
   readonly notifies: boolean;
+  /** Whether everything is retried at once, as after a reload. Otherwise it waits for its time. @default true */
+  readonly retriesAtStart?: boolean;
   /** How long the first notification of a channel waits for others; milliseconds. */
   readonly batchingMs: number;
   /** This process as a member, if several share the state. @default null */
@@ -111,7 +113,7 @@ export class Notifying {
   readonly #known = new KnownNotifications();
 
   constructor(config: NotifyingConfig, options: NotifyingOptions) {
-    const { repository, kept, notifies, member = null, onBug } = options;
+    const { repository, kept, notifies, retriesAtStart = true, member = null, onBug } = options;
     this.#options = options;
     this.#member = member;
     this.#config = config;
@@ -134,7 +136,10 @@ export class Notifying {
       ? kept
       : { ...kept, notifications: [] };
     this.#dispatcher = new Dispatcher(persisted, this.#dispatcherOptions());
-    if (notifies) this.#dispatcher.reload(new Map(), (marker) => this.#isObsolete(marker));
+    if (!notifies) return;
+    const isObsolete = (marker: DeliveryMarker): boolean => this.#isObsolete(marker);
+    if (retriesAtStart) this.#dispatcher.reload(new Map(), isObsolete);
+    else this.#dispatcher.forgetObsolete(isObsolete);
   }
 
   /** Reads the silences again: another process may have made one. */

@@ -43,10 +43,10 @@ const ONE_BY_ONE_AFTER_MS = 3_600_000;
 /** Starts a round: merges, drops stale notifications, and sends the first message. */
 export function startRound(
   queue: ChannelQueue,
-  { failures, isForced }: { readonly failures: number; readonly isForced: boolean },
+  { failures }: { readonly failures: number },
   context: QueueContext,
 ): QueueTransition {
-  return sendNext(queue, newRound(failures, isForced), context);
+  return sendNext(queue, newRound(failures), context);
 }
 
 function sendNext(queue: ChannelQueue, round: Round, context: QueueContext): QueueTransition {

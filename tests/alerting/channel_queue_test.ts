@@ -214,7 +214,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     "is retried when it is due": ["a:r b:r", "300, woke", "a b", "sending"],
     "is retried no later after the clock was set back": ["a:r", "set back, -3600, 300, woke", "a", "sending"],
     "is retried after new notifications": ["a:r b", "forced", "b", "sending"],
-    "is retried if forced": ["a:r", "forced", "a", "sending"],
+    "waits for its time also if forced": ["a:r", "forced", "", "rejected 300"],
     "delays later notifications of its check": ["a:r", "+a, 3, woke", "", "rejected 297"],
     "delays no other check": ["a:r", "+b, 2, woke, delivered", "b", "rejected 298"],
     "stops soon after a reload": ["a:r b:r", "=a:r b:r, 2, woke", "a b", "sending"],
@@ -307,7 +307,9 @@ Deno.test("a message has at most 1,000 notifications", () => {
 
 Deno.test("a rejected recovery is tried once, and the next problem of its check is behind it", () => {
   const queued = notifications("a:r a").map((one, index) =>
-    index > 0 ? one : { ...one, notification: { ...one.notification, event: "recovery" as const } }
+    index > 0
+      ? one
+      : { ...one, nextAttemptAtMs: 0, notification: { ...one.notification, event: "recovery" as const } }
   );
   assert.deepEqual(messagesOf(queued, { outcome: "rejected", batches: false }), [["a0"]]);
 });

@@ -990,9 +990,14 @@ Deno.test("add() sends a rejected batch one by one", async (t) => {
     }));
     const { clock, dispatcher, sent } = harness({ rows, deliver: exceptBad(REJECTED) });
     for (const round of [1, 2]) {
-      const drained = dispatcher.drain(START + round * MINUTE);
+      const drained = dispatcher.drain(START + round * 5 * MINUTE);
       await clock.advance(0);
       await drained;
+      await clock.advance(4 * MINUTE);
+      // Too early.
+      await dispatcher.drain(START + round * 5 * MINUTE);
+      assert.equal(sent.length, round === 1 ? 2 : 7);
+      await clock.advance(MINUTE);
     }
     const together = ["bad", "a", "b", "c"];
     assert.deepStrictEqual(

@@ -6,6 +6,8 @@ import { StoreError } from "../../domain/store.ts";
 import { publishFile } from "../../outputs/file_publisher.ts";
 import { printable } from "../../shared/printable.ts";
 import { EXIT } from "../exit_code.ts";
+import type { DeliveryEvent } from "../../alerting/delivery_event.ts";
+import { timeText } from "../../shared/local_time.ts";
 import { VERSION } from "../version.ts";
 import { describeOutboxEvent, describePending, describeUnfinished } from "./outbox_words.ts";
 import { type PassParts, runChosen } from "./run_chosen.ts";
@@ -46,11 +48,13 @@ export async function runNotifying(
     repository,
     kept: await repository.store.outbox(),
     notifies: settings.notifies,
+    // Calls by cron would repeat a login with a wrong password each minute.
+    retriesAtStart: false,
     batchingMs: BATCHING_DELAY_MS,
     member: guest,
     writeLine: (line) => printer.line(line),
     onEvent: (event) => {
-      const text = describeOutboxEvent(event, AT_NEXT_RUN);
+      const text = describeOutboxEvent(event, whatNext(event));
       if (text !== null && text.level !== "info") printer.message(text.message);
     },
     onBug,
@@ -86,6 +90,12 @@ export async function runNotifying(
     printer.message(hintOf(options.invocation, `${describePending(pending)}, see: monitor status`));
   }
   return EXIT.undelivered;
+}
+
+function whatNext(event: DeliveryEvent): string {
+  if (event.event !== "failed" || !event.isRejected) return AT_NEXT_RUN;
+  const atMs = Math.min(...event.notifications.map(({ nextAttemptAtMs }) => nextAttemptAtMs));
+  return `retrying at the first run after ${timeText(atMs)}`;
 }
 
 /** Queues the summary if it is due. */
