@@ -64,7 +64,7 @@ function timesOf(
 ): CronTimes {
   const isOpen = OPEN.test(expression.trim());
   /** The first named time later than the given one; both as a clock without changes shows them. */
-  const wallAfter = (wallMs: number): number => pattern().nextRun(new Date(wallMs))?.getTime() ?? Infinity;
+  const wallAfter = withMemory((wallMs) => pattern().nextRun(new Date(wallMs))?.getTime() ?? Infinity);
   let span: Span | null = null;
   const after = (afterMs: number): number => {
     if (span === null || afterMs < span.fromMs || afterMs >= span.toMs) span = spanAt(afterMs, timeZone);
@@ -82,15 +82,17 @@ function timesOf(
       if (atMs < span.toMs) return atMs;
     }
   };
-  // A search takes milliseconds, and a service asks every few seconds. The answer is the same until its time comes.
-  let known = { fromMs: Infinity, atMs: -Infinity };
-  return {
-    expression,
-    timeZone,
-    after: (afterMs) => {
-      if (afterMs < known.fromMs || afterMs >= known.atMs) known = { fromMs: afterMs, atMs: after(afterMs) };
-      return known.atMs;
-    },
+  return { expression, timeZone, after: withMemory(after) };
+}
+
+/** Remembers the last answer: a search takes milliseconds, and a service asks for almost the same time again and again. */
+function withMemory(find: CronTimes["after"]): CronTimes["after"] {
+  let askedMs = NaN;
+  let foundMs = NaN;
+  return (afterMs) => {
+    if (afterMs >= askedMs && afterMs < foundMs) return foundMs;
+    askedMs = afterMs;
+    return foundMs = find(afterMs);
   };
 }
 

@@ -52,18 +52,7 @@ function readTimes(expression: string, { timeZone, createCronTimes }: ReadWindow
   if (times === null) {
     throw new Error(`Cannot read the expression ${quoteValue(expression)}: it was not validated`);
   }
-  return { ...times, after: withMemory((afterMs) => times.after(afterMs)) };
-}
-
-/** Remembers the last answer: each notification of each check asks for almost the same time, which is slow to find. */
-function withMemory(find: CronTimes["after"]): CronTimes["after"] {
-  let askedMs = NaN;
-  let foundMs = NaN;
-  return (afterMs) => {
-    if (afterMs >= askedMs && afterMs < foundMs) return foundMs;
-    askedMs = afterMs;
-    return foundMs = find(afterMs);
-  };
+  return times;
 }
 
 /** Reads an item of `days_of_month`; `null`: it is none. */

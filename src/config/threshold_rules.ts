@@ -1,6 +1,6 @@
 import type { Check } from "../domain/check.ts";
 import { describeDuration, exactDuration } from "../domain/duration.ts";
-import { isCron, type Schedule } from "../domain/schedule.ts";
+import { type CronTimes, isCron, type Schedule } from "../domain/schedule.ts";
 import { DAY_MS, HOUR_MS } from "../shared/time_units.ts";
 import { type Problem, PROBLEMS_MAX } from "./problem.ts";
 
@@ -17,9 +17,10 @@ export function findThresholdProblems(checks: readonly Check[]): readonly Proble
 
 /** Warns of checks whose problems are notified very late, since few runs have to confirm them. */
 export function warnOfLateNotifications(checks: readonly Check[]): readonly Problem[] {
+  const afterMs = confirmationTimes();
   return checks.filter(({ active, notifications }) => active && notifications.length > 0)
     .flatMap(({ name, threshold, schedule }) => {
-      const lateMs = threshold === 1 ? 0 : confirmedAfterMs(schedule, threshold);
+      const lateMs = threshold === 1 ? 0 : afterMs(schedule, threshold);
       if (!isLate(lateMs, schedule)) return [];
       const fix = SHORTER_MS.find((ms) => (threshold - 1) * ms <= Math.min(lateMs / threshold, DAY_MS) / 6);
       return [{
@@ -32,21 +33,40 @@ export function warnOfLateNotifications(checks: readonly Check[]): readonly Prob
     }).slice(0, PROBLEMS_MAX);
 }
 
-/** Returns the usual time from a first failing result to the one that confirms it: nights and weekends are meant. */
-function confirmedAfterMs(schedule: Schedule, threshold: number): number {
-  const { attentiveIntervalMs } = schedule;
-  if (!isCron(schedule) || attentiveIntervalMs !== null) return (threshold - 1) * (attentiveIntervalMs ?? 0);
-  const times: number[] = [];
-  for (let atMs = ANY_TIME_MS; times.length < threshold + TIMES_READ;) {
-    times.push(atMs = schedule.times.after(atMs));
-  }
-  const spans = times.slice(threshold - 1).map((atMs, index) => atMs - (times[index] ?? atMs));
-  return spans.sort((one, other) => one - other)[Math.floor(spans.length / 2)] ?? 0;
+/**
+ * Returns a function that returns the usual time in milliseconds from a first failing result to the one that confirms
+ * it; 0 for the cron expressions after the first hundred.
+ */
+function confirmationTimes(): (schedule: Schedule, threshold: number) => number {
+  const known = new Map<string, number>();
+  return (schedule, threshold) => {
+    const { attentiveIntervalMs } = schedule;
+    if (!isCron(schedule) || attentiveIntervalMs !== null) {
+      return (threshold - 1) * (attentiveIntervalMs ?? 0);
+    }
+    const { expression, timeZone } = schedule.times;
+    const key = JSON.stringify([expression, timeZone, threshold]);
+    if (!known.has(key)) {
+      known.set(key, known.size < EXPRESSIONS_MAX ? cronTimeOf(schedule.times, threshold) : 0);
+    }
+    return known.get(key) ?? 0;
+  };
 }
 
-/** The pattern of a cron schedule is read from this time on; so many times have several weeks. */
-const ANY_TIME_MS = Date.UTC(2025, 0, 1);
-const TIMES_READ = 40;
+/** By the first runs of a Wednesday: that no run is due in nights and at weekends is meant. */
+function cronTimeOf(times: CronTimes, threshold: number): number {
+  const firstMs = times.after(WEDNESDAY_MS);
+  const count = Math.min(threshold, RUNS_READ) - 1;
+  let atMs = firstMs;
+  for (let run = 0; run < count; run++) atMs = times.after(atMs);
+  return (atMs - firstMs) * (threshold - 1) / count;
+}
+
+const WEDNESDAY_MS = Date.UTC(2025, 0, 1);
+/** More runs than this are taken to go on likewise. */
+const RUNS_READ = 10;
+/** Some expressions take milliseconds to read. */
+const EXPRESSIONS_MAX = 100;
 
 /** Later than a day, or than several of the check's own intervals and an hour. */
 function isLate(lateMs: number, schedule: Schedule): boolean {
