@@ -166,9 +166,19 @@ export const CONDITION: FaultyLayer = {
         ],
         ["a check is ok before its first result", "confirmed: null,", 'confirmed: "ok",'],
         [
-          "a preliminary result confirms a condition",
-          "const change = isPreliminary",
-          "const change = isPreliminary && false",
+          "a result that waits for another one counts",
+          "if (awaits !== undefined) return",
+          "if (awaits !== undefined && nowMs < 0) return",
+        ],
+        [
+          "an ok stays known while a job never ran",
+          'if (state.confirmed !== "ok") return state;',
+          "if (state.confirmed !== null) return state;",
+        ],
+        [
+          "a job that never ran fails",
+          'awaits === "job" ? state.observed : condition',
+          "condition",
         ],
         [
           "a problem of a check that never was ok says that it was",

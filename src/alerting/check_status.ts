@@ -109,7 +109,7 @@ export function conditionOf(
     ? "overdue"
     : "current";
   const condition = state === "current" ? record.condition.confirmed ?? "pending" : "unknown";
-  return { condition, state, last: record.last.condition };
+  return { condition, state, last: record.condition.observed };
 }
 
 /** The description of a check besides its condition: the last output, and the reason if that alone would mislead. */
@@ -168,16 +168,17 @@ interface UnconfirmedResult {
   readonly threshold: number | null;
 }
 
-/** Returns the last result, if more of them would confirm another condition; `null`: it is the confirmed one. */
+/** Returns the last result, if more of them would confirm another condition; `null`: it is the confirmed one, or none counts. */
 export function unconfirmedOf(
   check: Pick<ShownCheck, "threshold" | "recoveryThreshold">,
   { condition: { confirmed, atLeast, atMost }, last }: CheckRecord,
 ): UnconfirmedResult | null {
   if (last === null || last.condition === confirmed) return null;
   const { condition } = last;
-  return confirmed === null || severity(condition) > severity(confirmed)
+  const unconfirmed = confirmed === null || severity(condition) > severity(confirmed)
     ? { condition, results: atLeast[condition], threshold: check.threshold }
     : { condition, results: atMost[condition], threshold: check.recoveryThreshold };
+  return unconfirmed.results === 0 ? null : unconfirmed;
 }
 
 /** The last result with its count, if it is not confirmed: `critical, 2 of 3`; else empty. */

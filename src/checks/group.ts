@@ -69,19 +69,25 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
   const later = members.map((member) => isAwaited(member) ? { condition: "ok" as const } : member);
   return Promise.resolve({
     ...checkResult(condition, output, { ok_count: okCount, check_count: checks.length }),
-    ...condition === "unknown" && conditionOf(later) === "ok" && { isPreliminary: true },
+    ...condition === "unknown" && conditionOf(later) === "ok" &&
+      { awaits: members.every((member) => !isAwaited(member) || awaitsJob(member)) ? "job" : "checks" },
   });
 }
 
 /**
- * Returns which checks will be known soon, so that the group waits for them: after a start or a long stop those that
- * did not run since, and until the group has a confirmed condition those that are pending or never ran.
+ * Returns which checks the group waits for: those whose job never ran, after a start or a long stop those that did not
+ * run since, and until the group has a confirmed condition those that are pending or never ran.
  */
 function awaited(group: KnownCondition | null): (member: Member) => boolean {
   const isFirstRun = group === null || group.state !== "current";
   const isUnconfirmed = group === null || group.state === "never_ran" || group.condition === "pending";
-  return ({ state, condition }) =>
-    isFirstRun && state !== "current" || isUnconfirmed && (state === "never_ran" || condition === "pending");
+  return ({ state, condition, last }) =>
+    awaitsJob({ condition, last }) || isFirstRun && state !== "current" ||
+    isUnconfirmed && (state === "never_ran" || condition === "pending");
+}
+
+function awaitsJob({ condition, last }: Pick<Member, "condition" | "last">): boolean {
+  return condition === "pending" && last === null;
 }
 
 /** Checks that are ok though their last run was not: they have not failed often enough. */

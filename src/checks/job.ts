@@ -30,7 +30,7 @@ export const jobKind: CheckKindEntry<"job"> = {
  * Evaluates the runs of a job: whether the last one failed, whether one ended in time, and whether one takes or took
  * too long. The output lists all failures; the condition is the most severe.
  *
- * A job that never ran is `ok` until its first run is overdue, counted from the first run of this check.
+ * A job that never ran has no condition until its first run is overdue, counted from the first run of this check.
  */
 async function observeJob(
   check: JobCheck,
@@ -67,12 +67,14 @@ function evaluate(facts: JobFacts, options: EvaluateOptions): CheckResult {
   const { last } = facts;
   const faults = [failure(last, options), ...findLateRun(facts, options), ...longRuns(facts, options)]
     .filter((fault) => fault !== null);
+  const isAwaited = last === null && faults.length === 0;
   return {
-    condition: highestSeverity(faults.map(({ condition }) => condition)),
+    condition: isAwaited ? "unknown" : highestSeverity(faults.map(({ condition }) => condition)),
     output: faults.length > 0 ? faults.map(({ text }) => text).join("; ") : describeWell(facts, options),
     detail: lastLines(unshownOutput(last)),
     metrics: last === null ? {} : metricsOf(last.end, options.nowMs),
     performanceData: "",
+    ...isAwaited && { awaits: "job" },
   };
 }
 

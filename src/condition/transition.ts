@@ -8,6 +8,7 @@
  */
 import type { CheckSettings } from "../domain/check.ts";
 import { type Condition, severity, type ShownCondition } from "../domain/condition.ts";
+import type { Awaited } from "../domain/result.ts";
 import type {
   ConditionState,
   ConditionTimes,
@@ -53,8 +54,8 @@ export interface Circumstances {
 /** One check result, received at `nowMs`. */
 export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
-  /** Whether it confirms nothing. @default false */
-  readonly isPreliminary?: boolean;
+  /** What is to come before a result counts; this one confirms nothing. @default nothing */
+  readonly awaits?: Awaited;
 }
 
 /** Whether a notification is due, and why. */
@@ -97,13 +98,12 @@ export function transition(
   state: ConditionState,
   observed: ObservedResult,
 ): Transition {
-  const { condition, isPreliminary = false, nowMs } = observed;
+  const { condition, awaits, nowMs } = observed;
+  if (awaits !== undefined) return review(awaiting(state, observed, awaits), observed, policy);
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
   const sinceLowered = Math.min(state.sinceLowered + 1, COUNT_MAX);
-  const change = isPreliminary
-    ? null
-    : confirm(counters, state.confirmed, policy, recent.slice(-sinceLowered));
+  const change = confirm(counters, state.confirmed, policy, recent.slice(-sinceLowered));
   const isLowered = change !== null && change.from !== "pending" &&
     severity(change.to) < severity(change.from);
   const isFlapping = flaps(recent, state.flappingSinceMs !== null);
@@ -129,6 +129,28 @@ export function transition(
     ? decideReminder(policy, next, observed)
     : { event, reason: change === null ? "it was suppressed until now" : change.reason };
   return { ...conclude(policy, next, { ...observed, ...decision }), change };
+}
+
+/**
+ * Returns the state after a result that does not count: nothing is confirmed or counted, and an `ok` is no longer known.
+ * A check whose job never ran is not failing.
+ */
+function awaiting(
+  state: ConditionState,
+  { condition, nowMs }: ObservedResult,
+  awaits: Awaited,
+): ConditionState {
+  return {
+    ...withoutOk(state),
+    observed: awaits === "job" ? state.observed : condition,
+    observedAtMs: nowMs,
+  };
+}
+
+/** Returns a state that is as before the first `ok`, if that is confirmed. A problem stays. */
+function withoutOk(state: ConditionState): ConditionState {
+  if (state.confirmed !== "ok") return state;
+  return { ...state, confirmed: null, confirmedSinceMs: null, leftAtMs: { ...state.leftAtMs, ok: null } };
 }
 
 /**

@@ -6,7 +6,7 @@ export const CONDITIONS = ["ok", "unknown", "warning", "critical"] as const;
 
 export type Condition = typeof CONDITIONS[number];
 
-/** A condition as it is shown. `pending`: the check ran, but none of its conditions is confirmed yet. */
+/** A condition as it is shown. `pending`: the check ran, but no condition is confirmed. */
 export type ShownCondition = Condition | "pending";
 
 /** In the order in which they are shown, the most urgent last. */

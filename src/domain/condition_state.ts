@@ -32,7 +32,7 @@ export interface ConditionState {
   readonly confirmed: Condition | null;
   /** The time of the check result that confirmed it; `null` without one. */
   readonly confirmedSinceMs: number | null;
-  /** When the confirmed condition last changed from each condition to another one. */
+  /** When the confirmed condition last changed from each condition to another one; of an `ok` that is no longer known `null`. */
   readonly leftAtMs: ConditionTimes;
   /** How many results in a row, up to the last one, were at least of that severity. */
   readonly atLeast: ConditionCounts;

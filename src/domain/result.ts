@@ -2,6 +2,9 @@ import type { Check } from "./check.ts";
 import type { Condition } from "./condition.ts";
 import type { LocationVote } from "./location.ts";
 
+/** What is to come before a check has a condition: results of other checks, which run soon, or the first run of a job. */
+export type Awaited = "checks" | "job";
+
 export interface CheckResult {
   /** The condition of this run alone; thresholds are applied later. */
   readonly condition: Condition;
@@ -13,8 +16,8 @@ export interface CheckResult {
   readonly metrics: Readonly<Record<string, number>>;
   /** A plugin's own text after `|` (Monitoring Plugins guidelines, "Performance data"); often empty. */
   readonly performanceData: string;
-  /** Whether it confirms nothing yet, since another result is to come soon. @default false */
-  readonly isPreliminary?: boolean;
+  /** The result is not one that counts: see {@linkcode Awaited}. @default nothing */
+  readonly awaits?: Awaited;
   /** The contribution of each location; absent: it did not run at locations. */
   readonly locations?: readonly LocationVote[];
 }

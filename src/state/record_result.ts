@@ -76,17 +76,17 @@ export function recordResult(
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
   const { nowMs } = options;
-  const { check, condition, output, isPreliminary = false } = result;
+  const { check, condition, output, awaits } = result;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
-    isPreliminary,
+    ...awaits !== undefined && { awaits },
   });
   const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });
   const update: CheckUpdate = {
     record,
-    rollup: rollupEntryOf(before, record, result, nowMs),
+    rollup: awaits === undefined ? rollupEntryOf(before, record, result, nowMs) : null,
     // That a new check is ok is no news.
     change: change === null || change.from === "pending" && change.to === "ok" ? null : {
       name: check.name,

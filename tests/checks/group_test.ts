@@ -3,6 +3,7 @@ import { groupKind } from "../../src/checks/group.ts";
 import type { GroupCheck } from "../../src/domain/check.ts";
 import type { GroupParameters } from "../../src/domain/generated/config.ts";
 import type { KnownCondition, ObserveContext } from "../../src/domain/check_kind.ts";
+import type { Awaited } from "../../src/domain/result.ts";
 import { type Condition, countedAs, type ShownCondition } from "../../src/domain/condition.ts";
 import { load, problemsOf } from "../../testing/config_system.ts";
 import { createMemorySystem } from "../../testing/memory_system.ts";
@@ -108,33 +109,39 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
     assert.deepEqual(await observe({ require: "any" }), ["ok", `1 of 5 ok: ${others}`]);
     assert.deepEqual(await observe({ atLeast: 2 }), ["unknown", `1 of 5 ok, expected at least 2: ${others}`]);
   });
-  await t.step("a result that only waits for checks is preliminary", async () => {
+  await t.step("a result may only wait for checks, or for the first run of a job", async () => {
+    const neverRun: KnownCondition = { condition: "pending", state: "current", last: null };
     const rows: readonly (readonly [
       group: KnownCondition,
       members: readonly KnownCondition[],
-      isPreliminary: boolean,
+      awaits: Awaited | null,
     ])[] = [
       // After a start or a long stop, the others run soon.
-      [NEVER_RAN, [current("ok"), NEVER_RAN], true],
-      [OVERDUE, [OVERDUE, OVERDUE], true],
-      [OVERDUE, [current("unknown"), OVERDUE], false],
-      [OVERDUE, [current("pending"), OVERDUE], false],
+      [NEVER_RAN, [current("ok"), NEVER_RAN], "checks"],
+      [OVERDUE, [OVERDUE, OVERDUE], "checks"],
+      [OVERDUE, [current("unknown"), OVERDUE], null],
+      [OVERDUE, [current("pending"), OVERDUE], null],
       // As long as nothing is confirmed, neither is that of a check that did not run or fails for the first time.
-      [NEVER_RAN, [current("pending"), NEVER_RAN], true],
-      [current("pending"), [current("pending"), NEVER_RAN], true],
-      [current("pending"), [current("ok"), OVERDUE], false],
-      [current("pending"), [current("critical"), NEVER_RAN], false],
+      [NEVER_RAN, [current("pending"), NEVER_RAN], "checks"],
+      [current("pending"), [current("pending"), NEVER_RAN], "checks"],
+      [current("pending"), [current("ok"), OVERDUE], null],
+      [current("pending"), [current("critical"), NEVER_RAN], null],
       // Later, it is news.
-      [current("ok"), [current("pending"), current("ok")], false],
-      [current("ok"), [current("ok"), OVERDUE], false],
-      [current("ok"), [NEVER_RAN, current("ok")], false],
+      [current("ok"), [current("pending"), current("ok")], null],
+      [current("ok"), [current("ok"), OVERDUE], null],
+      [current("ok"), [NEVER_RAN, current("ok")], null],
+      // A job that was added is none, however late it runs.
+      [current("ok"), [neverRun, current("ok")], "job"],
+      [current("pending"), [neverRun, current("pending")], "checks"],
+      [current("ok"), [neverRun, current("unknown")], null],
+      [current("ok"), [neverRun, current("critical")], null],
     ];
-    for (const [group, [a, b], isPreliminary] of rows) {
+    for (const [group, [a, b], awaits] of rows) {
       const conditionOf = (name: string): KnownCondition =>
         (name === "g" ? group : name === "a" ? a : b) ?? group;
       const check = await groupOf({ checks: ["a", "b"] });
       const result = await groupKind.observe(check, { ...contextOf({}), conditionOf });
-      assert.equal(result.isPreliminary ?? false, isPreliminary, JSON.stringify([group, a, b]));
+      assert.equal(result.awaits ?? null, awaits, JSON.stringify([group, a, b]));
     }
   });
   await t.step("failures that are not confirmed yet are listed", async () => {

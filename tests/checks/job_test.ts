@@ -28,11 +28,11 @@ const ran = (atMs: number, id = "a", end: Partial<JobEnd> = {}): readonly Event[
 ];
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "a check that was just written": [0, [], "ok: no run yet, the first one is expected within 1 d"],
+  "a check that was just written": [0, [], "unknown: no run yet, the first one is expected within 1 d"],
   "no run yet, within the grace": [
     DAY + 10 * MINUTE,
     [],
-    "ok: no run yet, the first one was expected 10 min ago",
+    "unknown: no run yet, the first one was expected 10 min ago",
   ],
   "no run in time": [
     DAY + 10 * MINUTE + 1,
@@ -42,7 +42,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "the first run is under way": [
     2 * HOUR,
     [{ atMs: HOUR, begins: "a" }],
-    "ok: running for 1 h, none has ended yet",
+    "unknown: running for 1 h, none has ended yet",
   ],
   "a run that ended well": [3 * HOUR, ran(HOUR), "ok: ended 2 h ago with exit code 0 after 35 s"],
   "a run that ended well, and the next one is under way": [3 * HOUR, [...ran(HOUR), {
@@ -144,7 +144,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "a run of the maximum duration": [
     3 * HOUR,
     [{ atMs: HOUR, begins: "a" }],
-    "ok: running for 2 h, none has ended yet",
+    "unknown: running for 2 h, none has ended yet",
     { durationMaxMs: 2 * HOUR },
   ],
   "a run that took too long": [
@@ -171,7 +171,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "a start in the future": [
     HOUR,
     [{ atMs: 300 * DAY, begins: "a" }],
-    "ok: running for 0 s, none has ended yet",
+    "unknown: running for 0 s, none has ended yet",
     { durationMaxMs: HOUR },
   ],
 };
@@ -183,8 +183,9 @@ Deno.test("observeJob() distinguishes failed, overdue and overlong jobs", async 
       const startMs = createFakeClock().wallMs();
       await store.job("backup", startMs);
       for (const event of events) await happen(store, event, startMs);
-      const { condition, output } = await look(store, lookAtMs, parameters);
+      const { condition, output, awaits } = await look(store, lookAtMs, parameters);
       assert.equal(`${condition}: ${output}`, expected);
+      assert.equal(awaits, /^unknown: (no run yet|running for)/.test(expected) ? "job" : undefined);
     });
   }
 });
@@ -238,8 +239,8 @@ Deno.test("observeJob() shows the end of a long output as detail, as a terminal 
 
 Deno.test("observeJob() counts from its own first run if the job never ran before", async () => {
   const store = await openInMemoryStore();
-  assert.equal((await look(store, 5 * DAY)).condition, "ok");
-  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).condition, "ok");
+  assert.equal((await look(store, 5 * DAY)).awaits, "job");
+  assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE)).awaits, "job");
   assert.equal((await look(store, 5 * DAY + DAY + 10 * MINUTE + 1)).condition, "critical");
 });
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Annoy } from "../../src/domain/check.ts";
 import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
 import type { ConditionState, Suppression } from "../../src/domain/condition_state.ts";
+import type { Awaited } from "../../src/domain/result.ts";
 import {
   type ConditionPolicy,
   dependencyHolds,
@@ -150,17 +151,35 @@ Deno.test("transition() confirms nothing before the first ok or the threshold", 
       assert.equal(tell(trace), events);
     });
   }
-  await t.step("a result that is preliminary", () => {
-    const policy = policyOf({ threshold: 1 });
-    const options = { suppressedBy: null, nowMs: START_MS };
-    const seen = transition(policy, initialState(), {
-      condition: "unknown",
-      isPreliminary: true,
-      ...options,
-    });
-    assert.deepEqual([seen.state.confirmed, seen.change, seen.verdict.kind], [null, null, "quiet"]);
-    const next = transition(policy, seen.state, { condition: "unknown", ...options });
-    assert.equal(next.state.confirmed, "unknown");
+});
+
+Deno.test("transition() counts no result that waits for another one", async (t) => {
+  const policy = policyOf({ threshold: 2, recoveryThreshold: 2 });
+  const options = { suppressedBy: null, condition: "unknown" } as const;
+  const after = (observed: string): ConditionState =>
+    run({ threshold: 2, recoveryThreshold: 2, observed }).at(-1)?.state ?? initialState();
+  const wait = (state: ConditionState, awaits: Awaited): Transition =>
+    transition(policy, state, { ...options, awaits, nowMs: START_MS + 9 });
+  await t.step("a job that never ran is not failing, others are", () => {
+    const job = wait(initialState(), "job");
+    assert.deepEqual(job.state, { ...initialState(), observedAtMs: START_MS + 9 });
+    assert.deepEqual([job.change, job.verdict.kind, job.occurrences], [null, "quiet", 0]);
+    assert.deepEqual([isAttentive(job.state), dependencyHolds(job.state, START_MS)], [false, false]);
+    const group = wait(initialState(), "checks");
+    assert.deepEqual(group.state, { ...job.state, observed: "unknown" });
+    assert.deepEqual([isAttentive(group.state), dependencyHolds(group.state, START_MS)], [true, true]);
+  });
+  await t.step("the threshold counts from the next result", () => {
+    const first = transition(policy, wait(initialState(), "checks").state, { ...options, nowMs: START_MS });
+    assert.equal(first.state.confirmed, null);
+    assert.equal(transition(policy, first.state, { ...options, nowMs: START_MS }).state.confirmed, "unknown");
+  });
+  await t.step("an ok is no longer known, a problem goes on", () => {
+    const ok = wait(after("O W O"), "job").state;
+    assert.deepEqual([ok.confirmed, ok.confirmedSinceMs, ok.leftAtMs.ok], [null, null, null]);
+    assert.equal(ok.recent, after("O W O").recent);
+    const problem = after("W W");
+    assert.deepEqual(wait(problem, "job").state, { ...problem, observedAtMs: START_MS + 9 });
   });
 });
 

@@ -45,6 +45,52 @@ simulate("a job that fails or is missed is a problem, and a check-in its recover
   },
 });
 
+const JOB = { kind: "job", parameters: { expected_every: "1 day" } };
+
+simulate("a job that never ran is pending until it runs or is overdue", {
+  start: "2026-03-02 12:00",
+  config: { checks: { web: {}, all: { kind: "group", parameters: { checks: ["web"] } } } },
+  actions: {
+    "12:05": {
+      config: {
+        checks: {
+          web: {},
+          all: { kind: "group", parameters: { checks: ["web", "backup", "report"] } },
+          backup: JOB,
+          report: JOB,
+          leaf: { depends_on: ["report", "all"] },
+        },
+      },
+    },
+    "12:06": "reload",
+    "12:20": async (world) => {
+      const { code, stdout } = await world.machine().run("status");
+      assert.equal(code, 3);
+      assert.match(stdout, /^PENDING +backup +no run yet, the first one is expected within 23 h/m);
+      assert.match(stdout, /^PENDING +all +1 of 3 ok, expected all: "backup" is pending/m);
+    },
+    "12:30": ["run backup => 3", "check --once backup --state none => 3"],
+    "13:00": "beat backup",
+    "14:30": async (world) => {
+      const { code, stdout } = await world.machine().run("history", "report");
+      assert.equal(code, 0);
+      assert.doesNotMatch(stdout, /runs|failed/);
+    },
+    "15:00": "beat report",
+    "15:30": "status => 2",
+  },
+  results: { leaf: "14:00 critical" },
+  until: "Tue 17:00",
+  expect: {
+    chat: [
+      // Neither the job nor the group is failing.
+      "14:00-14:01 problem leaf critical",
+      "Tue 13:10-13:12 problem all critical (1 dependent), problem backup critical",
+      "15:10-15:12 problem report critical (1 dependent)",
+    ],
+  },
+});
+
 simulate("beat runs its command whatever the state is, and exits as it does", {
   start: "2026-03-02 12:00",
   mode: "manual",

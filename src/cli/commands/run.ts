@@ -66,6 +66,6 @@ function describeResult(
 ): string {
   const said = `${condition.toUpperCase()} ${name}: ${output === "" ? "no output" : output}`;
   if (confirmed === condition) return printable(said);
-  const what = confirmed === null ? `pending: ${occurrences} of ${threshold}` : `confirmed: ${confirmed}`;
-  return printable(`${said} (${what})`);
+  if (confirmed !== null) return printable(`${said} (confirmed: ${confirmed})`);
+  return printable(`${said} (pending${occurrences === 0 ? "" : `: ${occurrences} of ${threshold}`})`);
 }

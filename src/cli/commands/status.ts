@@ -63,8 +63,8 @@ export const statusCommand: Command = {
   operandKind: "check",
   description:
     "Shows the stored condition of every active check, or of the named or tagged ones, and pending notifications. " +
-    "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (it failed, " +
-    "and nothing is confirmed yet) or its next run is overdue. Named checks are shown with their last and next run.",
+    "It works with and without a running monitor. A check counts as unknown if it has no data, is pending (nothing " +
+    "is confirmed yet) or its next run is overdue. Named checks are shown with their last and next run.",
   page: "reference/state.md",
   options: [
     CONFIG_OPTION,
@@ -242,7 +242,8 @@ function toRow(status: CheckStatus, options: PrettyOptions): TableRow {
   if (record === null || record.last === null) return { ...row, duration: "", output: printable(described) };
   const { last } = record;
   const { confirmedSinceMs, problemBeganAtMs } = record.condition;
-  const since = describeDuration(Math.max(0, nowMs - (confirmedSinceMs ?? problemBeganAtMs ?? nowMs)));
+  const sinceMs = confirmedSinceMs ?? problemBeganAtMs;
+  const since = sinceMs === null ? "" : describeDuration(Math.max(0, nowMs - sinceMs));
   return {
     ...row,
     duration: state === "current" ? since : "",
