@@ -1,6 +1,6 @@
 /**
  * Configs that try to be slow, to overflow or to attack the program. Nothing is timed here: a busy machine would make
- * that fail. `deno task soak configs` compares the same configs at a megabyte with a maximum time.
+ * that fail. `deno task soak configs` compares the same configs at a megabyte with ordinary checks.
  */
 import assert from "node:assert/strict";
 import fc from "../support/property.ts";
