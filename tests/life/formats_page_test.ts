@@ -22,8 +22,11 @@ function tablesOf(page: string): ReadonlyMap<string, readonly (readonly string[]
   return tables;
 }
 
-/** Only checks with locations have it, which need PostgreSQL; `tests/life/locations_cases.ts` has those. */
-const LOCATIONS = "locations";
+/**
+ * Not everything of its kind has these. Only checks with locations have those, which need PostgreSQL;
+ * `tests/life/locations_cases.ts` has them.
+ */
+const OPTIONAL = ["locations", "reason"];
 const LOCATION = "A location";
 
 Deno.test("docs/reference/output_formats.md lists every printed field, in its order, and no other", () =>
@@ -46,6 +49,14 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
       (await harness.runHere(["check", "--once", "--state", "none", "--format", "ndjson"])).stdout;
     const [result = {}, summary] = lines.trimEnd().split("\n").map((line) => JSON.parse(line) as Event);
     objects.push(["A finished check", without(result, "event")], ["The event `summary`", summary]);
+
+    harness.writeConfig({ bad: { ...bad, active: false } }, { state: "kept.sqlite" });
+    const nothing = ["check", "--once", "--state", "none", "--format"];
+    objects.push(
+      ["`check --once --format json`", JSON.parse((await harness.runHere([...nothing, "json"])).stdout)],
+      ["The event `summary`", JSON.parse((await harness.runHere([...nothing, "ndjson"])).stdout)],
+    );
+    harness.writeConfig({ bad }, { state: "kept.sqlite" });
 
     const program = harness.start(["check", "--format", "ndjson", "--log-format", "json"]);
     objects.push(["The event `start`", await program.stdout.event("start")]);
@@ -88,7 +99,7 @@ Deno.test("docs/reference/output_formats.md lists every printed field, in its or
       const printed = Object.keys(value as object).join(" ");
       const described = tables.get(heading)?.flatMap((members) => [
         members.join(" "),
-        members.filter((member) => member !== LOCATIONS).join(" "),
+        ...OPTIONAL.map((name) => members.filter((member) => member !== name).join(" ")),
       ]) ?? [];
       assert.ok(described.includes(printed), `${heading}: printed is ${printed}, described ${described}`);
     }

@@ -156,7 +156,7 @@ test("examples/cron/monitor: its line has the form of /etc/cron.d, and sh runs i
     assert.match(first.stdout, /WARNING: bad: rather warm/);
     assert.equal(first.stderr, "");
     const second = await harness.start([], call).end();
-    assert.deepEqual(second, { code: 0, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
+    assert.deepEqual(second, { code: 1, stdout: "", stderr: "" }, "nothing to do, nothing to mail");
   }));
 
 testInAll(
