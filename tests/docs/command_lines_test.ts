@@ -8,6 +8,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { withHarness } from "../life/program.ts";
 import { readPages } from "./pages.ts";
 import { type CommandLine, commandLinesOf } from "./command_lines.ts";
+import { requiresTools } from "../../testing/tools.ts";
 import { concurrentSteps } from "../support/concurrent_tests.ts";
 
 const LINES: readonly CommandLine[] = readPages().flatMap(commandLinesOf);
@@ -65,7 +66,7 @@ Deno.test("the commands in the tutorials run", async (t) => {
         program.signal("SIGTERM");
         const { code, stderr } = await program.end();
         assert.equal(code, 0, stderr);
-      }));
+      }), startsProgram(line) ? requiresTools("time") : {});
   }
 });
 
@@ -108,6 +109,11 @@ const OF_THE_READER = ["try", "add", "discover"];
 
 /** Commands that write a config. */
 const WRITING = ["init", "import"];
+
+/** Such a command runs as a process, or beside one. */
+function startsProgram({ words: [command = ""] }: CommandLine): boolean {
+  return command === "beat" || CONTROLLING.includes(command);
+}
 
 /** Puts a config of the tool where the line reads it. */
 function copyForeignConfig([, tool = "", file = ""]: readonly string[], directory: string): void {

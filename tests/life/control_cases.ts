@@ -1,9 +1,11 @@
 /** The control socket of the real program. */
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: control socket");
+const testInAll = concurrentTests("monitor check: control socket: more", requiresTools("time"));
 
 const SLOW = { defaults: { threshold: 2, schedule: { regular_interval: "1 hour" } } };
 const OK = { kind: "test", parameters: { condition: "ok" } };
@@ -117,20 +119,26 @@ test("the socket is in the runtime directory, for the same user only", () =>
     await stop(again);
   }));
 
-test("without a private directory there is no socket, and checks run", () =>
-  withHarness(async (harness) => {
-    Deno.chmodSync(harness.directory, 0o755);
-    harness.writeConfig({ a: OK }, { state: "state.sqlite" });
-    const program = harness.start(["check", "--format", "ndjson"]);
-    await program.stderr.next(
-      /WARNING.* no control socket, so monitor run .*\.sock": other users may enter/i,
-    );
-    await program.stdout.event("result");
-    const { code, stderr } = await harness.runHere(["reload"]);
-    assert.equal(code, 74);
-    assert.match(stderr, /the running monitor has no control socket; reload it with SIGHUP/);
-    const run = await harness.runHere(["run", "a"]);
-    assert.equal(run.code, 74);
-    assert.match(run.stderr, /has no control socket; make the directory of its state private and restart it/);
-    await stop(program);
-  }));
+testInAll(
+  "without a private directory there is no socket, and checks run",
+  () =>
+    withHarness(async (harness) => {
+      Deno.chmodSync(harness.directory, 0o755);
+      harness.writeConfig({ a: OK }, { state: "state.sqlite" });
+      const program = harness.start(["check", "--format", "ndjson"]);
+      await program.stderr.next(
+        /WARNING.* no control socket, so monitor run .*\.sock": other users may enter/i,
+      );
+      await program.stdout.event("result");
+      const { code, stderr } = await harness.runHere(["reload"]);
+      assert.equal(code, 74);
+      assert.match(stderr, /the running monitor has no control socket; reload it with SIGHUP/);
+      const run = await harness.runHere(["run", "a"]);
+      assert.equal(run.code, 74);
+      assert.match(
+        run.stderr,
+        /has no control socket; make the directory of its state private and restart it/,
+      );
+      await stop(program);
+    }),
+);

@@ -8,6 +8,7 @@ import { inTime } from "./in_time.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
 
 const test = concurrentTests("monitor check: HTTP endpoint");
+const testInAll = concurrentTests("monitor check: HTTP endpoint: more", requiresTools("time"));
 
 const TOKEN = "a-token-of-20-letters";
 const KEY = "0123456789abcdef";
@@ -264,7 +265,7 @@ test("one permission is enough, and without it the program ends with 77", () =>
     assert.equal(once.code, 1, once.stderr);
   }));
 
-test("a reload moves it, changes its token, and ends it", () =>
+testInAll("a reload moves it, changes its token, and ends it", () =>
   withHarness(async (harness) => {
     const write = (others: Readonly<Record<string, unknown>>): void =>
       harness.writeConfig({ a: { kind: "test", parameters: {} } }, others);
@@ -309,7 +310,7 @@ test("--listen starts it, and what cannot be listened to ends the program", () =
       "a single run": [["--once", "--listen", ADDRESS], 64, /--listen cannot be used with --once/],
     };
     for (const [name, [args, code, words]] of Object.entries(rows)) {
-      const end = await harness.run(["check", ...args]);
+      const end = await harness.runHere(["check", ...args]);
       assert.equal(end.code, code, `${name}: ${end.stderr}`);
       assert.match(end.stderr, words, name);
     }

@@ -173,7 +173,7 @@ Deno.test("monitor: neither the published page nor monitor report -o overwrites 
   withHarness(async (harness) => {
     harness.writeConfig({ bad: BAD });
     const environment = { XDG_STATE_HOME: `${harness.directory}/states` };
-    assert.equal((await harness.run(["check", "--once"], { environment })).code, 2);
+    assert.equal((await harness.runHere(["check", "--once"], { environment })).code, 2);
     const [state = ""] = namesIn(harness, "states/monitor").filter((name) => name.endsWith(".sqlite"));
     Deno.symlinkSync("states/monitor", `${harness.directory}/link`);
     const before = Deno.readFileSync(`${harness.directory}/states/monitor/${state}`);
@@ -184,7 +184,7 @@ Deno.test("monitor: neither the published page nor monitor report -o overwrites 
         [`states/monitor/${state}.lock`, "the lock file of the state"],
       ] as const
     ) {
-      const { code, stderr } = await harness.run(["report", "-o", path], { environment });
+      const { code, stderr } = await harness.runHere(["report", "-o", path], { environment });
       assert.equal(code, 64, stderr);
       assert.ok(stderr.includes(`--output is ${what}, expected a file of its own`), stderr);
     }
@@ -192,13 +192,13 @@ Deno.test("monitor: neither the published page nor monitor report -o overwrites 
     for (
       const command of [["validate"], ["check", "--once", "--due"], ["report", "-o", "other.html"]]
     ) {
-      const { code, stderr } = await harness.run(command, { environment });
+      const { code, stderr } = await harness.runHere(command, { environment });
       assert.equal(code, 78, stderr);
       assert.ok(stderr.includes("report.path: is the file of the state, expected a file of its own"), stderr);
     }
     assert.deepEqual(Deno.readFileSync(`${harness.directory}/states/monitor/${state}`), before);
     harness.writeConfig({ bad: BAD }, { state: "kept.sqlite", report: { path: "other.sqlite-wal" } });
-    const { code, stderr } = await harness.run(["check", "--once", "--state", "other.sqlite"]);
+    const { code, stderr } = await harness.runHere(["check", "--once", "--state", "other.sqlite"]);
     assert.equal(code, 78, stderr);
     assert.ok(stderr.includes("report.path: is the -wal file of the state,"), stderr);
   }));

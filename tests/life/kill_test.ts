@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { Event } from "./lines.ts";
 import { type Harness, type Program, withHarness } from "./program.ts";
-import { testRandom } from "../../testing/seed.ts";
+import { campaign, testRandom } from "../../testing/seed.ts";
 
 const random = testRandom("kills of the program");
 
 /** How often it is killed; in the soak 200: `KILL_ROUNDS=200 deno test -A tests/life/kill_test.ts`. */
-const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? 4);
+const ROUNDS = Number(Deno.env.get("KILL_ROUNDS") ?? campaign(20));
 
 const CHECK_COUNT = 40;
 

@@ -94,7 +94,7 @@ test(
       hook.status = 200;
       // Nothing is due, and the file is renewed nevertheless.
       Deno.removeSync(`${harness.directory}/monitor.prom`);
-      await harness.run(["check", "--once", "--due"]);
+      await harness.runHere(["check", "--once", "--due"]);
       text = readMetrics(harness);
       assert.equal(valueOf(text, 'monitor_check_runs_total{check="web"}'), 1);
       assert.equal(valueOf(text, `monitor_notifications_pending{channel="webhook ${name}"}`), 0);

@@ -113,7 +113,7 @@ testInAll("monitor check --log-level: quieter levels leave out more, and never a
   }
 });
 
-test("monitor check: a reader that goes away ends nothing, and is told once", (add) => {
+testInAll("monitor check: a reader that goes away ends nothing, and is told once", (add) => {
   for (const format of ["pretty", "ndjson"]) {
     add(format, () =>
       withHarness(async (harness) => {
@@ -162,7 +162,7 @@ testInAll(
     }),
 );
 
-test("monitor check: a log that cannot be written ends nothing", () =>
+testInAll("monitor check: a log that cannot be written ends nothing", () =>
   withHarness(async (harness) => {
     harness.writeConfig({ bad: { ...BAD, annoy: true } });
     const program = harness.start(["check", "--log-level", "debug"], { shell: 'exec "$@" 2>/dev/full' });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { livingProcesses, untilGone } from "../support/processes.ts";
 import { until } from "./in_time.ts";
@@ -103,15 +104,19 @@ for (
     { signal: "SIGINT", args: ["--once", "--due"], code: 130 },
   ] as const
 ) {
-  test(`monitor ${["check", ...args].join(" ")}: ${signal} while the config is read exits ${code}`, () =>
-    withHarness(async (harness) => {
-      const { program, complete } = await startReading(harness, args);
-      program.signal(signal);
-      const ended = await program.end();
-      complete();
-      const stderr = `monitor: stopped by ${signal} before any check ran\n`;
-      assert.deepEqual(ended, { code, stdout: "", stderr });
-    }));
+  test(
+    `monitor ${["check", ...args].join(" ")}: ${signal} while the config is read exits ${code}`,
+    () =>
+      withHarness(async (harness) => {
+        const { program, complete } = await startReading(harness, args);
+        program.signal(signal);
+        const ended = await program.end();
+        complete();
+        const stderr = `monitor: stopped by ${signal} before any check ran\n`;
+        assert.deepEqual(ended, { code, stdout: "", stderr });
+      }),
+    signal === "SIGTERM" ? {} : requiresTools("time"),
+  );
 }
 
 /** Starts `check` and waits until it reads its config, which it does until that is complete. */

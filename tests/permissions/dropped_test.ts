@@ -1,5 +1,6 @@
 /** The permissions that a process with all permissions drops, because its config does not require them. */
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { concurrentTests } from "../support/concurrent_tests.ts";
 import { withHarness } from "../life/program.ts";
 
@@ -50,7 +51,7 @@ test(
           assert.strictEqual(code, 0);
           assert.match(stderr, reason);
           assert.match(stderr, /the old one stays active: .*restart to grant it/);
-        }));
+        }), what === "a program" ? {} : requiresTools("time"));
     }
   },
 );

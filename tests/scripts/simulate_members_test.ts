@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { requiresTools } from "../../testing/tools.ts";
 import { expect, renderTable } from "../../scripts/simulate_members.ts";
 
 Deno.test("a simulated death is detected within five seconds, and moves the checks of the dead member alone", () => {
@@ -24,7 +25,7 @@ Deno.test("the load on the database depends only on checks and members", () => {
   assert.ok(many.walBytesPerSecond > 50 * one.walBytesPerSecond);
 });
 
-Deno.test("docs/concepts/scale.md has the table of the simulation", () => {
+Deno.test("docs/concepts/scale.md has the table of the simulation", requiresTools("time"), () => {
   const page = Deno.readTextFileSync(new URL("../../docs/concepts/scale.md", import.meta.url));
   const cells = (text: string): readonly string[] =>
     text.split("\n").filter((line) => /^\|\s*\d/.test(line)).map((line) => line.replaceAll(/\s+/g, ""));
