@@ -131,6 +131,7 @@ async function runUntilStopped(options: UntilStoppedOptions): Promise<number> {
   output.started(factsOf(config, scheduled), state.path);
   member?.join().catch(stopped.reject);
   const starting = startControlSocket();
+  starting.catch(stopped.reject);
   try {
     return await stopped.promise;
   } finally {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { ListenError } from "../../../src/domain/http_servers.ts";
+import type { MonitorRun } from "../../../src/domain/monitor_run.ts";
+import type { Store } from "../../../src/domain/store.ts";
 import { run } from "../../../src/cli/run.ts";
+import { createFakeClock } from "../../../testing/fake_clock.ts";
 import { createMemorySystem, type MemorySystem } from "../../../testing/memory_system.ts";
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
@@ -43,6 +46,42 @@ Deno.test("monitor check: a start that fails is no crash", () =>
       (await runIn(directory, ["status", "-c", `${directory}/monitor.json`])).stdout,
       /; monitor stopped [^;]* ago\n$/,
     );
+  }));
+
+function keepUnlessControlled(store: Store, run: MonitorRun): Promise<void> {
+  return run.controlPath === null
+    ? store.keepMonitorRun(run)
+    : Promise.reject(new TypeError("no such column"));
+}
+
+Deno.test("monitor check: a bug while the control socket starts ends the service with its error", () =>
+  withDirectory(async (directory) => {
+    Deno.writeTextFileSync(`${directory}/monitor.json`, JSON.stringify({ ...CONFIG, listen: undefined }));
+    const { code, stderr } = await runIn(
+      directory,
+      ["check", "-c", `${directory}/monitor.json`],
+      ({ stores, controlSockets }) => ({
+        stores: {
+          ...stores,
+          openFile: async (path, how) => {
+            const opened = await stores.openFile(path, how);
+            const store = new Proxy(opened.store, {
+              get: (target, key) => {
+                if (key === "keepMonitorRun") return (run: MonitorRun) => keepUnlessControlled(target, run);
+                const value = Reflect.get(target, key, target);
+                return typeof value === "function" ? value.bind(target) : value;
+              },
+            });
+            return { ...opened, store };
+          },
+        },
+        // The process would end with its timers.
+      clock: createFakeClock(),
+      controlSockets: { ...controlSockets, listen: () => Promise.resolve(() => Promise.resolve()) },
+      }),
+    );
+    assert.equal(code, 70, stderr);
+    assert.match(stderr, /no such column/);
   }));
 
 Deno.test("monitor check --once: alongside a service it hints at monitor run", () =>
