@@ -27,11 +27,11 @@ export const CHECKS: FaultyLayer = {
     {
       file: "src/shared/parse_range.ts",
       faults: [
-        ["a range lacks its end", "value >= from && value <= to", "value >= from && value < to"],
+        ["a range lacks its end", "compareDecimals(value, to) <= 0", "compareDecimals(value, to) < 0"],
         [
           "an inverted range is not inverted",
-          "value <= to) === isInverted",
-          "value <= to) !== (isInverted || !isInverted)",
+          "return isWithin === isInverted",
+          "return isWithin !== (isInverted || !isInverted)",
         ],
         [
           "a range of one number begins at any number",

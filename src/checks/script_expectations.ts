@@ -122,7 +122,7 @@ function* rangeFindings(
   { warning, critical }: { readonly warning?: Range | undefined; readonly critical?: Range | undefined },
 ): Generator<Finding> {
   for (const [condition, range] of [["critical", critical], ["warning", warning]] as const) {
-    if (range === undefined || !violatesRange(Number(shown), range)) continue;
+    if (range === undefined || !violatesRange(shown, range)) continue;
     yield { condition, reason: `${label} is ${shown}${unit}, ${condition} ${describeRange(range)}` };
     return;
   }

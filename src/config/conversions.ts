@@ -45,7 +45,7 @@ const CONVERSIONS: {
   interval: (value) => milliseconds(value, parseInterval),
   path: (value, options) => absolutePath(String(value), options.directory),
   input_file: (value, options) => absolutePath(String(value), options.directory),
-  range: (value) => parseRange(String(value)) ?? { text: "", from: NaN, to: NaN, isInverted: false },
+  range: (value) => parseRange(String(value)) ?? { text: "", from: null, to: null, isInverted: false },
   size: (value) => {
     const size = parseSize(value);
     return "bytes" in size ? size.bytes : NaN;

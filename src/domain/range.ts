@@ -2,10 +2,10 @@
 export interface Range {
   /** As it is written, such as `10:20`. */
   readonly text: string;
-  /** May be `-Infinity`. */
-  readonly from: number;
-  /** May be `Infinity`. */
-  readonly to: number;
+  /** A decimal number with every digit; `null`: no limit. */
+  readonly from: string | null;
+  /** A decimal number with every digit; `null`: no limit. */
+  readonly to: string | null;
   /** Whether the numbers within the range are the problem, not those outside. */
   readonly isInverted: boolean;
 }

@@ -1,4 +1,4 @@
-/** Decimal numbers as JSON writes them, with every digit: a number of the runtime keeps 15 to 17. */
+/** Decimal numbers with every digit: a number of the runtime keeps 15 to 17. */
 
 interface Decimal {
   readonly isNegative: boolean;
@@ -43,7 +43,8 @@ function withoutEndZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
+/** As in JSON, and `+1`, `1.` and `.5` as in performance data. */
+const NUMBER = /^([-+]?)(\d*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/;
 
 function signOf({ isNegative, digits }: Decimal): number {
   return digits === "" ? 0 : isNegative ? -1 : 1;

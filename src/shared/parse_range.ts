@@ -1,4 +1,5 @@
 import type { Range } from "../domain/range.ts";
+import { compareDecimals } from "./decimal.ts";
 
 const NUMBER = String.raw`-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})`;
 const RANGE = new RegExp(`^(@?)(?:(${NUMBER}|~)?(:))?(${NUMBER})?$`);
@@ -12,13 +13,17 @@ export function parseRange(text: string): Range | null {
   if (found === null) return null;
   const [, sign, start, colon, end] = found;
   if (colon === undefined && end === undefined) return null;
-  const from = start === "~" ? -Infinity : Number(start ?? 0);
-  const to = end === undefined ? Infinity : Number(end);
-  return from > to ? null : { text, from, to, isInverted: sign === "@" };
+  const from = start === "~" ? null : start ?? "0";
+  const to = end ?? null;
+  const isEmpty = from !== null && to !== null && compareDecimals(from, to) > 0;
+  return isEmpty ? null : { text, from, to, isInverted: sign === "@" };
 }
 
-export function violatesRange(value: number, { from, to, isInverted }: Range): boolean {
-  return (value >= from && value <= to) === isInverted;
+/** Compares a decimal number with every digit, since the runtime's numbers are exact up to 2^53 only. */
+export function violatesRange(value: string, { from, to, isInverted }: Range): boolean {
+  const isWithin = (from === null || compareDecimals(value, from) >= 0) &&
+    (to === null || compareDecimals(value, to) <= 0);
+  return isWithin === isInverted;
 }
 
 /** Describes the numbers that are a problem: `outside 10:20`, or `within 10:20`. */

@@ -128,6 +128,12 @@ Deno.test("observeScript() compares exit code and output with the expected ones"
       { performanceDataRanges: true },
       "critical: a is 5s, warning outside 4; c is 3, critical within 3:4: fine",
     ],
+    "performance data above what the runtime's numbers can tell apart": [
+      "fine|a=9007199254740993;9007199254740992 b=9007199254740992;9007199254740992",
+      0,
+      { performanceDataRanges: true },
+      "warning: a is 9007199254740993, warning outside 9007199254740992: fine",
+    ],
     "performance data without ranges": ["fine|a=5s;4;9", 0, {}, "ok: fine"],
     "a command that could not run": [
       "no",

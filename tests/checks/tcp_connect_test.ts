@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<string, readonly [meet: Meeting, settings: Settings,
   "a flood of bytes that are no text": [
     flood,
     { expect: "220" },
-    `critical: response does not contain "220" in its first 64 KiB: "${"\ufffd".repeat(199)}…"`,
+    `unknown: cannot search all of the response for "220", only its first 64 KiB: "${"\ufffd".repeat(199)}…"`,
   ],
   "a server that reads little": [
     async (visitor) => {

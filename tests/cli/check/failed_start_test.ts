@@ -76,8 +76,8 @@ Deno.test("monitor check: a bug while the control socket starts ends the service
           },
         },
         // The process would end with its timers.
-      clock: createFakeClock(),
-      controlSockets: { ...controlSockets, listen: () => Promise.resolve(() => Promise.resolve()) },
+        clock: createFakeClock(),
+        controlSockets: { ...controlSockets, listen: () => Promise.resolve(() => Promise.resolve()) },
       }),
     );
     assert.equal(code, 70, stderr);
