@@ -174,13 +174,18 @@ function examineValues(config: FormattedConfig, { source, isUnresolved }: Config
   const warnings: Problem[] = [];
   const kept: FormattedValue[] = [];
   visitFormattedValues(config, (item) => {
-    const warning = warnOfVariable(item) ?? warnOfExposure(item, source);
+    const variable = warnOfVariable(item);
+    const warning = variable ?? warnOfExposure(item, source);
     if (warning !== null) warnings.push(warning);
     if (isUnresolved(item.path) && !KNOWN_FORMATS.includes(item.format)) return;
     // Values of the machine are never skipped: they would be used.
     const isLack = isPlaceholder(item.written) && item.at !== "name" && !KNOWN_FORMATS.includes(item.format);
     const problem = isLack || problems.length < PROBLEMS_MAX ? findFormatProblem(item) : null;
-    if (problem !== null) problems.push({ ...problem, ...(isLack && { isLack }) });
+    // Of a config with errors, no warning is printed.
+    const hint = variable?.hint ?? problem?.hint;
+    if (problem !== null) {
+      problems.push({ ...problem, ...hint !== undefined && { hint }, ...(isLack && { isLack }) });
+    }
     if (KEPT_FORMATS.has(item.format)) kept.push(item);
   });
   return {

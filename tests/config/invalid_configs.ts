@@ -32,6 +32,8 @@ export const INVALID_DOCUMENTS: Readonly<Record<string, string | readonly string
   tag_secret: '2:26 defaults.tags[0]: "${env:PORT}" contains a placeholder, expected plain text',
   address:
     '8:21 defaults.notifications[0].parameters.sender: "monitor" is not an email address, expected one such as admin@example.org',
+  address_variable:
+    '8:21 defaults.notifications[0].parameters.sender: "$FROM" is not an email address, expected one such as admin@example.org → write ${env:FROM}',
   age_fraction: `6:54 checks.web.parameters.warning_age: is 0.5, expected ${INTERVAL}`,
   age_text: `6:54 checks.web.parameters.warning_age: "1.5 h" has a fraction, expected ${INTERVAL}`,
   annoy_null: `6:16 checks.web.annoy: is null, expected true, false, or ${INTERVAL}`,

@@ -122,6 +122,10 @@ function isAlways(name: string | undefined, periods: Periods): boolean {
     (period !== undefined && windowsOutside(period)?.length === 0);
 }
 
+function undefinedReason(name = "", periods: Periods): string | null {
+  return periods.has(name) ? null : `the time period "${name}" is not defined`;
+}
+
 /** The hours of a contact's channel. Nagios has one time period for hosts and one for services. */
 function hoursOf(
   directives: ReadonlyMap<string, string>,
@@ -139,7 +143,7 @@ function hoursOf(
     const reason = isSame
       ? "only weekly times have a counterpart"
       : "hosts and services differ: write hours by hand";
-    draft.leaveOut(`contact "${name}"`, key, reason);
+    draft.leaveOut(`contact "${name}"`, key, undefinedReason(directives.get(key), periods) ?? reason);
   }
   return {};
 }
@@ -152,11 +156,17 @@ function windowsOf(
     readonly draft: ConfigDraft;
   },
 ): DraftSettings {
-  if (!isAlways(get("check_period"), periods)) draft.leaveOut(item, "check_period", "write a cron schedule");
+  const checked = get("check_period");
+  if (!isAlways(checked, periods)) {
+    draft.leaveOut(item, "check_period", undefinedReason(checked, periods) ?? "write a cron schedule");
+  }
   const name = get("notification_period");
   if (isAlways(name, periods)) return {};
   const period = periods.get(name ?? "");
   const windows = period === undefined ? null : windowsOutside(period);
-  if (windows === null) draft.leaveOut(item, "notification_period", "only weekly times have a counterpart");
+  if (windows === null) {
+    const reason = undefinedReason(name, periods) ?? "only weekly times have a counterpart";
+    draft.leaveOut(item, "notification_period", reason);
+  }
   return windows === null ? {} : { maintenance_windows: windows };
 }
