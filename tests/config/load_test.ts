@@ -355,7 +355,7 @@ Deno.test("loadConfig() without secrets ignores placeholders and commands", asyn
     const check = withCheck({ kind: "http_request", parameters: { request: { target: "${HOME}" } } });
     assert.deepEqual(await problemsOf(check, { withoutSecrets: true }), [
       'checks.web.parameters.request.target: "${HOME}" is not a URL, expected one such as ' +
-      "https://example.org/health",
+      "https://example.org/health (write ${env:HOME})",
     ]);
   });
   await t.step("a value that cannot contain a placeholder is still rejected", async () => {
