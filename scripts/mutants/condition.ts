@@ -171,6 +171,11 @@ export const CONDITION: FaultyLayer = {
           "if (awaits !== undefined && nowMs < 0) return",
         ],
         [
+          "an ok from before a stop stays known",
+          'isAfterGap && condition !== "ok" ?',
+          'isAfterGap && condition === "ok" ?',
+        ],
+        [
           "an ok stays known while a job never ran",
           'if (state.confirmed !== "ok") return state;',
           "if (state.confirmed !== null) return state;",
@@ -181,7 +186,7 @@ export const CONDITION: FaultyLayer = {
           "condition",
         ],
         [
-          "a problem of a check that never was ok says that it was",
+          "a problem of a check that was not known to be ok says that it was",
           'return leftAtMs.ok === null ? "pending" : "ok";',
           'return leftAtMs.ok === null ? "ok" : "ok";',
         ],

@@ -76,11 +76,11 @@ function observeGroup(check: GroupCheck, context: ObserveContext): Promise<Check
 
 /**
  * Returns which checks the group waits for: those whose job never ran, after a start or a long stop those that did not
- * run since, and until the group has a confirmed condition those that are pending or never ran.
+ * run since, and then and until the group has a confirmed condition those that are pending or never ran.
  */
 function awaited(group: KnownCondition | null): (member: Member) => boolean {
   const isFirstRun = group === null || group.state !== "current";
-  const isUnconfirmed = group === null || group.state === "never_ran" || group.condition === "pending";
+  const isUnconfirmed = isFirstRun || group.condition === "pending";
   return ({ state, condition, last }) =>
     awaitsJob({ condition, last }) || isFirstRun && state !== "current" ||
     isUnconfirmed && (state === "never_ran" || condition === "pending");

@@ -56,6 +56,8 @@ export interface ObservedResult extends Circumstances {
   readonly condition: Condition;
   /** What is to come before a result counts; this one confirms nothing. @default nothing */
   readonly awaits?: Awaited;
+  /** Whether the condition was no longer known before it, because the check was overdue. @default false */
+  readonly isAfterGap?: boolean;
 }
 
 /** Whether a notification is due, and why. */
@@ -95,11 +97,12 @@ export interface Transition {
  */
 export function transition(
   policy: ConditionPolicy,
-  state: ConditionState,
+  before: ConditionState,
   observed: ObservedResult,
 ): Transition {
-  const { condition, awaits, nowMs } = observed;
-  if (awaits !== undefined) return review(awaiting(state, observed, awaits), observed, policy);
+  const { condition, awaits, isAfterGap = false, nowMs } = observed;
+  if (awaits !== undefined) return review(awaiting(before, observed, awaits), observed, policy);
+  const state = isAfterGap && condition !== "ok" ? withoutOk(before) : before;
   const counters = count(state, condition);
   const recent = addResult(state.recent, condition, Math.max(policy.within ?? 0, FLAPPING_RESULTS));
   const sinceLowered = Math.min(state.sinceLowered + 1, COUNT_MAX);
@@ -215,7 +218,7 @@ export function dueEvent(
   return notified === "ok" ? "problem" : "change";
 }
 
-/** Returns the condition before the first problem of all, for a receiver that was notified of none. */
+/** Returns the condition before the problem, for a receiver that was notified of none: pending if `ok` was not known. */
 export function conditionBefore({ leftAtMs }: Pick<ConditionState, "leftAtMs">): "ok" | "pending" {
   return leftAtMs.ok === null ? "pending" : "ok";
 }

@@ -27,7 +27,8 @@ export type ConditionTimes = Readonly<Record<ShownCondition, number | null>>;
 export interface ConditionState {
   /**
    * The confirmed condition; `null` while there is none. The first result that is `ok` confirms that at once. Until a
-   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent.
+   * condition is confirmed, the check is pending: it is not `ok`, and nothing is sent. So it is if the first result after a
+   * time without runs is not `ok`, and `ok` was confirmed before.
    */
   readonly confirmed: Condition | null;
   /** The time of the check result that confirmed it; `null` without one. */

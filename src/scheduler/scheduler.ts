@@ -429,6 +429,7 @@ export class Scheduler {
       nowMs,
       ...notifying.deciding(check, nowMs),
       lateMs: Math.max(0, lateMs),
+      isAfterGap: before !== null && before.state !== "current",
       plan: (state) => {
         const next = nextRunAfter(check, { state, plannedMs, nowMs });
         return withOverdue(check, state, { ...next, missed: next.missed + missedRuns });

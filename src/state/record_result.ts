@@ -38,6 +38,8 @@ export interface ReviewOptions {
 export interface RecordOptions extends ReviewOptions {
   /** How long after its planned time the run began; `null` if it was not planned. @default null */
   readonly lateMs?: number | null;
+  /** Whether the condition of the check was no longer known, because it was overdue. @default false */
+  readonly isAfterGap?: boolean;
   /** Plans the next run, given the state after the result. */
   plan(
     state: ConditionState,
@@ -75,12 +77,13 @@ export function recordResult(
   result: Result,
   options: RecordOptions & NotificationSource,
 ): RecordedUpdate {
-  const { nowMs } = options;
+  const { nowMs, isAfterGap } = options;
   const { check, condition, output, awaits } = result;
   const { state, occurrences, change, verdict } = transition(check, before.condition, {
     ...circumstancesOf(options),
     condition,
     ...awaits !== undefined && { awaits },
+    ...isAfterGap !== undefined && { isAfterGap },
   });
   const record = recordAfter(before, result, { state, options });
   const decided = decide(verdict, { record, check, occurrences, options });

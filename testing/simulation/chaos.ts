@@ -254,8 +254,9 @@ function compareWithChanges(items: readonly ReceivedItem[], changes: readonly Ch
     const own = merged.pop();
     if (own === undefined) return `invented, out of order, or sent twice: ${at} ${event} ${condition}`;
     if (merged.some(({ to }) => to === "ok")) return `a recovery before ${at} was not sent`;
-    const isMerged = merged[0]?.from === "ok" && event === "problem";
-    if (previous !== (isMerged ? "ok" : own.from)) return `${at} ${event} does not follow the one before`;
+    const first = merged[0]?.from;
+    const isMerged = event === "problem" && (first === "ok" || first === "pending");
+    if (previous !== (isMerged ? first : own.from)) return `${at} ${event} does not follow the one before`;
   }
   const [missing] = left;
   return missing === undefined ? null : `not sent: ${missing.at} ${missing.from} to ${missing.to}`;

@@ -120,7 +120,7 @@ Deno.test("groupKind returns the highest severity beyond the checks that may fai
       [NEVER_RAN, [current("ok"), NEVER_RAN], "checks"],
       [OVERDUE, [OVERDUE, OVERDUE], "checks"],
       [OVERDUE, [current("unknown"), OVERDUE], null],
-      [OVERDUE, [current("pending"), OVERDUE], null],
+      [OVERDUE, [current("pending"), OVERDUE], "checks"],
       // As long as nothing is confirmed, neither is that of a check that did not run or fails for the first time.
       [NEVER_RAN, [current("pending"), NEVER_RAN], "checks"],
       [current("pending"), [current("pending"), NEVER_RAN], "checks"],

@@ -153,6 +153,43 @@ Deno.test("transition() confirms nothing before the first ok or the threshold", 
   }
 });
 
+Deno.test("transition() forgets an ok before a time without runs at a result that is not ok", async (t) => {
+  const end = (...results: readonly (readonly [Condition, isAfterGap?: boolean])[]): readonly unknown[] => {
+    const policy = policyOf({ threshold: 2, recoveryThreshold: 2 });
+    let state = initialState();
+    let last: Transition | null = null;
+    for (const [index, [condition, isAfterGap = false]] of results.entries()) {
+      const circumstances = { suppressedBy: null, nowMs: START_MS + index };
+      last = transition(policy, state, { ...circumstances, condition, isAfterGap });
+      state = last.state;
+    }
+    const { confirmed, confirmedSinceMs } = state;
+    const sinceMs = confirmedSinceMs === null ? null : confirmedSinceMs - START_MS;
+    const previous = last?.verdict.kind === "notify" ? last.verdict.previous : null;
+    return [confirmed, sinceMs, last?.change?.from ?? null, previous];
+  };
+  await t.step("a failure is pending", () => {
+    assert.deepEqual(end(["ok"], ["critical", true]), [null, null, null, null]);
+    assert.deepEqual(end(["ok"], ["critical", true], ["critical"]), ["critical", 2, "pending", "pending"]);
+    assert.deepEqual(end(["ok"], ["critical", true], ["ok"]), ["ok", 2, "pending", null]);
+  });
+  await t.step("a failure that is enough has the same previous condition", () => {
+    assert.deepEqual(end(["ok"], ["critical"], ["critical", true]), ["critical", 2, "pending", "pending"]);
+    const again = [["critical", true], ["ok"], ["critical"], ["critical"]] as const;
+    assert.deepEqual(end(["ok"], ...again), ["critical", 4, "ok", "ok"]);
+  });
+  await t.step("an ok goes on", () => assert.deepEqual(end(["ok"], ["ok", true]), ["ok", 0, null, null]));
+  await t.step("a failure without a gap is not confirmed", () => {
+    assert.deepEqual(end(["ok"], ["critical"]), ["ok", 0, null, null]);
+  });
+  await t.step("a problem goes on", () => {
+    const problem = [["warning"], ["warning"]] as const;
+    assert.deepEqual(end(...problem, ["ok", true]), ["warning", 1, null, null]);
+    assert.deepEqual(end(...problem, ["critical", true]), ["warning", 1, null, null]);
+    assert.deepEqual(end(...problem, ["ok", true], ["ok"]), ["ok", 3, "warning", "warning"]);
+  });
+});
+
 Deno.test("transition() counts no result that waits for another one", async (t) => {
   const policy = policyOf({ threshold: 2, recoveryThreshold: 2 });
   const options = { suppressedBy: null, condition: "unknown" } as const;

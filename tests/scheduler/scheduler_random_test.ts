@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import fc from "../support/property.ts";
 import type { Check } from "../../src/domain/check.ts";
 import type { Condition, ShownCondition } from "../../src/domain/condition.ts";
-import type { CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
+import { conditionOf } from "../../src/alerting/check_status.ts";
+import type { CheckRecord, CheckUpdate, Store, StoreFailure } from "../../src/domain/store.ts";
 import { intervalsOf, requestCheck } from "../support/checks.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake_clock.ts";
 import { type FaultyStore, openFaultyStore } from "../support/faulty_store.ts";
@@ -224,16 +225,22 @@ function assertSame(actual: readonly Notified[], expected: readonly Notified[], 
   assert.deepStrictEqual(byName(actual), byName(expected), what);
 }
 
-/** Returns the changes of the confirmed conditions in the results. */
+/** Returns the changes of the confirmed conditions in the results. An ok of a check that was overdue is pending. */
 function confirmedMoves(harnesses: readonly SchedulerHarness[]): readonly Notified[] {
-  const confirmed = new Map<string, Condition>();
+  const records = new Map<string, CheckRecord>();
   const moves: Notified[] = [];
-  for (const { name, entry } of harnesses.flatMap((harness) => harness.runs())) {
-    const from = confirmed.get(name) ?? "pending";
-    const to = entry.record.condition.confirmed;
-    if (to === null) continue;
-    confirmed.set(name, to);
-    if (from !== to && !(from === "pending" && to === "ok")) moves.push({ name, from, to });
+  for (
+    const { name, check, condition, entry: { record } } of harnesses.flatMap((harness) => harness.runs())
+  ) {
+    const before = records.get(name);
+    const wasKnown = before !== undefined &&
+      conditionOf(check, before, record.seenAtMs).state === "current";
+    const known = before?.condition.confirmed ?? "pending";
+    const from = known === "ok" && !wasKnown && condition !== "ok" ? "pending" : known;
+    const to = record.condition.confirmed ?? "pending";
+    records.set(name, record);
+    if (to === "pending") assert.notEqual(from, "ok", "a known ok stays");
+    else if (from !== to && !(from === "pending" && to === "ok")) moves.push({ name, from, to });
   }
   return moves;
 }

@@ -74,6 +74,67 @@ simulate("a problem that lasts through a suspend has one notification", {
   expect: { chat: ["06:01-06:05 problem web critical", "07:02 recovery web ok"] },
 });
 
+/** Asserts what the status is after the next result of a check. */
+function statusAfterRun(check: string, expected: RegExp): (world: World) => Promise<void> {
+  return async (world) => {
+    const before = world.runs.get(check) ?? 0;
+    await world.until(() => (world.runs.get(check) ?? 0) > before, "a run");
+    await world.advance(5_000);
+    assert.match((await world.machine().run("status")).stdout, expected);
+  };
+}
+
+simulate("an ok of before a suspend is not ok after it", {
+  start: START,
+  config: { defaults: { threshold: 3 }, checks: { web: {} } },
+  results: { web: "22:10 critical" },
+  actions: {
+    "22:01:30": "suspend 8h",
+    "06:01:31": statusAfterRun("web", /^PENDING +web .*critical, 1 of 3/m),
+  },
+  expect: { chat: ["06:01-06:05 problem web critical"] },
+});
+
+simulate("after a stop, an ok is pending and a problem goes on", {
+  start: START,
+  config: {
+    defaults: { threshold: 3 },
+    checks: { web: {}, db: {}, all: { kind: "group", threshold: 1, parameters: { checks: ["web"] } } },
+  },
+  results: { web: "22:20 critical, 06:30 ok, 06:40 critical, 06:50 ok", db: "22:00 critical, 07:00 ok" },
+  actions: {
+    "22:10": "kill",
+    "06:00": ["start", statusAfterRun("web", /^PENDING +web .*critical, 1 of 3/m)],
+    "06:35": "status => 2",
+    "06:40": statusAfterRun("web", /^OK +web .*critical, 1 of 3/m),
+  },
+  expect: {
+    chat: [
+      "22:02-22:03 problem db critical",
+      "06:02-06:03 problem web critical, problem all critical",
+      "06:32-06:33 recovery web ok, recovery all ok",
+      "06:42-06:43 problem web critical, problem all critical",
+      "06:52-06:53 recovery web ok, recovery all ok",
+      "07:02-07:03 recovery db ok",
+    ],
+  },
+});
+
+simulate("between single runs that are far apart, an ok is no longer known", {
+  start: START,
+  mode: "manual",
+  config: { defaults: { threshold: 2 }, checks: { web: {} } },
+  results: { web: "21:59 critical, 22:01 ok, 06:00 critical" },
+  actions: {
+    "21:58": "check --once",
+    "21:59": ["check --once => 2", "status"],
+    "22:01": ["check --once", "status"],
+    "06:00": ["check --once => 2", "status => 3"],
+    "06:01": ["check --once => 2", "status => 2"],
+  },
+  expect: { chat: ["06:01 problem web critical"] },
+});
+
 for (const step of ["+3h", "-3h", "+400d", "-400d"]) {
   simulate(`a clock that steps by ${step} loses and invents nothing`, {
     start: START,

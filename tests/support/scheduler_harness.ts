@@ -17,6 +17,7 @@ import { createProgramSystem, type FakeRun } from "./fake_commands.ts";
 /** One result as tests look at it. */
 export interface SeenRun {
   readonly name: string;
+  readonly check: Check;
   readonly condition: Condition;
   /** Wall time. */
   readonly startedAtMs: number;
@@ -121,7 +122,7 @@ export async function startHarness(
     events.flatMap((event) => {
       if (event.event !== "result" || (name !== undefined && event.result.check.name !== name)) return [];
       const { result: { check, condition, startedAtMs }, lateMs, entry } = event;
-      return [{ name: check.name, condition, startedAtMs, lateMs, entry }];
+      return [{ name: check.name, check, condition, startedAtMs, lateMs, entry }];
     });
   return {
     clock,
