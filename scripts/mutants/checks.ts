@@ -160,6 +160,7 @@ export const CHECKS: FaultyLayer = {
           "nowMs - begun.startedAtMs > maxMs)",
           "nowMs - begun.startedAtMs > 1e3 * maxMs)",
         ],
+        ["a job that never ran is ok", 'isAwaited ? "unknown"', 'isAwaited ? "ok"'],
         ["a job whose clock was set back is ok", "agoMs < -FUTURE_MS_MAX", "agoMs < -1e6 * FUTURE_MS_MAX"],
       ],
     },

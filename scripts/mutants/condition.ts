@@ -164,7 +164,7 @@ export const CONDITION: FaultyLayer = {
           "return hasProblem(state) || state.observed !== null",
           "return hasProblem(state) && state.observed !== null",
         ],
-        ["a check is ok before its first result", "confirmed: null,", 'confirmed: "ok",'],
+        ["a check is ok before its first result", "confirmed: null,\n", 'confirmed: "ok",\n'],
         [
           "a result that waits for another one counts",
           "if (awaits !== undefined) return",
