@@ -1,15 +1,17 @@
 /**
  * Random histories with gaps, clock steps, kills and changed intervals, in both databases. The truth is worked out from
- * the runs alone: the time from one run to the next counts if the second one came before the check was overdue.
+ * the times and results of the runs alone, by the documented rules: the time from one run to the next counts if the
+ * second one came before the check was overdue. `monitor history`, the page and the summary have to know it.
  */
 import assert from "node:assert/strict";
-import { CONDITIONS } from "../../src/domain/condition.ts";
+import { type Condition, CONDITIONS, severity } from "../../src/domain/condition.ts";
 import type { ConditionCounts } from "../../src/domain/condition_state.ts";
 import type { CheckRecord, CheckUpdate, Store } from "../../src/domain/store.ts";
 import { readHistory } from "../../src/outputs/json/history_json.ts";
 import { withOverdue } from "../../src/scheduler/next_run.ts";
 import { DAY_MS, HOUR_MS } from "../../src/shared/time_units.ts";
 import { openPostgresStore } from "../../src/state/postgres/postgres_store.ts";
+import { lastedIn } from "../../src/state/availability.ts";
 import { recordResult } from "../../src/state/record_result.ts";
 import { RecordCache } from "../../src/state/record_cache.ts";
 import { openInMemoryStore } from "../../src/state/sqlite/in_memory_store.ts";
@@ -54,6 +56,20 @@ async function assertTruth(store: Store, name: string): Promise<void> {
   for (const { name, updates, truth } of histories) {
     const record = updates.at(-1)?.record ?? assert.fail();
     const { spans } = await readHistory(store, record, NOW);
+    for (const { key, ms } of spans) {
+      const expected = truth(ms);
+      for (const each of ["check", ms === DAY_MS ? "hour" : "day"] as const) {
+        const sums = await store.rollupSums([name], { sinceMs: NOW - ms, untilMs: NOW, each });
+        const lastedMs = { ok: 0, unknown: 0, warning: 0, critical: 0 };
+        for (const sum of sums) for (const one of CONDITIONS) lastedMs[one] += sum.lastedMs[one];
+        const runs = sums.reduce((count, sum) => count + sum.runs, 0);
+        assert.deepEqual(
+          [runs, lastedIn({ runs, lastedMs }, record, NOW)],
+          [expected.runs, expected.lastedMs],
+          `${name}: sums of each ${each}, ${key}`,
+        );
+      }
+    }
     for (const { key, ms, runs, lastedMs, observedMs, shares } of spans) {
       const expected = truth(ms);
       assert.deepEqual([runs, lastedMs], [expected.runs, expected.lastedMs], `${name}: ${key}`);
@@ -67,10 +83,13 @@ async function assertTruth(store: Store, name: string): Promise<void> {
   assert.ok(observed > histories.length, "most spans have data");
 }
 
-/** A run as the truth knows it: the time of its end, and when the check was overdue by the interval in force. */
+/** A run as the truth knows it: the time of its end, its result, and the interval in force. */
 interface Run {
   readonly endedAtMs: number;
-  readonly overdueAtMs: number;
+  readonly condition: Condition;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  /** That the next result is recorded after. */
   readonly record: CheckRecord;
 }
 
@@ -124,10 +143,10 @@ function createHistory(name: string): History {
     });
     record = update.record;
     updates.push(update);
-    const leftMs = intervalMs + Math.max(2 * intervalMs, intervalMs + check.timeoutMs);
-    runs.push({ endedAtMs: nowMs, overdueAtMs: nowMs + leftMs, record });
+    runs.push({ endedAtMs: nowMs, condition, intervalMs, timeoutMs: check.timeoutMs, record });
   }
-  return { name, updates, truth: (spanMs) => truthOf(runs, spanMs) };
+  const confirmed = confirm(runs.map((run) => run.condition), settings);
+  return { name, updates, truth: (spanMs) => truthOf(runs, { confirmed, spanMs }) };
 }
 
 interface Step {
@@ -154,17 +173,50 @@ function createSteps(
   });
 }
 
-function truthOf(runs: readonly Run[], spanMs: number): ReturnType<History["truth"]> {
+/** The confirmed condition after each result: worse after so many results in a row, better after so many others. */
+function confirm(
+  results: readonly Condition[],
+  { threshold, recoveryThreshold }: { readonly threshold: number; readonly recoveryThreshold: number },
+): readonly (Condition | null)[] {
+  let confirmed: Condition | null = null;
+  return results.map((result, index) => {
+    const last = (count: number): readonly number[] =>
+      results.slice(Math.max(0, index + 1 - count), index + 1).map(severity);
+    const lowest = index + 1 < threshold ? 0 : Math.min(...last(threshold));
+    if (lowest > (confirmed === null ? 0 : severity(confirmed))) confirmed = CONDITIONS[lowest] ?? null;
+    else if (confirmed === null) confirmed = result === "ok" ? "ok" : null;
+    else if (index + 1 >= recoveryThreshold) {
+      const highest = Math.max(...last(recoveryThreshold));
+      if (highest < severity(confirmed)) confirmed = CONDITIONS[highest] ?? null;
+    }
+    return confirmed;
+  });
+}
+
+/** As `docs/reference/state.md` says: overdue by two intervals, or by one and the timeout if that is longer. */
+function isOverdue({ endedAtMs, intervalMs, timeoutMs }: Run, atMs: number): boolean {
+  const lateMs = atMs - endedAtMs - intervalMs;
+  return lateMs > 2 * intervalMs && lateMs > intervalMs + timeoutMs;
+}
+
+function truthOf(
+  runs: readonly Run[],
+  { confirmed, spanMs }: {
+    readonly confirmed: readonly (Condition | null)[];
+    readonly spanMs: number;
+  },
+): ReturnType<History["truth"]> {
   const beginMs = beginOf(NOW - spanMs);
   const endMs = (Math.floor(NOW / HOUR_MS) + 1) * HOUR_MS;
   const lastedMs = { ok: 0, unknown: 0, warning: 0, critical: 0 };
   const ran = runs.filter(({ endedAtMs }) => endedAtMs >= beginMs && endedAtMs < endMs).length;
   if (ran === 0) return { runs: 0, lastedMs };
-  for (const [index, { endedAtMs, overdueAtMs, record }] of runs.entries()) {
+  for (const [index, run] of runs.entries()) {
+    const { endedAtMs } = run;
     const untilMs = runs[index + 1]?.endedAtMs ?? NOW;
-    const { confirmed } = record.condition;
-    if (confirmed === null || untilMs < endedAtMs || untilMs > overdueAtMs) continue;
-    lastedMs[confirmed] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
+    const lasted = confirmed[index] ?? null;
+    if (lasted === null || untilMs < endedAtMs || isOverdue(run, untilMs)) continue;
+    lastedMs[lasted] += Math.max(0, Math.min(untilMs, endMs) - Math.max(endedAtMs, beginMs));
   }
   return { runs: ran, lastedMs };
 }
