@@ -127,8 +127,8 @@ export const ALERTING: FaultyLayer = {
         ],
         [
           "a rejected notification does not wait for its time",
-          "round.isForced || head.nextAttemptAtMs <= nowMs",
-          "round.isForced || nowMs >= 0",
+          'head.state === "rejected" && head.nextAttemptAtMs <= nowMs',
+          'head.state === "rejected" && nowMs >= 0',
         ],
         [
           "a message that fails for long blocks those of other checks",
@@ -430,12 +430,17 @@ export const ALERTING: FaultyLayer = {
     },
     {
       file: "src/alerting/queued_notifications.ts",
-      tests: ["tests/alerting/notifying_test.ts"],
+      tests: ["tests/alerting/notifying_test.ts", "tests/simulation/suppression_test.ts"],
       faults: [
         [
           "a reminder is queued where a notification is pending",
           "previous === undefined && !isPending && wanted",
           "previous === undefined && isPending !== null && wanted",
+        ],
+        [
+          "a suppressed change is sent to channels that it is no recovery for",
+          'if (notification.event === "recovery") return null;',
+          'if (notification.event === "recovery" && nowMs < 0) return null;',
         ],
         [
           "a recovery outside the hours is not sent",

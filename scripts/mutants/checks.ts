@@ -5,6 +5,31 @@ export const CHECKS: FaultyLayer = {
   tests: ["tests/checks"],
   files: [
     {
+      file: "src/checks/process.ts",
+      faults: [
+        [
+          "a process whose executable is unreadable decides nothing",
+          "isDecided(running, { unreadable, parameters })",
+          "isDecided(running, { unreadable: [], parameters })",
+        ],
+        [
+          "a process whose executable was replaced does not count",
+          "path === expected || path ===",
+          "path === expected && path !==",
+        ],
+      ],
+    },
+    {
+      file: "src/checks/tcp_connect.ts",
+      faults: [
+        [
+          "a text that may be behind what was read is missing",
+          "return search?.full === true",
+          "return search === null",
+        ],
+      ],
+    },
+    {
       file: "src/checks/thresholds.ts",
       faults: [
         [

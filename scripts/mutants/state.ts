@@ -8,7 +8,13 @@ export const STATE: FaultyLayer = {
   files: [
     {
       file: "src/state/record_result.ts",
+      tests: ["tests/simulation/suppression_test.ts"],
       faults: [
+        [
+          "a recovery of a channel with conditions waits for the end of a silence",
+          "letsRecoveriesPass(suppressed) ? notifyRecovered",
+          'letsRecoveriesPass(suppressed) && suppressed === "flapping" ? notifyRecovered',
+        ],
         [
           "a suppressed reminder is due later",
           'verdict.kind === "suppressed" && verdict.event !== "reminder"',
