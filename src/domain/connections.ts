@@ -1,4 +1,4 @@
-import type { CertificateReading, ChainCertificate, TlsExpectations } from "./tls.ts";
+import type { CertificateReading, TlsExpectations } from "./tls.ts";
 
 /** How TLS is started within a protocol that begins in plain text. */
 export type StartTlsProtocol = "smtp" | "imap" | "pop3";
@@ -70,10 +70,5 @@ export interface Connections {
     target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
     options: ConnectionOptions,
   ): Promise<CertificateReading>;
-  /** Reads the certificates that a server sends, in their order, over a separate connection; verifies nothing. */
-  readChain(
-    target: ConnectionTarget & { readonly tls: TlsExpectations; readonly startTls?: StartTlsProtocol },
-    signal: AbortSignal,
-  ): Promise<readonly ChainCertificate[]>;
   explain(error: unknown, target: ConnectionTarget, phase: ConnectionPhase): ConnectionFailure;
 }

@@ -44,11 +44,3 @@ export interface CertificateReading {
   /** `null` if it is rejected and could not be read. */
   readonly facts: CertificateFacts | null;
 }
-
-/** A certificate of the chain that a server sends; names have all their attributes, such as `CN=a, O=b`. */
-export interface ChainCertificate {
-  readonly subject: string;
-  readonly issuer: string;
-  /** Milliseconds since 1970. */
-  readonly validToMs: number;
-}

@@ -67,7 +67,6 @@ export function lazyConnections(clock: Clock): Connections {
     connectDatabase: async (target, options) => await (await load()).connectDatabase(target, options),
     resolve: async (target, signal) => await (await load()).resolve(target, signal),
     readCertificate: async (target, options) => await (await load()).readCertificate(target, options),
-    readChain: async (target, signal) => await (await load()).readChain(target, signal),
     explain: (error, target, phase) => used(made).explain(error, target, phase),
   };
 }

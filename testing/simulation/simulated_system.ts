@@ -64,7 +64,6 @@ export function createSimulatedSystem(program: Program): System {
       connectDatabase: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
       resolve: ({ host }) => Promise.resolve([{ address: host, family: 4, token: null }]),
       readCertificate: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
-      readChain: () => Promise.reject(new Deno.errors.ConnectionRefused("Connection refused")),
       explain: explainConnectionError,
     },
     dns: {

@@ -1,11 +1,10 @@
 import type { Connection, Connections, ConnectionTarget } from "../../domain/connections.ts";
 import { hostAndPort } from "../../domain/runtime_permissions.ts";
-import type { TraceDepth } from "../../domain/trace.ts";
 import { messageOf } from "../../shared/describe_error.ts";
-import { describeCertificate, traceChain } from "./trace_certificates.ts";
+import { describeCertificate } from "./trace_certificates.ts";
 import { KEPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
 
-export function traceConnections(connections: Connections, tracer: Tracer, depth: TraceDepth): Connections {
+export function traceConnections(connections: Connections, tracer: Tracer): Connections {
   const placeOf = ({ host, port, address, socket }: ConnectionTarget): string =>
     socket ?? `${hostAndPort(host, port)}${address === undefined ? "" : ` (${address.address})`}`;
   return {
@@ -39,10 +38,7 @@ export function traceConnections(connections: Connections, tracer: Tracer, depth
       return await explained(
         async () => {
           const reading = await connections.readCertificate(target, options);
-          tracer.add(describeCertificate(reading));
-          if (depth === "full") {
-            tracer.addLater(placeOf(target), (signal) => traceChain(target, { connections, tracer, signal }));
-          }
+          tracer.add(describeCertificate(reading, target));
           return reading;
         },
         placeOf(target),

@@ -4,7 +4,7 @@ import type { Connections } from "../../domain/connections.ts";
 import type { IncomingResponse, OutgoingRequest, Requests } from "../../domain/requests.ts";
 import type { TraceDepth } from "../../domain/trace.ts";
 import { startDeadline, unlessAborted } from "../../shared/deadline.ts";
-import { describeCertificate, TOO_LATE, traceChain } from "./trace_certificates.ts";
+import { describeCertificate } from "./trace_certificates.ts";
 import { EXCERPT_LENGTH_MAX, headerLine, hideQuery, KEPT_LENGTH_MAX, type Tracer } from "./tracer.ts";
 
 export function traceRequests(
@@ -117,10 +117,9 @@ async function traceTls(
     const authority = request.tls?.authority;
     const tls = { serverName: host, authorities: authority === undefined ? [] : [authority] };
     const reading = await connections.readCertificate({ ...target, tls }, { signal });
-    tracer.add(`TLS (second connection): ${describeCertificate(reading)}`);
-    await traceChain({ ...target, tls }, { connections, tracer, signal });
+    tracer.add(`TLS (second connection): ${describeCertificate(reading, { ...target, tls })}`);
   } catch (error) {
-    const reason = signal.aborted ? TOO_LATE : connections.explain(error, target, "TLS").reason;
+    const reason = signal.aborted ? "no response in time" : connections.explain(error, target, "TLS").reason;
     tracer.add(`TLS (second connection): ${reason}`);
   }
 }

@@ -53,7 +53,7 @@ export function startTrace(system: TracedSystem, depth: TraceDepth): TracedRun {
     system: {
       ...system,
       requests: traceRequests(requests, { tracer, clock, connections, depth }),
-      connections: traceConnections(connections, tracer, depth),
+      connections: traceConnections(connections, tracer),
       processes: traceProcesses(processes, tracer),
       files: traceFiles(files, tracer),
       dns: traceDns(dns, tracer),

@@ -71,10 +71,6 @@ export function createConnections(clock: Clock): Connections {
       facts ??= await readUnverified(connectUnverified, target, signal);
       return { problem, facts };
     },
-    async readChain(target, signal) {
-      const { readCertificateChain } = await import("../tls/certificate_chain.ts");
-      return await readCertificateChain(target, { clock, signal });
-    },
     explain: explainConnectionError,
   };
 }
