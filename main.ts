@@ -1,11 +1,16 @@
-import { reportUncaught, run } from "./src/cli/run.ts";
-import { createWheelClock } from "./src/scheduler/wheel_clock.ts";
-import { createStores } from "./src/state/open_stores.ts";
-import { createSystem } from "./src/system/deno_system.ts";
-import { createRawTimer } from "./src/system/raw_timer.ts";
-import { onUncaughtError } from "./src/system/uncaught.ts";
+import { answerAtOnce } from "./src/cli/answer_at_once.ts";
+import { RUNTIME } from "./src/system/runtime.ts";
+import { createTextSink } from "./src/system/text_sink.ts";
 
-const system = createSystem(createWheelClock(createRawTimer()), { createStores });
-onUncaughtError((error) => Deno.exit(reportUncaught(error, system)));
+const answer = answerAtOnce(Deno.args, RUNTIME);
+if (answer !== null) {
+  try {
+    createTextSink(Deno.stdout).write(answer);
+    Deno.exit(0);
+  } catch {
+    // The program fails in the same way, and reports it.
+  }
+}
+const { runProgram } = await import("./program.ts");
 // A hanging target may have left resources open that would keep the process alive, so it exits explicitly.
-Deno.exit(await run(Deno.args, system));
+Deno.exit(await runProgram(Deno.args));

@@ -1,5 +1,5 @@
 import { bundle } from "../scripts/bundle.ts";
-import { bundleProgram, compileModule, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
+import { bundleProgram, compileModule, compileProgram, GENERAL_PERMISSIONS } from "../scripts/compile.ts";
 
 /** The measured programs: the monitor, the bare program that it is compared with, and one that does nothing. */
 export type ProgramName = "monitor" | "bare" | "empty";
@@ -67,13 +67,10 @@ async function compileAll(
     empty: [`${directory}/empty`],
   };
   try {
-    for (const name of Object.keys(commands) as ProgramName[]) {
-      // The bare runtime is as it comes.
-      await compileModule(
-        paths[name],
-        commands[name][0] ?? "",
-        name === "monitor" ? {} : { engineFlags: [] },
-      );
+    await compileProgram(paths.monitor, `${directory}/monitor`);
+    // The bare runtime is as it comes.
+    for (const name of ["bare", "empty"] as const) {
+      await compileModule(paths[name], `${directory}/${name}`, { engineFlags: [] });
     }
   } catch {
     return null;

@@ -13,10 +13,11 @@
  * `DENORT_BIN` names a base executable of this machine's kind, if Deno's own download is unreachable.
  */
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { readLockedDownBuild } from "./locked_down.ts";
 import { bundle, runDeno } from "./bundle.ts";
+import { makeProgram } from "./make_program.ts";
 import { joinModules } from "./join_modules.ts";
 import { keptLicenses, readLicenses } from "./licenses.ts";
 
@@ -71,13 +72,31 @@ export interface CompileOptions {
   readonly target?: Target;
   /** V8's own flags. @default ENGINE_FLAGS */
   readonly engineFlags?: readonly string[];
+  /** A file that it reads at its start, in the directory of the module. @default none */
+  readonly include?: string;
+}
+
+/** Makes an executable of a bundled program, which lies in a directory alongside the bundle. For this machine's kind it has cached code. */
+export async function compileProgram(
+  main: string,
+  output: string,
+  options: Omit<CompileOptions, "include"> = {},
+): Promise<void> {
+  const { target = Deno.build.target, engineFlags = ENGINE_FLAGS } = options;
+  const directory = fileURLToPath(new URL("../program", pathToFileURL(main)));
+  const { module, file } = await makeProgram(
+    main,
+    directory,
+    target === Deno.build.target ? engineFlags : null,
+  );
+  await compileModule(module, output, { ...options, include: file });
 }
 
 /** Makes an executable of a module. The code cache is left out: it would be read from a directory all may write. */
 export async function compileModule(
   module: string,
   output: string,
-  { permissionFlags = GENERAL_PERMISSIONS, target, engineFlags = ENGINE_FLAGS }: CompileOptions = {},
+  { permissionFlags = GENERAL_PERMISSIONS, target, engineFlags = ENGINE_FLAGS, include }: CompileOptions = {},
 ): Promise<void> {
   await runDeno([
     "compile",
@@ -91,6 +110,7 @@ export async function compileModule(
     "--no-prompt",
     ...(engineFlags.length === 0 ? [] : [`--v8-flags=${engineFlags.join(",")}`]),
     ...(target === undefined ? [] : ["--target", target]),
+    ...(include === undefined ? [] : ["--include", include]),
     "--output",
     output,
     module,
@@ -212,7 +232,7 @@ async function main(args: readonly string[]): Promise<void> {
   const compileTarget = async (target: Target | null): Promise<void> => {
     const plain = target === null ? OWN_NAME : executableName(target);
     const name = `dist/${plain.replace(/(\.exe)?$/, `${lockedDown?.ending ?? ""}$1`)}`;
-    await compileModule(module, name, {
+    await compileProgram(module, name, {
       ...(target !== null && { target }),
       ...(lockedDown !== null && { permissionFlags: lockedDown.permissionFlags }),
     });

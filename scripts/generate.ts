@@ -1,14 +1,14 @@
 /**
  * Generates all files that derive from `schemas/source.json`: the three published schemas, the one that the program
  * reads, validators (so that it compiles no schema when it starts), the types of a resolved config, and the page that
- * lists every key. Generates the
- * page of commands from their table.
+ * lists every key. Generates the page of commands and the help of the program from their table.
  *
  *     deno task generate           writes them
  *     deno task generate --check   fails when one is out of date
  */
 import { COMMANDS } from "../src/cli/commands.ts";
 import type { Schema } from "../src/config/schema_view.ts";
+import { programHelp } from "../src/cli/help.ts";
 import { commandPage } from "./command_page.ts";
 import { configPage } from "./config_page.ts";
 import { makeTypes } from "./make_types.ts";
@@ -39,6 +39,7 @@ export async function generate(): Promise<ReadonlyMap<string, string>> {
     ...[...validators].map(([file, code]) => [`src/config/generated/${file}`, code] as const),
     ["docs/reference/config.md", configPage(monitor)],
     ["docs/reference/command_line.md", commandPage(COMMANDS)],
+    ["src/cli/generated/program_help.json", `${JSON.stringify(programHelp(COMMANDS))}\n`],
   ]);
 }
 

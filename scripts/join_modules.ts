@@ -72,7 +72,10 @@ async function groupModules(directory: string, first: string): Promise<ReadonlyM
   const ofCommands = neededByEach(COMMANDS);
   const most = ofCommands.at(-1)?.[1] ?? new Set();
   const groups = new Map<string, string>();
-  for (const name of neededBy(first)) groups.set(name, "start");
+  for (const name of neededBy(first)) groups.set(name, "at_once");
+  for (const [, needed] of neededByEach(["program"])) {
+    for (const name of needed) if (!groups.has(name)) groups.set(name, "start");
+  }
   for (const [command, needed] of ofCommands) {
     for (const name of needed.intersection(most)) if (!groups.has(name)) groups.set(name, `for_${command}`);
   }

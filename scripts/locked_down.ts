@@ -66,16 +66,8 @@ async function askPermissions(path: string): Promise<PrintedPermissions> {
 
 function entryText(path: string): string {
   return [
-    'import { run } from "../src/cli/run.ts";',
-    'import { createWheelClock } from "../src/scheduler/wheel_clock.ts";',
-    'import { createStores } from "../src/state/open_stores.ts";',
-    'import { createSystem } from "../src/system/deno_system.ts";',
-    'import { createRawTimer } from "../src/system/raw_timer.ts";',
-    "",
-    "const clock = createWheelClock(createRawTimer());",
-    `Deno.exit(await run(Deno.args, createSystem(clock, { createStores, ownConfig: ${
-      JSON.stringify(path)
-    } })));`,
+    'const { runProgram } = await import("../program.ts");',
+    `Deno.exit(await runProgram(Deno.args, { ownConfig: ${JSON.stringify(path)} }));`,
     "",
   ].join("\n");
 }

@@ -8,8 +8,8 @@ const ENDS: ReadonlySet<string> = new Set(["exit", "reallyExit", "abort"]);
 const EXIT_CODE = "exitCode";
 
 /**
- * `exit-in-main`: only `main.ts` ends the process or sets its exit code; everything else returns or throws. So
- * whatever must happen before the end (a child to kill, a line to write) cannot be skipped by a call deep below.
+ * `exit-in-main`: only `main.ts` and `program.ts` end the process or set its exit code; everything else returns or throws.
+ * So whatever must happen before the end (a child to kill, a line to write) cannot be skipped by a call deep below.
  */
 export const exitInMain: Deno.lint.Rule = placedRule((context, path) => {
   if (isIn(path, OUTSIDE_THE_LAYERS)) return {};

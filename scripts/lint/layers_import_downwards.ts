@@ -15,7 +15,7 @@ const TOP_MAY: readonly string[] = [...SCHEDULER_MAY, "scheduler"];
 
 /**
  * The layers: the directories of src from the bottom up, and their allowed imports. Those of one level never import
- * each other. Nothing but `main.ts` imports `system`: everything else gets the machine through the interfaces of
+ * each other. Nothing but `main.ts` and `program.ts` imports `system`: everything else gets the machine through the interfaces of
  * `domain`.
  */
 const LAYERS: ReadonlyMap<string, Layer> = new Map([
@@ -35,7 +35,10 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map([
   ["cli", { imports: [...TOP_MAY, "outputs", "permissions"], packages: true }],
 ]);
 
-/** The imports that main.ts may have: all of src. */
+/** What builds the program, above all layers. */
+const OF_MAIN: ReadonlySet<string> = new Set(["main.ts", "program.ts"]);
+
+/** The imports that those may have: all of src. */
 const MAIN: Layer = { imports: [...LAYERS.keys()], packages: true };
 
 /** Files with code, as opposed to data that a layer may embed. */
@@ -46,8 +49,8 @@ const CODE = /\.[cm]?[jt]sx?$/;
  * Code shared by two layers of one level belongs to `shared` or `domain`. Nothing imports `main.ts`.
  */
 export const layersImportDownwards: Deno.lint.Rule = placedRule((context, path) => {
-  const name = path === "main.ts" ? path : layerOf(path);
-  const layer = name === null ? null : name === "main.ts" ? MAIN : LAYERS.get(name);
+  const name = OF_MAIN.has(path) ? path : layerOf(path);
+  const layer = name === null ? null : OF_MAIN.has(name) ? MAIN : LAYERS.get(name);
   if (name !== null && layer === undefined) {
     return {
       Program(node) {
@@ -102,7 +105,7 @@ function faultOf(specifier: string | null, { path, name, layer }: Importer): Fau
   if (target.startsWith("tests/") && !path.startsWith("tests/")) {
     return { message: `Only tests may import "${specifier}" from tests/`, hint: HINTS.tests };
   }
-  if (layer === null) return null;
+  if (layer === null || path === "main.ts" && target === "program.ts") return null;
   const targetLayer = layerOf(target);
   if (targetLayer !== null) {
     if (targetLayer === name || layer.imports.includes(targetLayer)) return null;

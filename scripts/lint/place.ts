@@ -4,6 +4,7 @@
  */
 export const OUTSIDE_THE_LAYERS: readonly string[] = [
   "main.ts",
+  "program.ts",
   "scripts/",
   "testing/",
   "tests/",

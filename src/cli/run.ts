@@ -1,6 +1,7 @@
 import { nearest } from "../config/nearest.ts";
 import { PERMISSION_CLASSES } from "../domain/runtime_permissions.ts";
 import type { System } from "../domain/system.ts";
+import { answerAtOnce, PROGRAM_HELP, versionText } from "./answer_at_once.ts";
 import { parseBeforeCommand, parseInvocation, splitCommand, splitTrailing } from "./arguments.ts";
 import { type Command, CONFIG_OPTION, UsageError } from "./command_definition.ts";
 import { COMMAND_LOADERS } from "./command_loaders.ts";
@@ -9,7 +10,6 @@ import { EXIT } from "./exit_code.ts";
 import { describeFailure } from "./failure.ts";
 import { typedPlaces } from "./runnable_hint.ts";
 import { usesColor } from "./terminal.ts";
-import { VERSION } from "./version.ts";
 
 export async function run(args: readonly string[], system: System): Promise<number> {
   try {
@@ -30,10 +30,12 @@ export function reportUncaught(error: unknown, system: System): number {
 }
 
 async function dispatch(args: readonly string[], system: System): Promise<number> {
+  const answer = answerAtOnce(args, system.runtime);
+  if (answer !== null) return print(answer, system);
   // Only behind options, all commands are needed to distinguish the command from an option's value.
   const { name, rest } = splitCommand(args, args[0]?.startsWith("-") ? await allCommands() : []);
   if (name === null) return answerWithoutCommand(rest, system);
-  if (name === "help") return showHelp(rest[0] ?? null, system);
+  if (name === "help") return rest[0] === undefined ? print(PROGRAM_HELP, system) : showHelp(rest[0], system);
   const command = await loadCommand(name);
   const { own, trailing } = splitTrailing(command, rest);
   // A word after -- is no option.
@@ -42,7 +44,7 @@ async function dispatch(args: readonly string[], system: System): Promise<number
   const invocation = trailing === null
     ? parseInvocation(command, own)
     : parseBeforeCommand(command, own, trailing);
-  if (invocation.options.has("version")) return showVersion(system);
+  if (invocation.options.has("version")) return print(versionText(system.runtime), system);
   if (command.uses !== undefined) {
     for (const permission of PERMISSION_CLASSES) {
       if (!command.uses.includes(permission)) system.permissions.drop(permission);
@@ -52,8 +54,8 @@ async function dispatch(args: readonly string[], system: System): Promise<number
 }
 
 async function answerWithoutCommand(args: readonly string[], system: System): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) return showHelp(null, system);
-  if (args.includes("--version") || args.includes("-V")) return showVersion(system);
+  if (args.includes("--help") || args.includes("-h")) return print(PROGRAM_HELP, system);
+  if (args.includes("--version") || args.includes("-V")) return print(versionText(system.runtime), system);
   const [first] = args;
   if (first === "-v") throw new UsageError('unexpected "-v"', OTHER_WORDS.version);
   if (first !== undefined) {
@@ -63,8 +65,7 @@ async function answerWithoutCommand(args: readonly string[], system: System): Pr
       meant === null ? "see: monitor --help" : `did you mean: ${meant}`,
     );
   }
-  const { programHelp } = await import("./help.ts");
-  system.stderr.write(programHelp(await allCommands()));
+  system.stderr.write(PROGRAM_HELP);
   return EXIT.usage;
 }
 
@@ -110,16 +111,12 @@ async function allCommands(): Promise<readonly Command[]> {
   return (await import("./commands.ts")).COMMANDS;
 }
 
-async function showHelp(name: string | null, system: System): Promise<number> {
-  const { commandHelp, programHelp } = await import("./help.ts");
-  system.stdout.write(
-    name === null ? programHelp(await allCommands()) : commandHelp(await loadCommand(name)),
-  );
-  return EXIT.ok;
+async function showHelp(name: string, system: System): Promise<number> {
+  const { commandHelp } = await import("./help.ts");
+  return print(commandHelp(await loadCommand(name)), system);
 }
 
-function showVersion(system: System): number {
-  const { name, version, target } = system.runtime;
-  system.stdout.write(`monitor ${VERSION}\n${name} ${version} (${target})\n`);
+function print(text: string, system: System): number {
+  system.stdout.write(text);
   return EXIT.ok;
 }

@@ -17,12 +17,13 @@ import {
   lazyRequests,
 } from "./lazy_parts.ts";
 import { createPermissions } from "./permission_access.ts";
+import { RUNTIME } from "./runtime.ts";
 import { createStoreFiles } from "./store_files.ts";
 import { trustMachine } from "./tls/trust.ts";
 import { createTerminalInput } from "./terminal_input.ts";
 import { createTextSink } from "./text_sink.ts";
 
-interface SystemOptions {
+export interface SystemOptions {
   /** Makes the stores over the rest of the machine. */
   createStores(machine: StoreMachine): Stores;
   /** See {@linkcode System}. @default null */
@@ -65,7 +66,7 @@ export function createSystem(clock: Clock, { createStores, ownConfig }: SystemOp
       return Deno.cwd();
     },
     platform: Deno.build.os === "windows" || Deno.build.os === "darwin" ? Deno.build.os : "linux",
-    runtime: { name: "Deno", version: Deno.version.deno, target: Deno.build.target },
+    runtime: RUNTIME,
     hostName,
     get executable() {
       return Deno.execPath();

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { readLockedDownBuild } from "../../scripts/locked_down.ts";
 import { bundle } from "../../scripts/bundle.ts";
-import { compileModule } from "../../scripts/compile.ts";
+import { compileModule, compileProgram } from "../../scripts/compile.ts";
 import { inTime } from "../life/in_time.ts";
 import { type ChildEnd, runChild, startChild, tool } from "../../testing/tools.ts";
 import { startServer } from "../support/http_servers.ts";
@@ -83,7 +83,7 @@ Deno.test("a locked-down executable uses its own config by default, and rejects 
     const { entry, permissionFlags } = await readLockedDownBuild(`${harness.directory}/monitor.json`);
     const program = `${harness.directory}/monitor`;
     const { main } = await bundle(`${harness.directory}/bundle`, entry);
-    await compileModule(main, program, { permissionFlags });
+    await compileProgram(main, program, { permissionFlags });
     await t.step("it runs its script, sends its request and its email, and keeps its state", async () => {
       const { code, stdout, stderr } = await run(program, ["check", "--once"], harness);
       assert.strictEqual(stderr, "");
